@@ -373,8 +373,14 @@ func (c *cache) shrink() {
 // each minute, and serve what they have while they do.
 const shared = "public, max-age=0, s-maxage=60, stale-while-revalidate=86400, stale-if-error=86400"
 
-// send sends a page and keeps it if it is the same for everybody.
+// send sends a page and keeps it if it is the same for everybody: until something changes, or for
+// good if nothing can.
 func (v *visit) send(status int, body []byte, same bool) error {
+	return v.sendUntil(status, body, same, v.w.Header().Get("Cache-Control") == forGood)
+}
+
+// sendUntil is send for a page that is kept for good or not, whatever other caches may do.
+func (v *visit) sendUntil(status int, body []byte, same, good bool) error {
 	h := v.w.Header()
 	same = same && !v.unstable && !v.preview.signed && v.site.Visibility == kb.Public
 	switch {
@@ -391,18 +397,21 @@ func (v *visit) send(status int, body []byte, same bool) error {
 			return err
 		}
 	}
-	if len(body) >= smallest {
+	codings := v.h.cache.codings
+	if !compressible(h.Get("Content-Type")) {
+		codings = nil
+	} else if len(body) >= smallest {
 		h.Add("Vary", "Accept-Encoding")
 	}
 	control := h.Get("Cache-Control")
-	page := &kept{key: key(v.r), route: pattern.Of(v.ctx()), stamp: v.stamp, forGood: control == forGood, status: status, stored: !strings.Contains(control, "no-store")}
+	page := &kept{key: key(v.r), route: pattern.Of(v.ctx()), stamp: v.stamp, forGood: good, status: status, stored: !strings.Contains(control, "no-store")}
 	for name, values := range h {
 		page.header = append(page.header, field{name, slices.Clip(slices.Clone(values))})
 	}
 	sum := sha256.Sum256(body)
 	page.etag = base64.RawURLEncoding.EncodeToString(sum[:12])
 	page.plain = newForm(body, "", `"`+page.etag+`"`, "")
-	page.coded = newCoded(v.h.cache.codings, len(body))
+	page.coded = newCoded(codings, len(body))
 	if page.key != "" && (page.forGood || same && v.stamp != (stamp{})) {
 		v.h.cache.keep(page)
 	}

@@ -72,6 +72,13 @@ func (c *coding) encode(plain []byte, effort int) []byte {
 // smallest is the size below which nothing is compressed: it would hardly get smaller.
 const smallest = 1000
 
+// compressible reports whether content of a type gets smaller: text, and what is written as such.
+func compressible(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	kind, rest, _ := strings.Cut(media, "/")
+	return kind == "text" || strings.HasSuffix(rest, "+xml") || strings.HasSuffix(rest, "json") || rest == "xml" || rest == "javascript"
+}
+
 // coded is a page in a coding, which is made when the page is asked for again.
 type coded struct {
 	*coding

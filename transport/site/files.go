@@ -50,7 +50,29 @@ func (v *visit) file(rest string) error {
 		disposition = value
 	}
 	h.Set("Content-Disposition", disposition)
-	return v.stream(c)
+	kind, _, _ := strings.Cut(media, "/")
+	if c.Size > maxWhole || kind == "audio" || kind == "video" || v.r.Header.Get("Range") != "" || v.site.Visibility != kb.Public {
+		return v.stream(c)
+	}
+	return v.whole(c)
+}
+
+// maxWhole is the size up to which files of public sites are kept like pages. Browsers ask for
+// parts of sound and film, however short they are.
+const maxWhole = 64 << 10
+
+// whole serves a small file, and keeps it until something of the account changes: it may be deleted.
+func (v *visit) whole(c kb.Content) error {
+	body := &blob{ctx: v.ctx(), of: c}
+	defer body.Close()
+	content, err := io.ReadAll(io.LimitReader(body, c.Size))
+	if err != nil {
+		return err
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", c.ContentType)
+	h.Set("Cache-Control", forGood)
+	return v.sendUntil(http.StatusOK, content, true, false)
 }
 
 // forGood is the Cache-Control of what never changes at its address.
