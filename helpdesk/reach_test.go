@@ -417,9 +417,11 @@ func reachOf() map[string]struct {
 			third := w.member
 			return done(d.RemoveMember(c, map[bool]int64{true: third.ID, false: w.boss.ID}[d == w.desk]))
 		}},
-		"JoinRules":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.JoinRules(c, page)) }},
-		"JoinRule":       {own, func(c ctx, d desk, w w) (any, error) { return say(d.JoinRule(c, w.joinRule.ID)) }},
-		"JoinRulesApply": {own, func(c ctx, d desk, w w) (any, error) { return say(d.JoinRulesApply(c, []helpdesk.JoinRule{w.joinRule})) }},
+		"JoinRules": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.JoinRules(c, page)) }},
+		"JoinRule":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.JoinRule(c, w.joinRule.ID)) }},
+		"JoinRulesApply": {own, func(c ctx, d desk, w w) (any, error) {
+			return say(d.JoinRulesApply(c, []helpdesk.JoinRule{w.joinRule}))
+		}},
 		"CreateJoinRule": {refused, func(c ctx, d desk, w w) (any, error) {
 			return say(d.CreateJoinRule(c, helpdesk.JoinRuleInput{Provider: "work", Domain: "elsewhere.example", RoleIDs: w.boss.RoleIDs}))
 		}},
