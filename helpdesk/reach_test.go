@@ -199,6 +199,7 @@ func reachOf() map[string]struct {
 		}},
 		"Source":         {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Source(c, w.conversation.ID, w.question.ID)) }},
 		"OpenAttachment": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.OpenAttachment(c, w.file, 0, -1)) }},
+		"LinkAttachment": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.LinkAttachment(c, w.file, storage.BlobDownload{})) }},
 		"DeleteAttachment": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return done(d.DeleteAttachment(c, w.conversation.ID, w.question.ID, w.file.ID))
 		}},

@@ -66,6 +66,7 @@ type Blobs struct {
 var (
 	_ storage.Blobs      = (*Blobs)(nil)
 	_ storage.BlobTidier = (*Blobs)(nil)
+	_ storage.BlobLinker = (*Blobs)(nil)
 )
 
 // New opens a bucket without contacting the server: see [Blobs.Check]. Missing or wrong fields are
