@@ -130,10 +130,13 @@ func TestWrongBucket(t *testing.T) {
 		env     []string
 		says    string
 	}{
-		"no keys":        {"s3://helpwright" + server, nil, "AWS_ACCESS_KEY_ID is required; AWS_SECRET_ACCESS_KEY is required"},
-		"no bucket":      {"s3://", keys, "must be s3://BUCKET/PREFIX"},
-		"unknown":        {"s3://helpwright?regoin=x", keys, "may only have endpoint, region and path-style"},
-		"endpoint":       {"s3://helpwright?endpoint=127.0.0.1", keys, "endpoint must be http://HOST:PORT or https://HOST"},
+		"no keys":   {"s3://helpwright" + server, nil, "AWS_ACCESS_KEY_ID is required; AWS_SECRET_ACCESS_KEY is required"},
+		"no bucket": {"s3://", keys, "must be s3://BUCKET/PREFIX"},
+		"unknown":   {"s3://helpwright?regoin=x", keys, "may only have endpoint, region, path-style and credentials"},
+		"endpoint":  {"s3://helpwright?endpoint=127.0.0.1", keys, "endpoint must be http://HOST:PORT or https://HOST"},
+		"no role": {"s3://helpwright" + server + "&credentials=role", []string{"AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:1/keys"},
+			"This machine has no role that gives keys"},
+		"role and keys":  {"s3://helpwright" + server + "&credentials=role", keys, "AWS_ACCESS_KEY_ID must not be set"},
 		"missing bucket": {"s3://missing" + server, keys, `There is no bucket "missing"`},
 		"wrong secret": {"s3://helpwright" + server, []string{keys[0], "AWS_SECRET_ACCESS_KEY=wrong-secret"},
 			"The secret key is not that of the access key"},
