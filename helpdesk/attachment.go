@@ -305,6 +305,27 @@ func (d *Desk) OpenAttachment(ctx context.Context, a Attachment, offset, length 
 	return d.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
 }
 
+// LinkAttachment returns a short-lived address in the blob store, from which anybody who has it can
+// download the file. "": there is none, see Config.LinkFrom. It needs interactions.view.
+func (d *Desk) LinkAttachment(ctx context.Context, a Attachment, as storage.BlobDownload) (string, error) {
+	r, err := d.guard.Read(InteractionsView)
+	if err != nil {
+		return "", err
+	}
+	found, err := r.Attachments().Get(ctx, a.ID)
+	if err != nil {
+		return "", err
+	}
+	return d.svc.linkFile(ctx, found, as)
+}
+
+func (s *Service) linkFile(ctx context.Context, a Attachment, as storage.BlobDownload) (string, error) {
+	if s.cfg.LinkFrom <= 0 || a.Size < s.cfg.LinkFrom {
+		return "", nil
+	}
+	return storage.LinkBlob(ctx, s.cfg.Blobs, a.BlobKey, as)
+}
+
 // DeleteAttachment removes a file; from a posted user interaction only until sending begins. It
 // needs interactions.update.
 func (d *Desk) DeleteAttachment(ctx context.Context, conversationID, interactionID, id int64) error {

@@ -82,7 +82,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, e
 		return Caller{}, disabledUser()
 	}
 	if user.HasSecondFactor() {
-		return Caller{}, s.needsCode(user)
+		return Caller{}, s.needsCode(ctx, user)
 	}
 	return s.AsSignedIn(user.ID), nil
 }

@@ -48,6 +48,7 @@ var silent = map[string]string{
 	"Desk.UnlinkMember":            "as Unlink",
 	"Admin.FinishPasskey":          "as Unlink",
 	"Admin.RemovePasskey":          "as Unlink",
+	"Admin.RenamePasskey":          "it is a name for its user alone",
 	"Admin.RemoveUserPasskeys":     "as Unlink",
 	"Desk.RemoveMemberPasskeys":    "as Unlink",
 	"Service.FinishPasskeySignIn":  "as Service.FinishSignIn",

@@ -186,6 +186,9 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 			return say(a.FinishPasskey(c, start.Kept, "Laptop", answer))
 		}},
 		"Passkeys": {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Passkeys(c)) }},
+		"RenamePasskey": {hidden, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
+			return say(a.RenamePasskey(c, w.passkey.ID, "x"))
+		}},
 		"RemovePasskey": {hidden, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
 			return nil, a.RemovePasskey(c, "", w.passkey.ID)
 		}},

@@ -164,7 +164,7 @@ func (s *Service) FinishSignInWith(ctx context.Context, current Caller, provider
 	case user.Disabled():
 		return out, disabledUser()
 	case user.HasSecondFactor() && !who.SecondFactor:
-		return out, s.needsCode(user)
+		return out, s.needsCode(ctx, user)
 	}
 	out.Caller = Caller{userID: user.ID, signed: true, factors: 1}
 	if who.SecondFactor {
@@ -296,11 +296,11 @@ func (s *Service) rulesFor(ctx context.Context, p IdentityProvider, who ProvenId
 		if !since.IsZero() && rule.UpdatedAt.Before(since) {
 			continue
 		}
-		holds, err := s.ruleHolds(ctx, rule)
+		holds, err := s.rulesHold(ctx, rule.AccountID, []JoinRule{rule}) // an account has no second one
 		if err != nil {
 			return nil, err
 		}
-		if holds {
+		if holds[rule.ID] {
 			rules = append(rules, rule)
 		}
 	}
@@ -372,31 +372,10 @@ func (a *Admin) Identities(ctx context.Context) ([]Identity, error) {
 // Unlink disconnects an identity of the caller, whose password proves who asks, where there is one. The last way to sign
 // in is a Conflict fault with code last_sign_in. A caller with a token that has scopes may not.
 func (a *Admin) Unlink(ctx context.Context, password string, id int64) error {
-	begin, err := a.provenBy(ctx, password)
-	if err != nil {
-		return err
-	}
-	return begin(ctx, func(ctx context.Context, tx SystemTx) error {
-		user, err := tx.UserForUpdate(ctx, a.userID)
-		if err != nil {
-			return err
-		}
-		all, err := tx.IdentitiesOf(ctx, user.ID)
-		if err != nil {
-			return err
-		}
-		at := slices.IndexFunc(all, func(i Identity) bool { return i.ID == id })
-		if at < 0 {
-			return fault.Missing("identity", id)
-		}
-		if err := otherSignIn(ctx, tx, user, 1, 0); err != nil {
-			return err
-		}
-		return a.svc.dropIdentity(ctx, tx, all[at], user.ID, a.caller.tokenID)
-	})
+	return identities().removeOwn(ctx, a, password, id)
 }
 
-func (s *Service) dropIdentity(ctx context.Context, tx SystemTx, i Identity, actorID, tokenID int64) error {
+func (s *Service) dropIdentity(ctx context.Context, tx SystemTx, _ *User, i Identity, actorID, tokenID int64) error {
 	if err := tx.DeleteIdentity(ctx, i.UserID, i.ID); err != nil {
 		return err
 	}
@@ -408,7 +387,7 @@ func (s *Service) dropIdentity(ctx context.Context, tx SystemTx, i Identity, act
 // [Service.ForgotPassword], or sign in with the provider again.
 func (d *Desk) UnlinkMember(ctx context.Context, membershipID int64) error {
 	return d.aboutUser(ctx, membershipID, func(ctx context.Context, tx SystemTx, userID int64) error {
-		return d.svc.unlinkAll(ctx, tx, userID, d.userID, d.caller.tokenID)
+		return identities().removeAll(ctx, tx, d.svc, userID, d.userID, d.caller.tokenID)
 	})
 }
 
@@ -418,21 +397,7 @@ func (a *Admin) UnlinkUser(ctx context.Context, userID int64) error {
 	if err != nil {
 		return err
 	}
-	return begin(ctx, func(ctx context.Context, tx SystemTx) error { return a.svc.unlinkAll(ctx, tx, userID, 0, 0) })
-}
-
-func (s *Service) unlinkAll(ctx context.Context, tx SystemTx, userID, actorID, tokenID int64) error {
-	if _, err := tx.UserForUpdate(ctx, userID); err != nil {
-		return err
-	}
-	all, err := tx.IdentitiesOf(ctx, userID)
-	if err != nil || len(all) == 0 {
-		return err
-	}
-	for _, i := range all {
-		if err := s.dropIdentity(ctx, tx, i, actorID, tokenID); err != nil {
-			return err
-		}
-	}
-	return tx.DeleteOtherSessions(ctx, userID, 0)
+	return begin(ctx, func(ctx context.Context, tx SystemTx) error {
+		return identities().removeAll(ctx, tx, a.svc, userID, 0, 0)
+	})
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -339,7 +341,7 @@ func TestJoinRuleLimits(t *testing.T) {
 	if _, err := b.desk.CreateJoinRule(b.ctx, good); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a second one: %v", err)
 	}
-	applies := func() bool { return must(b.desk.JoinRuleApplies(b.ctx, rule))(t) }
+	applies := func() bool { return must(b.desk.JoinRulesApply(b.ctx, []helpdesk.JoinRule{rule}))(t)[rule.ID] }
 	if !applies() {
 		t.Error("the rule does not apply")
 	}
@@ -356,6 +358,62 @@ func TestJoinRuleLimits(t *testing.T) {
 	rule = must(b.desk.JoinRule(b.ctx, rule.ID))(t)
 	if !applies() || rule.UserID != b.owner.ID {
 		t.Errorf("who saves it again vouches for it: %+v", rule)
+	}
+}
+
+// grantCounter counts how often a store is asked for grants, roles and mailboxes.
+type grantCounter struct {
+	helpdesk.Store
+	grants, readers atomic.Int64
+}
+
+func (c *grantCounter) Grant(ctx context.Context, userID, accountID int64) (helpdesk.Grant, error) {
+	c.grants.Add(1)
+	return c.Store.Grant(ctx, userID, accountID)
+}
+
+func (c *grantCounter) Within(s helpdesk.Scope) helpdesk.Reader {
+	c.readers.Add(1)
+	return c.Store.Within(s)
+}
+
+// Whether rules apply is asked once for all of them, not once for each.
+func TestJoinRulesApplyTogether(t *testing.T) {
+	t.Parallel()
+	var store *grantCounter
+	b := newBundle(t, func(cfg *helpdesk.Config) {
+		cfg.Providers = []helpdesk.IdentityProvider{idp("work", "d0.example", "d1.example", "d2.example", "d3.example", "d4.example", "d5.example")}
+		store = &grantCounter{Store: cfg.Store}
+		cfg.Store = store
+	})
+	admin := b.joined("admin", b.role(helpdesk.RoleAdmin), nil)
+	left := b.joined("left", b.role(helpdesk.RoleAdmin), nil)
+	var rules []helpdesk.JoinRule
+	want := map[int64]bool{}
+	for n, by := range []*helpdesk.Desk{b.desk, admin, left, admin, left, b.desk} {
+		in := helpdesk.JoinRuleInput{Provider: "work", Domain: fmt.Sprintf("d%d.example", n), RoleIDs: []int64{b.role(helpdesk.RoleAgent)}}
+		if n%2 == 1 {
+			in.MailboxIDs = []int64{b.mailbox.ID}
+		}
+		rule := must(by.CreateJoinRule(b.ctx, in))(t)
+		rules, want[rule.ID] = append(rules, rule), by != left
+	}
+	if err := b.desk.RemoveMember(b.ctx, membershipOf(t, b.ctx, left).ID); err != nil {
+		t.Fatal(err)
+	}
+	// What was given back by a store never holds more than the maker, whatever else is asked with it.
+	beyond := rules[1]
+	beyond.ID, beyond.RoleIDs = 900, []int64{b.role(helpdesk.RoleOwner)}
+	gone := rules[1]
+	gone.ID, gone.MailboxIDs = 901, []int64{b.mailbox.ID, 999}
+	rules, want[900], want[901] = append(rules, beyond, gone), false, false
+	store.grants.Store(0)
+	store.readers.Store(0)
+	if diff := cmp.Diff(want, must(b.desk.JoinRulesApply(b.ctx, rules))(t)); diff != "" {
+		t.Error(diff)
+	}
+	if grants, readers := store.grants.Load(), store.readers.Load(); grants > 3 || readers > 5 {
+		t.Errorf("%d grants, %d readers for 3 makers of %d rules", grants, readers, len(rules))
 	}
 }
 

@@ -322,7 +322,7 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 		taken = wrong && mailed && user.EmailVerifiedAt.IsZero() && !user.HasSecondFactor()
 		if err == nil && user.HasSecondFactor() {
 			if in.Code == "" {
-				return User{}, false, s.needsCode(user)
+				return User{}, false, s.needsCode(ctx, user)
 			}
 			err = s.takeCode(ctx, user, in.Code)
 		}

@@ -69,28 +69,65 @@ func (d *Desk) JoinRule(ctx context.Context, id int64) (JoinRule, error) {
 	return r.JoinRules().Get(ctx, id)
 }
 
-// JoinRuleApplies reports whether a rule makes members now: its provider is still configured and believed about the domain,
-// and its maker may still grant what it grants. It needs memberships.view.
-func (d *Desk) JoinRuleApplies(ctx context.Context, rule JoinRule) (bool, error) {
+// JoinRulesApply are the ids of those of the account's rules that make members now: the provider is still configured and
+// believed about the domain, and the maker may still grant what the rule grants. It needs memberships.view.
+func (d *Desk) JoinRulesApply(ctx context.Context, rules []JoinRule) (map[int64]bool, error) {
 	if _, err := d.guard.Read(MembershipsView); err != nil {
-		return false, err
+		return nil, err
 	}
-	p, known := d.svc.providerOf(rule.Issuer)
-	if !known || !p.believed(rule.Domain) || rule.AccountID != d.scope.AccountID {
-		return false, nil
+	var open []JoinRule
+	for _, rule := range rules {
+		p, known := d.svc.providerOf(rule.Issuer)
+		if known && p.believed(rule.Domain) && rule.AccountID == d.scope.AccountID {
+			open = append(open, rule)
+		}
 	}
-	return d.svc.ruleHolds(ctx, rule)
+	return d.svc.rulesHold(ctx, d.scope.AccountID, open)
 }
 
-// ruleHolds reports whether the maker of a rule may make it now.
-func (s *Service) ruleHolds(ctx context.Context, rule JoinRule) (bool, error) {
-	return s.stillMay(ctx, rule.AccountID, rule.UserID, func(maker *Desk) error {
-		r, err := maker.guard.Read(anyMember)
-		if err != nil {
+// rulesHold are the ids of those rules of an account whose makers may make them now.
+func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []JoinRule) (map[int64]bool, error) {
+	var roleIDs, mailboxIDs []int64
+	makers := map[int64]*Desk{} // nil: not a member any more
+	for _, rule := range rules {
+		roleIDs, mailboxIDs, makers[rule.UserID] = append(roleIDs, rule.RoleIDs...), append(mailboxIDs, rule.MailboxIDs...), nil
+	}
+	hold := map[int64]bool{}
+	if len(rules) == 0 {
+		return hold, nil
+	}
+	for id := range makers {
+		_, err := s.stillMay(ctx, accountID, id, func(maker *Desk) error {
+			_, err := maker.guard.Write(MembershipsCreate)
+			if err == nil {
+				makers[id] = maker
+			}
 			return err
+		})
+		if err != nil {
+			return nil, err
 		}
-		return maker.mayRule(ctx, r, rule)
-	})
+	}
+	r := s.cfg.Store.Within(Scope{AccountID: accountID})
+	roles, err := r.Roles().ByIDs(ctx, distinct(roleIDs))
+	if err != nil {
+		return nil, err
+	}
+	roles = resolve(roles)
+	var boxes []Mailbox
+	if ids := distinct(mailboxIDs); len(ids) > 0 {
+		if boxes, err = r.Mailboxes().ByIDs(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
+	for _, rule := range rules {
+		granted := slices.DeleteFunc(slices.Clone(roles), func(r Role) bool { return !slices.Contains(rule.RoleIDs, r.ID) })
+		gone := func(id int64) bool { return !slices.ContainsFunc(boxes, func(m Mailbox) bool { return m.ID == id }) }
+		maker := makers[rule.UserID]
+		hold[rule.ID] = rule.UserID == 0 || maker != nil && len(granted) == len(distinct(rule.RoleIDs)) &&
+			!slices.ContainsFunc(rule.MailboxIDs, gone) && maker.covers(granted, rule.MailboxIDs)
+	}
+	return hold, nil
 }
 
 // mayRule refuses a rule that grants more than the caller holds.

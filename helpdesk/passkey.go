@@ -66,6 +66,7 @@ const (
 	// MaxPasskeyAnswer is the maximum size of a browser's answer in bytes.
 	MaxPasskeyAnswer = 32 << 10
 
+	maxPasskeyName  = 100 // characters
 	passkeyContext  = "passkey attempt"
 	passkeyLife     = 5 * time.Minute
 	maxCredentialID = 1023 // WebAuthn Level 3, section 4
@@ -199,7 +200,7 @@ func (a *Admin) FinishPasskey(ctx context.Context, kept, name string, answer []b
 	}
 	name = cleanLine(name)
 	var problems fault.Collector
-	required(&problems, "name", name, 100)
+	required(&problems, "name", name, maxPasskeyName)
 	problems.Check(len(answer) > 0 && len(answer) <= MaxPasskeyAnswer, "answer", "is not the answer of a browser")
 	if err := problems.Err(); err != nil {
 		return Passkey{}, err
@@ -277,6 +278,33 @@ func (s *Service) passkeysChanged(ctx context.Context, tx SystemTx, user *User, 
 	return s.credentialChanged(ctx, tx, user.ID, s.entry(action, p.ID, actorID, tokenID, s.now()), p.Name)
 }
 
+// RenamePasskey gives a passkey of the caller another name, of 1 to 100 characters. A caller with a
+// token that has scopes may not.
+func (a *Admin) RenamePasskey(ctx context.Context, id int64, name string) (Passkey, error) {
+	begin, err := a.guard.Write(ownUser)
+	if err != nil {
+		return Passkey{}, err
+	}
+	name = cleanLine(name)
+	var problems fault.Collector
+	required(&problems, "name", name, maxPasskeyName)
+	if err := problems.Err(); err != nil {
+		return Passkey{}, err
+	}
+	var renamed Passkey
+	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
+		if _, err := tx.UserForUpdate(ctx, a.userID); err != nil { // who signs in with it waits
+			return err
+		}
+		if renamed, err = passkeys().find(ctx, tx, a.userID, id); err != nil {
+			return err
+		}
+		renamed.Name = name
+		return tx.UpdatePasskey(ctx, &renamed)
+	})
+	return renamed, err
+}
+
 // Passkeys are those of the caller, by id.
 func (a *Admin) Passkeys(ctx context.Context) ([]Passkey, error) {
 	dir, err := a.guard.Read(ownUser)
@@ -290,47 +318,7 @@ func (a *Admin) Passkeys(ctx context.Context) ([]Passkey, error) {
 // The last way to sign in is a Conflict fault with code last_sign_in. A caller with a token that has
 // scopes may not.
 func (a *Admin) RemovePasskey(ctx context.Context, password string, id int64) error {
-	begin, err := a.provenBy(ctx, password)
-	if err != nil {
-		return err
-	}
-	return begin(ctx, func(ctx context.Context, tx SystemTx) error {
-		user, err := tx.UserForUpdate(ctx, a.userID)
-		if err != nil {
-			return err
-		}
-		all, err := tx.PasskeysOf(ctx, user.ID)
-		if err != nil {
-			return err
-		}
-		at := slices.IndexFunc(all, func(p Passkey) bool { return p.ID == id })
-		if at < 0 {
-			return fault.Missing("passkey", id)
-		}
-		if err := otherSignIn(ctx, tx, user, 0, 1); err != nil {
-			return err
-		}
-		return a.svc.dropPasskey(ctx, tx, &user, all[at], user.ID, a.caller.tokenID)
-	})
-}
-
-// otherSignIn refuses to take identities and passkeys from a user who could not sign in without them.
-func otherSignIn(ctx context.Context, tx SystemTx, user User, identities, passkeys int) error {
-	if user.PasswordHash != "" {
-		return nil
-	}
-	ids, err := tx.IdentitiesOf(ctx, user.ID)
-	if err != nil {
-		return err
-	}
-	keys, err := tx.PasskeysOf(ctx, user.ID)
-	if err != nil {
-		return err
-	}
-	if len(ids)-identities+len(keys)-passkeys > 0 {
-		return nil
-	}
-	return &fault.Error{Kind: fault.Conflict, Code: LastSignIn, Message: "You could not sign in any more. Choose a password first."}
+	return passkeys().removeOwn(ctx, a, password, id)
 }
 
 func (s *Service) dropPasskey(ctx context.Context, tx SystemTx, user *User, p Passkey, actorID, tokenID int64) error {
@@ -345,7 +333,7 @@ func (s *Service) dropPasskey(ctx context.Context, tx SystemTx, user *User, p Pa
 // no password can ask for one by mail, as in [Service.ForgotPassword].
 func (d *Desk) RemoveMemberPasskeys(ctx context.Context, membershipID int64) error {
 	return d.aboutUser(ctx, membershipID, func(ctx context.Context, tx SystemTx, userID int64) error {
-		return d.svc.dropPasskeys(ctx, tx, userID, d.userID, d.caller.tokenID)
+		return passkeys().removeAll(ctx, tx, d.svc, userID, d.userID, d.caller.tokenID)
 	})
 }
 
@@ -355,22 +343,7 @@ func (a *Admin) RemoveUserPasskeys(ctx context.Context, userID int64) error {
 	if err != nil {
 		return err
 	}
-	return begin(ctx, func(ctx context.Context, tx SystemTx) error { return a.svc.dropPasskeys(ctx, tx, userID, 0, 0) })
-}
-
-func (s *Service) dropPasskeys(ctx context.Context, tx SystemTx, userID, actorID, tokenID int64) error {
-	user, err := tx.UserForUpdate(ctx, userID)
-	if err != nil {
-		return err
-	}
-	all, err := tx.PasskeysOf(ctx, userID)
-	if err != nil || len(all) == 0 {
-		return err
-	}
-	for _, p := range all {
-		if err := s.dropPasskey(ctx, tx, &user, p, actorID, tokenID); err != nil {
-			return err
-		}
-	}
-	return tx.DeleteOtherSessions(ctx, userID, 0)
+	return begin(ctx, func(ctx context.Context, tx SystemTx) error {
+		return passkeys().removeAll(ctx, tx, a.svc, userID, 0, 0)
+	})
 }

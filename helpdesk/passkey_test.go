@@ -2,9 +2,12 @@ package helpdesk_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/passkey"
@@ -46,7 +49,18 @@ func (b *bundle) passkeySignIn(device *authenticator.Authenticator) (helpdesk.Ca
 func TestPasskey(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t, withPasskeys)
+	offered := func() bool {
+		_, err := w.svc.SignIn(w.ctx, w.user.Email, lisesPassword)
+		step, ok := errors.AsType[*helpdesk.SecondStep](err)
+		return ok && step.HasPasskey
+	}
+	if offered() {
+		t.Error("a passkey is offered to who has none")
+	}
 	made, device := w.passkey(w.svc, w.svc.As(w.user.ID), lisesPassword)
+	if !offered() {
+		t.Error("no passkey is offered in place of the code")
+	}
 	if made.Name != "My laptop" || made.UserID != w.user.ID || !made.UsedAt.IsZero() || len(made.Handle) != 32 {
 		t.Errorf("%+v", made)
 	}
@@ -293,6 +307,33 @@ func TestRegisterPasskey(t *testing.T) {
 	if _, err := scoped.BeginPasskey(b.ctx, "another horse"); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("a token with scopes: %v", err)
 	}
+}
+
+// A name can be changed, by the passkey's user alone, and nothing else with it.
+func TestRenamePasskey(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, withPasskeys)
+	me := must(b.svc.Admin(b.ctx, b.svc.As(b.owner.ID)))(t)
+	made, device := b.passkey(b.svc, b.svc.As(b.owner.ID), "")
+	for name, want := range map[string]fault.Kind{"": fault.Invalid, " \n": fault.Invalid, strings.Repeat("ä", 101): fault.Invalid} {
+		if _, err := me.RenamePasskey(b.ctx, made.ID, name); !fault.Is(err, want) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if _, err := me.RenamePasskey(b.ctx, made.ID+1, "x"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("one that is not there: %v", err)
+	}
+	must(b.passkeySignIn(device))(t)
+	want := must(me.Passkeys(b.ctx))(t)
+	want[0].Name = strings.Repeat("ä", 100)
+	got := must(me.RenamePasskey(b.ctx, made.ID, " "+want[0].Name+"\t"))(t)
+	if diff := cmp.Diff(want[0], got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want, must(me.Passkeys(b.ctx))(t)); diff != "" {
+		t.Error(diff)
+	}
+	must(b.passkeySignIn(device))(t)
 }
 
 // The last way to sign in stays; admins and operators remove what was lost.

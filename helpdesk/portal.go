@@ -569,6 +569,19 @@ func (p *Portal) OpenAttachment(ctx context.Context, a Attachment, offset, lengt
 	return p.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
 }
 
+// LinkAttachment is [Desk.LinkAttachment] for a file that the customer can read.
+func (p *Portal) LinkAttachment(ctx context.Context, a Attachment, as storage.BlobDownload) (string, error) {
+	r, err := p.read(ctx)
+	if err != nil {
+		return "", err
+	}
+	found, err := r.attachment(ctx, a.ConversationID, a.InteractionID, a.ID)
+	if err != nil {
+		return "", err
+	}
+	return p.svc.linkFile(ctx, found, as)
+}
+
 // Agent is a member as shown to customers.
 type Agent struct {
 	ID   int64

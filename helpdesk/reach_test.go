@@ -199,6 +199,7 @@ func reachOf() map[string]struct {
 		}},
 		"Source":         {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Source(c, w.conversation.ID, w.question.ID)) }},
 		"OpenAttachment": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.OpenAttachment(c, w.file, 0, -1)) }},
+		"LinkAttachment": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.LinkAttachment(c, w.file, storage.BlobDownload{})) }},
 		"DeleteAttachment": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return done(d.DeleteAttachment(c, w.conversation.ID, w.question.ID, w.file.ID))
 		}},
@@ -417,9 +418,11 @@ func reachOf() map[string]struct {
 			third := w.member
 			return done(d.RemoveMember(c, map[bool]int64{true: third.ID, false: w.boss.ID}[d == w.desk]))
 		}},
-		"JoinRules":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.JoinRules(c, page)) }},
-		"JoinRule":        {own, func(c ctx, d desk, w w) (any, error) { return say(d.JoinRule(c, w.joinRule.ID)) }},
-		"JoinRuleApplies": {own, func(c ctx, d desk, w w) (any, error) { return say(d.JoinRuleApplies(c, w.joinRule)) }},
+		"JoinRules": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.JoinRules(c, page)) }},
+		"JoinRule":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.JoinRule(c, w.joinRule.ID)) }},
+		"JoinRulesApply": {own, func(c ctx, d desk, w w) (any, error) {
+			return say(d.JoinRulesApply(c, []helpdesk.JoinRule{w.joinRule}))
+		}},
 		"CreateJoinRule": {refused, func(c ctx, d desk, w w) (any, error) {
 			return say(d.CreateJoinRule(c, helpdesk.JoinRuleInput{Provider: "work", Domain: "elsewhere.example", RoleIDs: w.boss.RoleIDs}))
 		}},

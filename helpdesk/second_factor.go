@@ -322,15 +322,25 @@ func (s *Service) dropFactor(ctx context.Context, tx SystemTx, userID, actorID, 
 // SecondStep is the cause of the Unauthenticated fault with code second_factor_required that
 // [Service.SignIn] returns when the password is right and a code is needed; find it with errors.As.
 // For ten minutes, its Token replaces the password in [Service.FinishSignIn].
-type SecondStep struct{ Token string }
+type SecondStep struct {
+	Token      string
+	HasPasskey bool // the user has one, and could sign in with it instead, see [Service.BeginPasskeySignIn]
+}
 
 // Error implements error.
 func (*SecondStep) Error() string { return "a code of the second factor is needed" }
 
-func (s *Service) needsCode(u User) error {
+func (s *Service) needsCode(ctx context.Context, u User) error {
+	step := &SecondStep{Token: s.secondStepToken(u)}
+	if s.cfg.Passkeys != nil {
+		all, err := s.cfg.Store.PasskeysOf(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		step.HasPasskey = len(all) > 0
+	}
 	return &fault.Error{
-		Kind: fault.Unauthenticated, Code: SecondFactorRequired, Message: "Enter a code from your authenticator app to finish signing in.",
-		Err: &SecondStep{Token: s.secondStepToken(u)},
+		Kind: fault.Unauthenticated, Code: SecondFactorRequired, Message: "Enter a code from your authenticator app to finish signing in.", Err: step,
 	}
 }
 

@@ -45,6 +45,9 @@ type Config struct {
 	IntakeDomain string
 	// MaxAttachment is the largest uploaded attachment in bytes; 0 means 25 MiB.
 	MaxAttachment int64
+	// LinkFrom is the size in bytes from which on [Desk.LinkAttachment] and [Portal.LinkAttachment] give addresses in Blobs, if Blobs
+	// is a [storage.BlobLinker]; 0: never.
+	LinkFrom int64
 	// MaxSendTime is how long to retry a message that the relay defers; 0 means 4 days (RFC 5321
 	// section 4.5.4.1 asks for 4 to 5).
 	MaxSendTime time.Duration

@@ -440,8 +440,8 @@ type PasskeyDirectory interface {
 // PasskeyWriter changes users' passkeys.
 type PasskeyWriter interface {
 	InsertPasskey(ctx context.Context, p *Passkey) error
-	// UpdatePasskey sets SignCount, BackedUp, ChallengeAt and UsedAt of a passkey of a user. Another
-	// user's is a NotFound fault.
+	// UpdatePasskey sets Name, SignCount, BackedUp, ChallengeAt and UsedAt of a passkey of a user.
+	// Another user's is a NotFound fault.
 	UpdatePasskey(ctx context.Context, p *Passkey) error
 	// DeletePasskey removes a passkey of a user. Another user's is a NotFound fault.
 	DeletePasskey(ctx context.Context, userID, id int64) error

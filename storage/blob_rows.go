@@ -41,6 +41,28 @@ type BlobTidier interface {
 	Tidy(ctx context.Context, before time.Time, dry bool) (int, error)
 }
 
+// BlobLinker is implemented by [Blobs] that anybody can download from who has an address.
+type BlobLinker interface {
+	// LinkBlob is an address from which a blob can be downloaded with GET, by anybody and for a short time. The address fixes what the
+	// answer's Content-Type and Content-Disposition are. "": there are no addresses.
+	LinkBlob(ctx context.Context, key string, as BlobDownload) (string, error)
+}
+
+// BlobDownload is how a browser sees a file.
+type BlobDownload struct {
+	Type        string // Content-Type
+	Disposition string // Content-Disposition
+}
+
+// LinkBlob is the address of a blob that is there, "" where the store is no [BlobLinker].
+func LinkBlob(ctx context.Context, blobs Blobs, key string, as BlobDownload) (string, error) {
+	linker, can := blobs.(BlobLinker)
+	if !can {
+		return "", nil
+	}
+	return linker.LinkBlob(ctx, key, as)
+}
+
 // walkBatch is how many blobs WalkBlobs lists at a time when the store is no BlobWalker.
 const walkBatch = 500
 

@@ -13,6 +13,9 @@ type Job struct {
 	Payload   []byte    // JSON, at most 64 KiB; nil: none
 	UniqueKey string    // "": none; at most one unfinished job has a given key
 	RunAt     time.Time // earliest start; zero: at once
+	// Trace is the traceparent of the work that enqueued it, at most [MaxTraceparent] bytes; "": Enqueue asks the context, see
+	// [Traceparent], and what is not traced has none.
+	Trace string
 }
 
 // ClaimedJob is a job that a worker has leased.

@@ -21,8 +21,11 @@ type Content struct {
 	MaxAge  time.Duration // how long a browser may use it unasked; 0: not at all
 	NoStore bool          // nobody may keep it
 	Body    io.ReadSeekCloser
-	Held    int  // bytes of it that are in memory; 0: it is read as it is sent
-	Public  bool // everybody may read it, from any page; caches may share it
+	// Link is an address where the same file awaits whoever has it; "": none. Requests that it would answer alike are sent there: plain
+	// ones, for files that are saved and not shown in place.
+	Link   string
+	Held   int  // bytes of it that are in memory; 0: it is read as it is sent
+	Public bool // everybody may read it, from any page; caches may share it
 }
 
 func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
@@ -31,6 +34,10 @@ func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
 		out.holds = c.Held
 	}
 	h := w.Header()
+	if c.Link != "" && file.Redirects(r, file.As(c.Type, c.Name)) {
+		file.Redirect(w, c.Link)
+		return nil
+	}
 	file.Describe(h, c.Type, c.Name)
 	c.keep(h)
 	if c.ETag != "" {

@@ -168,7 +168,7 @@ func (a *app) config(keys [][]byte) server.Config {
 		RateLimit: orNone(set.RateLimit), PublicRateLimit: orNone(set.PublicRateLimit),
 		AllowPrivateHosts: set.AllowPrivateHosts, Resolver: dnscheck.NewResolver(set.DNSServer), PGP: set.EnablePGP,
 		Desk: helpdesk.Config{
-			IntakeDomain: set.IntakeDomain, SPF: set.SPF, MaxMailPerAddress: orNone(set.MailPerAddress), MaxAttachment: set.MaxAttachment << 20,
+			IntakeDomain: set.IntakeDomain, SPF: set.SPF, MaxMailPerAddress: orNone(set.MailPerAddress), MaxAttachment: set.MaxAttachment << 20, LinkFrom: set.BlobRedirect << 20,
 			NotifyAfter: set.NotifyAfter,
 			Retention: helpdesk.Retention{
 				Audit: days(set.RetainAudit), Events: days(set.RetainEvents), Deliveries: days(set.RetainDeliveries),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -129,10 +130,13 @@ func TestWrongBucket(t *testing.T) {
 		env     []string
 		says    string
 	}{
-		"no keys":        {"s3://helpwright" + server, nil, "AWS_ACCESS_KEY_ID is required; AWS_SECRET_ACCESS_KEY is required"},
-		"no bucket":      {"s3://", keys, "must be s3://BUCKET/PREFIX"},
-		"unknown":        {"s3://helpwright?regoin=x", keys, "may only have endpoint, region and path-style"},
-		"endpoint":       {"s3://helpwright?endpoint=127.0.0.1", keys, "endpoint must be http://HOST:PORT or https://HOST"},
+		"no keys":   {"s3://helpwright" + server, nil, "AWS_ACCESS_KEY_ID is required; AWS_SECRET_ACCESS_KEY is required"},
+		"no bucket": {"s3://", keys, "must be s3://BUCKET/PREFIX"},
+		"unknown":   {"s3://helpwright?regoin=x", keys, "may only have endpoint, region, path-style and credentials"},
+		"endpoint":  {"s3://helpwright?endpoint=127.0.0.1", keys, "endpoint must be http://HOST:PORT or https://HOST"},
+		"no role": {"s3://helpwright" + server + "&credentials=role", []string{"AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:1/keys"},
+			"This machine has no role that gives keys"},
+		"role and keys":  {"s3://helpwright" + server + "&credentials=role", keys, "AWS_ACCESS_KEY_ID must not be set"},
 		"missing bucket": {"s3://missing" + server, keys, `There is no bucket "missing"`},
 		"wrong secret": {"s3://helpwright" + server, []string{keys[0], "AWS_SECRET_ACCESS_KEY=wrong-secret"},
 			"The secret key is not that of the access key"},
@@ -378,5 +382,88 @@ func TestBackupToBucket(t *testing.T) {
 		if out, err := s.command(args...); err == nil || !strings.Contains(out, name) || strings.Contains(out, bucket.SecretKey) {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
+	}
+}
+
+// TestBucketRedirect downloads large attachments straight from a bucket, after the server has checked who asks.
+func TestBucketRedirect(t *testing.T) {
+	t.Parallel()
+	bucket := testenv.S3(t)
+	s := newServer(t, append(bucketEnv(bucket), "HELPWRIGHT_BLOB_REDIRECT=1")...)
+	s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
+	attachments := s.notes()
+	content := append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("0123456789"), 1<<20/10+1)...)
+	for name, file := range map[string][]byte{"large.pdf": content, "small.pdf": content[:1000], "large.txt": content[9:]} {
+		s.hurl(t.Context(), attachments, "file", name, file)
+	}
+	var list struct {
+		Data []struct {
+			ID       int64  `json:"id"`
+			Filename string `json:"filename"`
+		} `json:"data"`
+	}
+	s.ok("GET", attachments, nil, &list)
+	paths := map[string]string{}
+	for _, a := range list.Data {
+		paths[a.Filename] = fmt.Sprintf("http://%s%s%s/%d/content", s.http, apiBase, attachments, a.ID)
+	}
+	if len(paths) != 3 {
+		t.Fatalf("attached: %v", paths)
+	}
+	alone := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	ask := func(client *http.Client, method, address, token string, header ...string) (*http.Response, []byte) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		for i := 0; i < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res, body
+	}
+	large := paths["large.pdf"]
+	to := func() string { res, _ := ask(alone, "GET", large, s.token); return res.Header.Get("Location") }()
+	if !strings.HasPrefix(to, bucket.Endpoint+"/") || strings.Contains(to, bucket.SecretKey) || strings.Contains(to, s.token) {
+		t.Errorf("it leads to %q", to)
+	}
+	for name, want := range map[string]struct {
+		method, address, token string
+		header                 []string
+		status                 int
+	}{
+		"nobody":                  {"GET", large, "", nil, http.StatusUnauthorized},
+		"a wrong token":           {"GET", large, "hw_wrong", nil, http.StatusUnauthorized},
+		"one that is not there":   {"GET", strings.Replace(large, "/content", "0/content", 1), s.token, nil, http.StatusNotFound},
+		"a small one":             {"GET", paths["small.pdf"], s.token, nil, http.StatusOK},
+		"one that is shown":       {"GET", paths["large.txt"], s.token, nil, http.StatusOK},
+		"its header":              {"HEAD", large, s.token, nil, http.StatusOK},
+		"a part":                  {"GET", large, s.token, []string{"Range", "bytes=0-9"}, http.StatusPartialContent},
+		"the address in a bucket": {"GET", to, "", nil, http.StatusOK},
+	} {
+		if res, _ := ask(alone, want.method, want.address, want.token, want.header...); res.StatusCode != want.status {
+			t.Errorf("%s: %d", name, res.StatusCode)
+		}
+	}
+	res, body := ask(http.DefaultClient, "GET", large, s.token)
+	if res.Request.URL.Host == s.http || !bytes.Equal(body, content) ||
+		res.Header.Get("Content-Disposition") != "attachment; filename=large.pdf" || res.Header.Get("Content-Type") != "application/pdf" {
+		t.Errorf("from %s: %d bytes, %v", res.Request.URL.Host, len(body), res.Header)
+	}
+	s.stop()
+	if log, err := os.ReadFile(s.stderr.Name()); err != nil || strings.Contains(string(log), "X-Amz-Signature") {
+		t.Errorf("%v: the log has addresses", err)
 	}
 }

@@ -51,6 +51,7 @@ func TestWrongConfiguration(t *testing.T) {
 		{"unknown flag", []string{"serve", "--lisen", "x"}, nil, exitUsage, []string{"--lisen"}},
 		{"several at once", []string{"serve"}, []string{"HELPWRIGHT_LISTEN=nonsense", "HELPWRIGHT_DATABASE_URL=mysql://x", "HELPWRIGHT_BLOB_URL=ftp:x", "HELPWRIGHT_SECRET_KEY=short"},
 			exitUsage, []string{"HELPWRIGHT_LISTEN: must be HOST:PORT", "HELPWRIGHT_DATABASE_URL: must be sqlite:PATH", "HELPWRIGHT_BLOB_URL: must be", "HELPWRIGHT_SECRET_KEY: must have at least 32"}},
+		{"addresses in a folder", []string{"serve"}, []string{"HELPWRIGHT_BLOB_REDIRECT=8"}, exitUsage, []string{"HELPWRIGHT_BLOB_REDIRECT: needs files in a bucket"}},
 		{"relay without host", []string{"serve"}, []string{"HELPWRIGHT_SMTP_URL=smtp://user:geheim@"}, exitUsage, []string{"HELPWRIGHT_SMTP_URL"}},
 		{"unknown tls mode", []string{"serve"}, []string{"HELPWRIGHT_SMTP_URL=smtp://user:geheim@relay.example?tls=maybe"}, exitUsage, []string{"HELPWRIGHT_SMTP_URL", "starttls"}},
 		{"certificate without key", []string{"serve"}, []string{"HELPWRIGHT_INTAKE_TLS_CERT=cert.pem"}, exitUsage, []string{"HELPWRIGHT_INTAKE_TLS_KEY"}},

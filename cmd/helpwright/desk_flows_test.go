@@ -332,7 +332,7 @@ func (a *agents) outage() {
 	browser.Eval[any](tab, `window.there = window.fetch; window.fetch = (url, how) => new Promise((_, no) => how.signal?.addEventListener("abort", () => no(how.signal.reason)))`)
 	tab.Click(`#sidebar a[href*="/inbox/all"]`)
 	tab.Wait(`#main[aria-busy="true"]`)
-	a.picture(tab, os.Getenv(testenv.EnvScreens), "loading")
+	picture(a.t, tab, os.Getenv(testenv.EnvScreens), "loading")
 	browser.Eval[any](tab, `window.fetch = window.there`)
 	tab.Click(`#sidebar a[href*="/inbox/mine"]`)
 	tab.Wait(`#main:not([aria-busy]) #list`)
@@ -343,7 +343,7 @@ func (a *agents) outage() {
 	tab.Click(`.button[value=close]`)
 	tab.Wait(".toast.bad button")
 	a.expect("the toast", tab.Text(".toast"), "Offline")
-	a.picture(tab, os.Getenv(testenv.EnvScreens), "offline")
+	picture(a.t, tab, os.Getenv(testenv.EnvScreens), "offline")
 	if got := a.status(id); got == "closed" {
 		a.t.Errorf("%s without a server", got)
 	}

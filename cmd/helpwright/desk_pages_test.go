@@ -162,7 +162,7 @@ func (a *agents) eachPage() {
 	tab.Open("http://" + a.http + "/desk/sign-in")
 	check.accessible(tab, "sign-in", allRules)
 	check.collect(tab, "sign-in")
-	a.picture(tab, folder, "sign-in-light")
+	picture(a.t, tab, folder, "sign-in-light")
 	a.signIn(tab)
 	a.makeTeam(tab)
 	for _, p := range a.pages() {
@@ -174,11 +174,11 @@ func (a *agents) eachPage() {
 			if i == 0 {
 				check.collect(tab, p.name)
 			}
-			a.look(tab, check, p.name+"-"+v.name, rulesOf(v.View))
+			look(a.t, tab, check, p.name+"-"+v.name, rulesOf(v.View))
 			if v.Dark && !v.Phone {
 				tab.Look(browser.View{})
 				browser.Eval[any](tab, "document.documentElement.dir = 'rtl'")
-				a.look(tab, check, p.name+"-rtl", sizeRules)
+				look(a.t, tab, check, p.name+"-rtl", sizeRules)
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func (a *agents) doors() {
 	if status := tab.Follow(".door .primary"); status != http.StatusOK {
 		a.t.Errorf("asked for a link, with status %d", status)
 	}
-	a.eachView(tab, check, "forgot-sent")
+	eachView(a.t, tab, check, "forgot-sent")
 	link := ""
 	eventually(a.t, "the link is mailed", 30*time.Second, func() bool {
 		mails, _ := filepath.Glob(filepath.Join(a.temp, "helpwright-demo-*", "outbox", "*.eml"))
@@ -219,7 +219,7 @@ func (a *agents) doors() {
 		"reset": link, "reset-over": "/reset?token=x", "invitation": "/invitations/" + made.Data.Token,
 	} {
 		tab.Open(home + path)
-		a.eachView(tab, check, name)
+		eachView(a.t, tab, check, name)
 	}
 	check.valid()
 }
@@ -243,25 +243,25 @@ func (a *agents) secondFactor() {
 		tab.Follow(".door .primary")
 	}
 	signIn()
-	a.eachView(tab, check, "factor-none")
+	eachView(a.t, tab, check, "factor-none")
 	tab.Fill("[name=current_password]", password)
 	tab.Follow(".door .primary")
-	a.eachView(tab, check, "factor-begun")
+	eachView(a.t, tab, check, "factor-begun")
 	secret := strings.ReplaceAll(tab.Text(".key code"), " ", "")
 	tab.Fill("[name=code]", "123")
 	if status := tab.Follow(".door .primary"); status != http.StatusUnprocessableEntity {
 		a.t.Errorf("a wrong code, with status %d", status)
 	}
-	a.eachView(tab, check, "factor-wrong")
+	eachView(a.t, tab, check, "factor-wrong")
 	tab.Fill("[name=code]", testenv.AppCode(secret, time.Now()))
 	tab.Follow(".door .primary")
-	a.eachView(tab, check, "factor-codes")
+	eachView(a.t, tab, check, "factor-codes")
 	recovery, another := tab.Text(".codes li:first-child code"), tab.Text(".codes li:last-child code")
 	tab.Open(home + "/second-factor")
-	a.eachView(tab, check, "factor-on")
+	eachView(a.t, tab, check, "factor-on")
 	tab = a.Tab(a.t, browser.View{}) // who is signed in nowhere
 	signIn()
-	a.eachView(tab, check, "sign-in-code")
+	eachView(a.t, tab, check, "sign-in-code")
 	tab.Fill("[name=code]", recovery)
 	tab.Follow(".door .primary")
 	if at := tab.Location(); !strings.HasSuffix(at, "/desk/second-factor") {
@@ -271,7 +271,7 @@ func (a *agents) secondFactor() {
 	a.ok("GET", "/accounts/1/memberships?limit=100", nil, &members)
 	owner := a.member(browser.View{})
 	owner.Open(fmt.Sprintf("%s/settings/members/%d", a.at, members.Data[len(members.Data)-1].ID))
-	a.eachView(owner, check, "settings-member-factor")
+	eachView(a.t, owner, check, "settings-member-factor")
 	a.readPrivately(check, "factor@example.org", password, another)
 	check.valid()
 }
@@ -286,10 +286,10 @@ func (a *agents) readPrivately(check *pageChecker, email, password, code string)
 	tab.Fill("[name=email]", email)
 	tab.Fill("[name=password]", password)
 	tab.Follow(".hw-door button")
-	a.eachView(tab, check, "reader-code")
+	eachView(a.t, tab, check, "reader-code")
 	tab.Fill("[name=code]", "000000")
 	tab.Follow(".hw-door button")
-	a.eachView(tab, check, "reader-code-wrong")
+	eachView(a.t, tab, check, "reader-code-wrong")
 	tab.Fill("[name=code]", code)
 	if status := tab.Follow(".hw-door button"); status != http.StatusOK || tab.Location() != site+"/en" {
 		a.t.Errorf("signed in to read, with status %d, at %s", status, tab.Location())
@@ -297,29 +297,29 @@ func (a *agents) readPrivately(check *pageChecker, email, password, code string)
 }
 
 // eachView looks at the page that is shown in every way.
-func (a *agents) eachView(tab *browser.Tab, check *pageChecker, name string) {
-	a.t.Helper()
+func eachView(t *testing.T, tab *browser.Tab, check *pageChecker, name string) {
+	t.Helper()
 	check.collect(tab, name)
 	for _, v := range views {
 		tab.Look(v.View)
-		a.look(tab, check, name+"-"+v.name, rulesOf(v.View))
+		look(t, tab, check, name+"-"+v.name, rulesOf(v.View))
 	}
 	tab.Look(browser.View{})
 	browser.Eval[any](tab, "document.documentElement.dir = 'rtl'")
-	a.look(tab, check, name+"-rtl", sizeRules)
+	look(t, tab, check, name+"-rtl", sizeRules)
 }
 
 // look checks a page that is shown.
-func (a *agents) look(tab *browser.Tab, check *pageChecker, name string, which axeRules) {
-	a.t.Helper()
+func look(t *testing.T, tab *browser.Tab, check *pageChecker, name string, which axeRules) {
+	t.Helper()
 	check.accessible(tab, name, which)
 	if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
-		a.t.Errorf("%s: wider than the window by %d px", name, wide)
+		t.Errorf("%s: wider than the window by %d px", name, wide)
 	}
-	a.picture(tab, os.Getenv(testenv.EnvScreens), name)
+	picture(t, tab, os.Getenv(testenv.EnvScreens), name)
 }
 
-func (a *agents) picture(tab *browser.Tab, folder, name string) {
+func picture(t *testing.T, tab *browser.Tab, folder, name string) {
 	if folder != "" {
 		tab.Picture(filepath.Join(folder, "desk-"+name+".png"), false)
 	}

@@ -35,7 +35,8 @@ type Settings struct {
 	BaseURL        string   `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Public address of this server. Default: http://LISTEN, with localhost in place of a wildcard address." placeholder:"URL"`
 	Data           string   `env:"HELPWRIGHT_DATA" name:"data" default:"data" help:"Folder for the secret key, the spool and, by default, the database and the files." placeholder:"FOLDER"`
 	DatabaseURL    string   `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" secret:"url" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB. Default: sqlite:DATA/helpwright.db. Behind a transaction pooler without prepared statements, add ?default_query_exec_mode=exec." placeholder:"URL"`
-	BlobURL        string   `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" secret:"url" help:"Where raw mails and attachments are stored: file:FOLDER, or s3://BUCKET/PREFIX?region=NAME, with &endpoint=https://HOST:PORT for a server other than Amazon's. Default: file:DATA/blobs." placeholder:"URL"`
+	BlobURL        string   `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" secret:"url" help:"Where raw mails and attachments are stored: file:FOLDER, or s3://BUCKET/PREFIX?region=NAME, with &endpoint=https://HOST:PORT for a server other than Amazon's and &credentials=role for the keys of the machine's role. Default: file:DATA/blobs." placeholder:"URL"`
+	BlobRedirect   int64    `env:"HELPWRIGHT_BLOB_REDIRECT" name:"blob-redirect" help:"Attachments of at least this many MB are downloaded straight from the bucket, by addresses that work for two minutes; browsers must be able to reach its endpoint. 0: the server sends all files itself." placeholder:"MB"`
 	S3AccessKey    string   `env:"AWS_ACCESS_KEY_ID" name:"aws-access-key-id" help:"Access key of the bucket." placeholder:"KEY"`
 	S3SecretKey    string   `env:"AWS_SECRET_ACCESS_KEY" name:"aws-secret-access-key" secret:"all" help:"Its secret key." placeholder:"KEY"`
 	S3SessionToken string   `env:"AWS_SESSION_TOKEN" name:"aws-session-token" secret:"all" help:"Session token of temporary keys." placeholder:"TOKEN"`
@@ -167,6 +168,8 @@ func (s *Settings) checkLimits(problems *fault.Collector) {
 	problems.Check(s.RetainEvents == 0 || s.RetainDeliveries > 0 && s.RetainEvents >= s.RetainDeliveries, "HELPWRIGHT_RETAIN_EVENTS",
 		"must be at least HELPWRIGHT_RETAIN_DELIVERIES: webhook deliveries refer to events")
 	problems.Check(s.MailPerAddress >= 0, "HELPWRIGHT_MAIL_PER_ADDRESS", "must not be negative")
+	problems.Check(s.BlobRedirect >= 0 && s.BlobRedirect <= 1024, "HELPWRIGHT_BLOB_REDIRECT", "must be from 0 to 1024")
+	problems.Check(s.BlobRedirect == 0 || s.blobFolder() == "", "HELPWRIGHT_BLOB_REDIRECT", "needs files in a bucket, see HELPWRIGHT_BLOB_URL")
 	problems.Check(s.MaxAttachment >= 1 && s.MaxAttachment <= 1024, "HELPWRIGHT_MAX_ATTACHMENT", "must be from 1 to 1024")
 	problems.Check(s.MaxSiteFile >= 1 && s.MaxSiteFile <= 1024, "HELPWRIGHT_MAX_SITE_FILE", "must be from 1 to 1024")
 	problems.Check(s.RateLimit >= 0, "HELPWRIGHT_RATE_LIMIT", "must not be negative")

@@ -3,8 +3,6 @@ package main
 import (
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/browser"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/openid"
 	"github.com/helpwright/helpwright/transport/server"
@@ -53,23 +50,10 @@ func TestSignInInBrowser(t *testing.T) {
 	check := newPageChecker(t)
 	tab := browser.Start(t).Tab(t, browser.View{})
 	tab.HoldPasskeys()
-	look := func(name string) {
-		check.collect(tab, name)
-		for _, v := range views {
-			tab.Look(v.View)
-			check.accessible(tab, name+"-"+v.name, rulesOf(v.View))
-			if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
-				t.Errorf("%s-%s: wider than the window by %d px", name, v.name, wide)
-			}
-			if folder := os.Getenv(testenv.EnvScreens); folder != "" {
-				tab.Picture(filepath.Join(folder, "desk-"+name+"-"+v.name+".png"), false)
-			}
-		}
-		tab.Look(browser.View{})
-	}
+	show := func(name string) { eachView(t, tab, check, name) }
 	tab.Open(base + "/desk/sign-in")
 	tab.Wait("form[data-passkey] button")
-	look("sign-in-passkey")
+	show("sign-in-passkey")
 	if status := tab.Follow(".door a[href*='/sign-in/with/']"); status != http.StatusOK || !strings.Contains(tab.Location(), "/desk/a/1/") {
 		t.Fatalf("back from the provider with status %d at %s: %s", status, tab.Location(), tab.Text("main"))
 	}
@@ -83,10 +67,31 @@ func TestSignInInBrowser(t *testing.T) {
 	}
 	tab.Click("form[data-passkey] button")
 	tab.Wait("form[data-passkey] [data-said]:not([hidden])")
-	look("passkeys")
+	show("passkeys")
 	if said := tab.Text("form[data-passkey] [data-said]"); !strings.Contains(said, "There is a passkey for you on this device already") {
 		t.Errorf("a second passkey on the device: %s", said)
 	}
+
+	// Names are people's: long ones, and ones that are written from right to left.
+	tab.Open(base + "/desk/passkeys")
+	tab.Click(".thing details:first-of-type summary")
+	tab.Fill(".thing [name=name]", "\u202eמפתח "+strings.Repeat("Schlüsselbundbeschriftung", 3)+" جهاز")
+	show("passkeys-renaming")
+	tab.Follow(".thing form[action$='/1'] button")
+	if said := tab.Text(".thing"); !strings.Contains(said, "מפתח Schlüssel") {
+		t.Errorf("renamed: %s", said)
+	}
+	show("passkeys-long")
+	desk, err := srv.Service().Desk(t.Context(), srv.Service().As(1), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := desk.UpdateAccount(t.Context(), helpdesk.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(true)}); err != nil {
+		t.Fatal(err)
+	}
+	tab.Open(base + "/desk/second-factor")
+	tab.Wait("form[data-passkey] button")
+	show("second-factor-passkey")
 
 	browser.Eval[any](tab, "fetch('/desk/sign-out', { method: 'POST' })")
 	tab.Open(base + "/desk/sign-in?next=/desk/a/1/settings/profile")

@@ -111,6 +111,10 @@ func TestTraces(t *testing.T) {
 	if got := hex.EncodeToString(traces.find(request, "").GetTraceId()); got != traceID {
 		t.Errorf("the request is in the trace %s", got)
 	}
+	sent, posted := traces.find("job mail.send", ""), traces.find(request, "")
+	if links := sent.GetLinks(); len(links) != 1 || hex.EncodeToString(links[0].GetTraceId()) != traceID || string(sent.GetTraceId()) == string(posted.GetTraceId()) {
+		t.Errorf("the job has the links %v", links)
+	}
 	s.stop()
 	traces.mu.Lock()
 	defer traces.mu.Unlock()

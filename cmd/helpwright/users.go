@@ -241,6 +241,7 @@ func (c *userPasskeysCmd) Run(s *session) error {
 		if err := a.Service().Operator().RemoveUserPasskeys(a.ctx, u.ID); err != nil {
 			return err
 		}
+		a.noticed()
 		fmt.Fprintf(s.stdout, "user %d has no passkeys\n", u.ID)
 		return nil
 	})

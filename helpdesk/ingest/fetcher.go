@@ -25,7 +25,8 @@ type FetcherConfig struct {
 	// Events reports changes of settings in any process. They are then read at once, though at most
 	// once a second. nil: only Refresh applies.
 	Events storage.EventNotifier
-	// Tracer hears of mails that were fetched, while they are stored. nil: nothing is traced.
+	// Tracer hears of each time that a mailbox is read, of the commands to its server, and of mails while they are stored. nil:
+	// nothing is traced.
 	Tracer storage.Tracer
 	Logger *slog.Logger // nil: discards
 }

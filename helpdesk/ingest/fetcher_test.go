@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -22,6 +23,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv/spans"
 )
 
 // maildir puts mails into the INBOX of a user of Dovecot.
@@ -122,8 +124,13 @@ func until(t testing.TB, what string, holds func() bool) {
 
 func (b *bundle) fetch() (stop func()) {
 	b.t.Helper()
+	return b.fetchTraced(nil)
+}
+
+func (b *bundle) fetchTraced(tracer storage.Tracer) (stop func()) {
+	b.t.Helper()
 	servers := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true, PollInterval: 50 * time.Millisecond})
-	f := check(ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers, Refresh: 20 * time.Millisecond}))(b.t)
+	f := check(ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers, Refresh: 20 * time.Millisecond, Tracer: tracer}))(b.t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f.Run(ctx) }()
@@ -206,6 +213,46 @@ func TestSlowServersDelayNobody(t *testing.T) {
 		}
 	}
 	until(t, "the changed ones are connected to", func() bool { return connections.Load() >= 40 })
+}
+
+// What is asked of a server is traced within the fetch that asks it, by the kind of command alone.
+func TestFetchIsTraced(t *testing.T) {
+	t.Parallel()
+	dovecot := testenv.POP3(t)
+	for kind, c := range map[helpdesk.InboundType]struct {
+		addr string
+		want []string
+	}{
+		helpdesk.InboundIMAP: {dovecot.Addr, []string{"imap greeting", "imap login", "imap select", "imap search", "imap fetch", "take mails from imap"}},
+		helpdesk.InboundPOP3: {dovecot.POP3Addr, []string{"pop3 greeting", "pop3 login", "pop3 list", "pop3 fetch", "take mails from pop3"}},
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			b, tracer, user := newBundle(t, memblob.New()), new(spans.Recorder), testenv.Name("traced")
+			maildir(t, dovecot, user, letters("traced", 3)...)
+			id := b.fetched("traced@example.org", inbound(t, kind, c.addr, user, dovecot.Password))
+			stop := b.fetchTraced(tracer)
+			until(t, "the mails", func() bool { return b.count(id) == 3 })
+			until(t, "the end of a fetch", func() bool { return slices.Contains(tracer.Ended(), spans.Span{Name: "fetch mails"}) })
+			stop()
+			within, stray := map[string]bool{}, map[string]bool{}
+			for _, s := range tracer.Ended() {
+				if s.Within == "fetch mails" {
+					within[s.Name] = true
+				} else if s.Name != "fetch mails" {
+					stray[s.Name] = true
+				}
+			}
+			for _, name := range c.want {
+				if !within[name] {
+					t.Errorf("no span %s", name)
+				}
+			}
+			if len(stray) > 0 {
+				t.Errorf("outside of a fetch: %v", stray)
+			}
+		})
+	}
 }
 
 // The positions of one server mean nothing to another: after a move all mail is fetched there, although both count alike.

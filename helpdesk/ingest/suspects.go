@@ -2,9 +2,11 @@ package ingest
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -58,8 +60,17 @@ func (l *ledger) work(ctx context.Context, do func(context.Context) error) error
 }
 
 // noted does the work between BeginFetch and EndFetch.
-func (l *ledger) noted(ctx context.Context, do func(context.Context) error) error {
+func (l *ledger) noted(ctx context.Context, do func(context.Context) error) (err error) {
 	done := false
+	if l.tracer != nil {
+		var span storage.Span
+		ctx, span = l.tracer.Start(ctx, "fetch mails", storage.SpanInternal, slog.Int64("helpwright.mailbox.id", l.mailboxID))
+		defer func() { span.End(err) }()
+		ctx = wire.Watched(ctx, func(ctx context.Context, protocol, step string) func(error) {
+			_, span := l.tracer.Start(ctx, protocol+" "+step, storage.SpanClient)
+			return func(err error) { span.End(err) }
+		})
+	}
 	defer func() { // also after a panic, which does not end the process
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
@@ -68,7 +79,7 @@ func (l *ledger) noted(ctx context.Context, do func(context.Context) error) erro
 			l.log.WarnContext(ctx, "the end of work on the mailbox was not noted", "error", err)
 		}
 	}()
-	err := do(ctx)
+	err = do(ctx)
 	done = err == nil
 	return err
 }

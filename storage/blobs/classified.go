@@ -21,6 +21,7 @@ type classified struct{ of storage.Blobs }
 var (
 	_ storage.BlobWalker = classified{}
 	_ storage.BlobTidier = classified{}
+	_ storage.BlobLinker = classified{}
 )
 
 // classify returns faults and context errors unchanged.
@@ -68,6 +69,12 @@ func (c classified) List(ctx context.Context, prefix, after string, limit int) (
 // Walk implements [storage.BlobWalker].
 func (c classified) Walk(ctx context.Context, prefix string, fn func([]storage.BlobInfo) error) error {
 	return storage.WalkBlobs(ctx, c.of, prefix, fn)
+}
+
+// LinkBlob implements [storage.BlobLinker].
+func (c classified) LinkBlob(ctx context.Context, key string, as storage.BlobDownload) (string, error) {
+	link, err := storage.LinkBlob(ctx, c.of, key, as)
+	return link, classify(ctx, err)
 }
 
 // Tidy implements [storage.BlobTidier].

@@ -108,6 +108,15 @@ func (t *Tie) Walk(ctx context.Context, prefix string, fn func([]storage.BlobInf
 	return storage.WalkBlobs(ctx, t.cfg.Blobs, prefix, fn)
 }
 
+// LinkBlob implements [storage.BlobLinker].
+func (t *Tie) LinkBlob(ctx context.Context, key string, as storage.BlobDownload) (string, error) {
+	if err := t.fresh(ctx); err != nil {
+		return "", err
+	}
+	link, err := storage.LinkBlob(ctx, t.cfg.Blobs, key, as)
+	return link, t.absent(ctx, err)
+}
+
 // Tidy implements [storage.BlobTidier].
 func (t *Tie) Tidy(ctx context.Context, before time.Time, dry bool) (int, error) {
 	tidier, can := t.cfg.Blobs.(storage.BlobTidier)

@@ -11,6 +11,14 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
+// SystemTxWithoutHook is InSystemTx, without asking whether there is a tracer.
+func SystemTxWithoutHook(ctx context.Context, db *DB, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
+	return db.attempts(ctx, 0, func(ctx context.Context, q *querier) error {
+		q.tx.changed = append(q.tx.changed, 0)
+		return fn(ctx, systemTx{directory{q}})
+	})
+}
+
 // Die simulates a killed process: its locks are free, its lock file remains, and its connections
 // are closed.
 func Die(db *DB) {

@@ -37,20 +37,21 @@ type jobRow struct {
 	LeaseUntil    int64 // noTime: no worker has the job
 	Buried        bool
 	Reason        string
+	Trace         string // traceparent
 	Holder        string // process that claimed it last, see [DB.hold]; "": unknown
 }
 
 func (r *jobRow) job() storage.Job {
 	return storage.Job{
 		Kind: r.Kind, AccountID: r.AccountID, Subject: r.Subject, Payload: empty(r.Payload), UniqueKey: r.UniqueKey,
-		RunAt: timeOf(r.RunAt),
+		RunAt: timeOf(r.RunAt), Trace: r.Trace,
 	}
 }
 
 func jobRowOf(j storage.Job) jobRow {
 	return jobRow{
 		Kind: j.Kind, AccountID: j.AccountID, Subject: j.Subject, Payload: empty(slices.Clone(j.Payload)),
-		UniqueKey: j.UniqueKey, RunAt: micros(j.RunAt), DueAt: micros(j.RunAt), LeaseUntil: noTime,
+		UniqueKey: j.UniqueKey, RunAt: micros(j.RunAt), DueAt: micros(j.RunAt), LeaseUntil: noTime, Trace: j.Trace,
 	}
 }
 

@@ -74,7 +74,7 @@ func (t systemTx) InsertPasskey(ctx context.Context, p *helpdesk.Passkey) error 
 // UpdatePasskey implements [helpdesk.PasskeyWriter].
 func (t systemTx) UpdatePasskey(ctx context.Context, p *helpdesk.Passkey) error {
 	row := passkeyRowOf(p)
-	res, err := t.updates(&row).Column("sign_count", "backed_up", "challenge_at", "used_at").Where("id = ?", p.ID).Where("user_id = ?", p.UserID).Exec(ctx)
+	res, err := t.updates(&row).Column("name", "sign_count", "backed_up", "challenge_at", "used_at").Where("id = ?", p.ID).Where("user_id = ?", p.UserID).Exec(ctx)
 	return changed(ctx, res, err, "passkey", p.ID)
 }
 

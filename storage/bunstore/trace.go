@@ -58,11 +58,8 @@ func (db *DB) traced() {
 	}
 }
 
-// spanned runs a transaction within a span, where there is a tracer.
+// spanned runs a transaction within a span.
 func (db *DB) spanned(ctx context.Context, fn func(context.Context) error) (err error) {
-	if db.cfg.Tracer == nil {
-		return fn(ctx)
-	}
 	ctx, span := db.cfg.Tracer.Start(ctx, "transaction", storage.SpanInternal)
 	defer func() { span.End(err) }()
 	return fn(ctx)

@@ -1,6 +1,7 @@
 package bunstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -84,9 +85,15 @@ func (db *DB) transact(ctx context.Context, account int64, fn func(context.Conte
 	if u := db.unit(ctx); u != nil {
 		return u.part(ctx, account, fn)
 	}
-	return db.spanned(ctx, func(ctx context.Context) error {
-		return db.again(ctx, func() error { return db.attempt(ctx, account, fn) })
-	})
+	if db.cfg.Tracer != nil {
+		return db.spanned(ctx, func(ctx context.Context) error { return db.attempts(ctx, account, fn) })
+	}
+	return db.attempts(ctx, account, fn)
+}
+
+// attempts runs fn in a transaction, again after a transient conflict.
+func (db *DB) attempts(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
+	return db.again(ctx, func() error { return db.attempt(ctx, account, fn) })
 }
 
 // enter admits a PostgreSQL transaction to an account before it locks anything there: many at once,
@@ -316,11 +323,11 @@ type outbox struct {
 }
 
 // Enqueue implements [storage.Outbox].
-func (o outbox) Enqueue(_ context.Context, jobs ...storage.Job) error {
+func (o outbox) Enqueue(ctx context.Context, jobs ...storage.Job) error {
 	if err := o.into.state(); err != nil {
 		return err
 	}
-	rows := make([]jobRow, len(jobs))
+	trace, rows := storage.Traceparent(ctx), make([]jobRow, len(jobs))
 	for i, j := range jobs {
 		if j.Kind == "" || len(j.Kind) > maxKind {
 			return fault.Field("kind", "must have from 1 to 64 bytes")
@@ -328,6 +335,10 @@ func (o outbox) Enqueue(_ context.Context, jobs ...storage.Job) error {
 		if len(j.Payload) > maxPayload {
 			return fault.Field("payload", "must have at most 64 KiB")
 		}
+		if len(j.Trace) > storage.MaxTraceparent {
+			return fault.Field("trace", "must have at most 64 bytes")
+		}
+		j.Trace = cmp.Or(j.Trace, trace)
 		rows[i] = jobRowOf(j)
 	}
 	if err := checkText(rows); err != nil {

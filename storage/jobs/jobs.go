@@ -56,7 +56,8 @@ type Config struct {
 	Hold func() error
 	// Observe is called after each attempt, from several goroutines at once. nil: no reports.
 	Observe func(Attempt)
-	// Tracer hears of each attempt, and the handler's context belongs to its span. nil: nothing is traced.
+	// Tracer hears of each attempt, as a trace of its own that is linked to what enqueued the job, and the handler's context belongs
+	// to its span. nil: nothing is traced.
 	Tracer storage.Tracer
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // nil: discards

@@ -216,6 +216,9 @@ func (r *run) handle(job storage.ClaimedJob, p *place) (err error) {
 	defer cancel()
 	if r.Tracer != nil {
 		var span storage.Span
+		if job.Trace != "" {
+			ctx = r.Tracer.Link(ctx, job.Trace)
+		}
 		ctx, span = r.Tracer.Start(ctx, "job "+job.Kind, storage.SpanConsumer,
 			slog.Int64("helpwright.job.id", job.ID), slog.Int("helpwright.job.attempt", job.Attempt), slog.Int64("helpwright.account.id", job.AccountID))
 		defer func() { span.End(err) }()

@@ -47,6 +47,10 @@ func (o outbox) Enqueue(ctx context.Context, jobs ...storage.Job) error {
 			if len(job.Payload) > maxPayload {
 				return fault.Field("payload", "must have at most 64 KiB")
 			}
+			if len(job.Trace) > storage.MaxTraceparent {
+				return fault.Field("trace", "must have at most 64 bytes")
+			}
+			job.Trace = cmp.Or(job.Trace, storage.Traceparent(ctx))
 			waiting := job.UniqueKey != "" && db.jobs.conflict(global, 0, func(j *jobRow) bool {
 				return !j.Buried && j.UniqueKey == job.UniqueKey
 			})

@@ -41,7 +41,7 @@ func (t systemTx) UpdatePasskey(ctx context.Context, p *helpdesk.Passkey) error 
 			return db.passkeys.missing(p.ID)
 		}
 		changed := *kept
-		changed.SignCount, changed.BackedUp, changed.ChallengeAt, changed.UsedAt = p.SignCount, p.BackedUp, p.ChallengeAt, p.UsedAt
+		changed.Name, changed.SignCount, changed.BackedUp, changed.ChallengeAt, changed.UsedAt = p.Name, p.SignCount, p.BackedUp, p.ChallengeAt, p.UsedAt
 		return db.passkeys.update(global, p.ID, &changed)
 	})
 }

@@ -48,6 +48,9 @@ func bare(err error) error {
 // Check checks access to the bucket. A wrong configuration is an Invalid fault that says what to
 // do; a server that cannot be reached is an Unavailable fault.
 func (b *Blobs) Check(ctx context.Context) error {
+	if err := b.checkRole(ctx); err != nil {
+		return err
+	}
 	noOwner := false
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -30,7 +30,7 @@ const (
 	maxPrefix       = 400 // bytes: an object's key has at most 1024, a blob's at most 512
 )
 
-// Config says where the bucket is. Bucket, AccessKey and SecretKey are required.
+// Config says where the bucket is. Bucket is required, and so are AccessKey and SecretKey, or Role.
 type Config struct {
 	Endpoint string // http://HOST:PORT or https://HOST; default: Amazon's for the region
 	Region   string // default us-east-1
@@ -43,6 +43,12 @@ type Config struct {
 	AccessKey    string
 	SecretKey    string
 	SessionToken string // for temporary keys; "": none
+
+	// Role takes the keys of the machine's role instead, and new ones before they expire: by the standard variables AWS_* of
+	// containers (ECS, EKS) and of web identities where they are set, else from the metadata service of EC2.
+	Role bool
+	// RoleEndpoint is where to ask for them, other than the address that the variables or Amazon name; "": there.
+	RoleEndpoint string
 
 	// PartSize is the size of the parts of a large blob, in bytes. Each upload holds one part in
 	// memory, and a blob has at most ten thousand parts. At least, and by default, 8 MiB; at most 1
@@ -60,12 +66,14 @@ type Config struct {
 type Blobs struct {
 	core   minio.Core
 	cfg    Config
+	creds  *credentials.Credentials
 	closer *http.Transport
 }
 
 var (
 	_ storage.Blobs      = (*Blobs)(nil)
 	_ storage.BlobTidier = (*Blobs)(nil)
+	_ storage.BlobLinker = (*Blobs)(nil)
 )
 
 // New opens a bucket without contacting the server: see [Blobs.Check]. Missing or wrong fields are
@@ -92,15 +100,15 @@ func New(cfg Config) (*Blobs, error) {
 	if cfg.PathStyle {
 		lookup = minio.BucketLookupPath
 	}
-	transport := newTransport(cfg.Silence)
+	transport, creds := newTransport(cfg.Silence), cfg.credentials()
 	core, err := minio.NewCore(endpoint.Host, &minio.Options{
-		Creds:  credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey, cfg.SessionToken),
+		Creds:  creds,
 		Secure: endpoint.Scheme == "https", Region: cfg.Region, BucketLookup: lookup, Transport: transport, MaxRetries: cfg.Attempts,
 	})
 	if err != nil {
 		return nil, fault.Field("Endpoint", err.Error())
 	}
-	return &Blobs{core: *core, cfg: cfg, closer: transport}, nil
+	return &Blobs{core: *core, cfg: cfg, creds: creds, closer: transport}, nil
 }
 
 var (
@@ -120,8 +128,12 @@ func (c Config) check() (*url.URL, error) {
 	problems.Check(c.Prefix == "" || len(c.Prefix) <= maxPrefix && strings.HasSuffix(c.Prefix, "/") && storage.ValidBlobKey(strings.TrimSuffix(c.Prefix, "/")),
 		"Prefix", "must be folders of a-z, 0-9, dots, underscores and hyphens, and end with a slash")
 	problems.Check(c.PartSize <= maxPart, "PartSize", "must be at most 1 GiB")
-	problems.Check(c.AccessKey != "", "AccessKey", "is required")
-	problems.Check(c.SecretKey != "", "SecretKey", "is required")
+	if c.Role {
+		problems.Check(c.AccessKey == "" && c.SecretKey == "", "AccessKey", "must not be set where the keys of a role are to be used")
+	} else {
+		problems.Check(c.AccessKey != "", "AccessKey", "is required")
+		problems.Check(c.SecretKey != "", "SecretKey", "is required")
+	}
 	return endpoint, problems.Err()
 }
 

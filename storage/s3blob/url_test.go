@@ -19,6 +19,7 @@ func TestParseURL(t *testing.T) {
 		"s3://desk?region=eu-central-1": {
 			Bucket: "desk", Region: "eu-central-1",
 		},
+		"s3://desk?credentials=role": {Bucket: "desk", Role: true},
 		"s3://KEY:a%2Fb%3D@desk/x?endpoint=http://127.0.0.1:9000&path-style=true": {
 			Bucket: "desk", Prefix: "x/", Endpoint: "http://127.0.0.1:9000", PathStyle: true, AccessKey: "KEY", SecretKey: "a/b=",
 		},
@@ -30,7 +31,7 @@ func TestParseURL(t *testing.T) {
 	}
 	for _, address := range []string{
 		"", "s3:", "s3://", "s3:///x", "file:x", "s3://b#x", "s3://k:hush@b?regoin=x", "s3://b?region=", "s3://b?region=a&region=b",
-		"s3://b?path-style=maybe", "s3://k:hush@b?%zz", "s3://k:hush@b:port", "s3://k:hush%@b",
+		"s3://b?path-style=maybe", "s3://b?credentials=env", "s3://k:hush@b?%zz", "s3://k:hush@b:port", "s3://k:hush%@b",
 	} {
 		if got, err := s3blob.ParseURL(address); !fault.Is(err, fault.Invalid) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %+v %v", address, got, err)
@@ -47,6 +48,8 @@ func TestConfig(t *testing.T) {
 	}{
 		"right":            {func(*s3blob.Config) {}, ""},
 		"prefix":           {func(c *s3blob.Config) { c.Prefix = "a/b/" }, ""},
+		"a role":           {func(c *s3blob.Config) { c.Role, c.AccessKey, c.SecretKey = true, "", "" }, ""},
+		"a role and keys":  {func(c *s3blob.Config) { c.Role = true }, "AccessKey"},
 		"nothing":          {func(c *s3blob.Config) { *c = s3blob.Config{} }, "AccessKey Bucket SecretKey"},
 		"bucket's name":    {func(c *s3blob.Config) { c.Bucket = "De_sk" }, "Bucket"},
 		"short bucket":     {func(c *s3blob.Config) { c.Bucket = "d" }, "Bucket"},

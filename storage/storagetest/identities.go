@@ -7,7 +7,6 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 func (w *world) newIdentity(subject string) helpdesk.Identity {
@@ -19,63 +18,25 @@ func (w *world) newJoinRule(local string) helpdesk.JoinRule {
 		MailboxIDs: []int64{w.mailbox.ID, w.empty.ID}, UserID: w.user.ID, CreatedAt: base, UpdatedAt: at(1)}
 }
 
-// testIdentities finds identities and keeps them apart by issuer, subject and user.
+// testIdentities finds identities, and keeps them apart by issuer, subject and user.
 func testIdentities(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
-	system := func(fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
-		return b.Store.InSystemTx(t.Context(), fn)
-	}
-	insert := func(i *helpdesk.Identity) error {
-		return system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertIdentity(ctx, i) })
-	}
-	list := func(want ...helpdesk.Identity) {
-		t.Helper()
-		got, err := b.Store.IdentitiesOf(t.Context(), w.user.ID)
-		ok(t, err)
-		same(t, "IdentitiesOf", append([]helpdesk.Identity{}, want...), got)
-	}
-	elsewhere := w.newIdentity("held")
-	elsewhere.Issuer = "https://other.example"
-	ok(t, insert(&elsewhere))
-	list(w.identity, elsewhere)
-	for _, want := range []helpdesk.Identity{w.identity, elsewhere, other.identity} {
-		got, err := b.Store.IdentityBySubject(t.Context(), want.Issuer, want.Subject)
-		ok(t, err)
-		same(t, "IdentityBySubject", want, got)
-	}
+	elsewhere, alike := w.newIdentity("held"), other.newIdentity("x")
+	elsewhere.Issuer, alike.Subject = "https://other.example", w.identity.Subject
+	var unknown []helpdesk.Identity
 	for _, subject := range []string{"", "HELD " + w.mark, "held", w.identity.Subject + " "} {
-		_, err := b.Store.IdentityBySubject(t.Context(), w.identity.Issuer, subject)
-		fails(t, "an unknown subject", err, fault.NotFound)
+		unknown = append(unknown, helpdesk.Identity{Issuer: w.identity.Issuer, Subject: subject})
 	}
-	taken := other.newIdentity("x")
-	taken.Subject = w.identity.Subject
-	conflicts(t, "another's identity", insert(&taken), helpdesk.UniqueUserIdentity)
-	nobodys := w.newIdentity("nobody")
-	nobodys.UserID = nobody
-	fails(t, "of nobody", insert(&nobodys), fault.NotFound)
-
-	update := func(i helpdesk.Identity) error {
-		return system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.UpdateIdentity(ctx, &i) })
-	}
-	w.identity.Email, w.identity.UsedAt = w.address("moved"), at(9)
-	changed := w.identity
-	changed.Subject, changed.CreatedAt = "ignored", at(99)
-	ok(t, update(changed))
-	list(w.identity, elsewhere)
-	changed.UserID = other.user.ID
-	fails(t, "updating another's", update(changed), fault.NotFound)
-
-	remove := func(user, id int64) error {
-		return system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.DeleteIdentity(ctx, user, id) })
-	}
-	fails(t, "deleting another's", remove(other.user.ID, elsewhere.ID), fault.NotFound)
-	ok(t, remove(w.user.ID, elsewhere.ID))
-	fails(t, "deleting again", remove(w.user.ID, elsewhere.ID), fault.NotFound)
-	list(w.identity)
-
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Delete(ctx, w.member.ID) })
-	ok(t, system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.DeleteUser(ctx, w.user.ID) }))
-	list()
+	credentials[helpdesk.Identity]{
+		noun: "identity", of: helpdesk.Store.IdentitiesOf, insert: helpdesk.SystemTx.InsertIdentity, update: helpdesk.SystemTx.UpdateIdentity,
+		remove: helpdesk.SystemTx.DeleteIdentity, ids: func(i *helpdesk.Identity) (id, userID *int64) { return &i.ID, &i.UserID },
+		find: func(ctx context.Context, i helpdesk.Identity) (helpdesk.Identity, error) {
+			return b.Store.IdentityBySubject(ctx, i.Issuer, i.Subject)
+		},
+		first: w.identity, others: other.identity, second: elsewhere, unknown: unknown, alike: alike, unique: helpdesk.UniqueUserIdentity,
+		moved:   func(i *helpdesk.Identity) { i.Email, i.UsedAt = w.address("moved"), at(9) },
+		ignored: func(i *helpdesk.Identity) { i.Subject, i.CreatedAt = "ignored", at(99) },
+	}.test(t, b, w)
 }
 
 // testJoinRulesFor finds the rules of all accounts.

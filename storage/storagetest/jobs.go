@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ func jobTests() []testCase {
 		{"FinishBatch", testFinishBatch},
 		{"ConcurrentClaims", testConcurrentClaims},
 		{"Payload", testPayload},
+		{"Trace", testTrace},
 		{"Wake", testWake},
 	}
 }
@@ -382,6 +384,44 @@ func testPayload(t *testing.T, b Backend) {
 		same(t, "payload", payload, got[0].Payload)
 		ok(t, b.Jobs.Finish(t.Context(), got...))
 	}
+}
+
+// A job keeps the trace that it was enqueued in, through every state of the queue.
+func testTrace(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	const within, own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
+	ctx := storage.WithTraceparent(t.Context(), func() string { return within })
+	other := w.job(2, 1)
+	other.Trace = own
+	ok(t, b.Store.InTx(ctx, w.scope, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Enqueue(ctx, w.job(1, 0), other) }))
+	w.enqueue(t, w.job(3, 2))
+	ok(t, b.Store.InTx(storage.WithTraceparent(t.Context(), func() string { return strings.Repeat("x", storage.MaxTraceparent+1) }), w.scope,
+		func(ctx context.Context, tx helpdesk.Tx) error { return tx.Enqueue(ctx, w.job(4, 3)) }))
+	traces := func(jobs []storage.ClaimedJob) []string {
+		all := make([]string, len(jobs))
+		for i, j := range jobs {
+			all[i] = j.Trace
+		}
+		return all
+	}
+	want := []string{within, own, "", ""}
+	got := w.claim(t, 10, at(5), at(6))
+	same(t, "claimed", want, traces(got))
+	same(t, "claimed after a crash", want, traces(w.claim(t, 10, at(7), at(8))))
+	got = w.claim(t, 10, at(9), at(10))
+	for _, j := range got {
+		ok(t, b.Jobs.Retry(t.Context(), j, at(10+int(j.Subject)), "later"))
+	}
+	got = w.claim(t, 10, at(20), at(30))
+	same(t, "retried", want, traces(got))
+	ok(t, b.Jobs.Bury(t.Context(), got[0], "why"))
+	buried, err := b.Store.Within(w.scope).BuriedJobs(t.Context(), helpdesk.BuriedJobFilter{}, storage.Seek{Limit: 5})
+	ok(t, err)
+	same(t, "buried", []string{within}, []string{buried[0].Trace})
+	long := w.job(5, 0)
+	long.Trace = strings.Repeat("x", storage.MaxTraceparent+1)
+	err = b.Store.InTx(t.Context(), w.scope, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Enqueue(ctx, long) })
+	fails(t, "a long trace", err, fault.Invalid)
 }
 
 // make64k fills a JSON string, so that the payload has 64 KiB.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 func (w *world) newPasskey(name string) helpdesk.Passkey {
@@ -23,61 +22,28 @@ func (w *world) newPasskey(name string) helpdesk.Passkey {
 // testPasskeys finds passkeys, and keeps them apart by credential and user.
 func testPasskeys(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
-	system := func(fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
-		return b.Store.InSystemTx(t.Context(), fn)
-	}
-	insert := func(p *helpdesk.Passkey) error {
-		return system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertPasskey(ctx, p) })
-	}
-	list := func(want ...helpdesk.Passkey) {
-		t.Helper()
-		got, err := b.Store.PasskeysOf(t.Context(), w.user.ID)
-		ok(t, err)
-		same(t, "PasskeysOf", append([]helpdesk.Passkey{}, want...), got)
-	}
-	second := w.newPasskey("second")
+	second, alike := w.newPasskey("second"), other.newPasskey("x")
 	second.SignCount, second.BackupEligible, second.BackedUp, second.Transports, second.UsedAt = 0, false, false, nil, time.Time{}
-	ok(t, insert(&second))
-	list(w.passkey, second)
-	for _, want := range []helpdesk.Passkey{w.passkey, second, other.passkey} {
-		got, err := b.Store.PasskeyByCredential(t.Context(), want.CredentialID)
-		ok(t, err)
-		same(t, "PasskeyByCredential", want, got)
-	}
+	alike.CredentialID = w.passkey.CredentialID
+	var unknown []helpdesk.Passkey
 	for _, id := range [][]byte{nil, {}, {0}, append([]byte{}, w.passkey.CredentialID[:5]...), []byte("SECOND" + w.mark)} {
-		_, err := b.Store.PasskeyByCredential(t.Context(), id)
-		fails(t, "an unknown credential", err, fault.NotFound)
+		unknown = append(unknown, helpdesk.Passkey{PasskeyKey: helpdesk.PasskeyKey{CredentialID: id}})
 	}
-	taken := other.newPasskey("x")
-	taken.CredentialID = w.passkey.CredentialID
-	conflicts(t, "another's passkey", insert(&taken), helpdesk.UniquePasskey)
-	nobodys := w.newPasskey("nobody")
-	nobodys.UserID = nobody
-	fails(t, "of nobody", insert(&nobodys), fault.NotFound)
-
-	update := func(p helpdesk.Passkey) error {
-		return system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.UpdatePasskey(ctx, &p) })
-	}
-	w.passkey.SignCount, w.passkey.BackedUp, w.passkey.ChallengeAt, w.passkey.UsedAt = 1<<31+1, false, at(8), at(9)
-	changed := w.passkey
-	changed.Name, changed.CredentialID, changed.PublicKey, changed.Handle, changed.CreatedAt = "ignored", []byte("i"), []byte("i"), []byte("i"), at(99)
-	changed.BackupEligible, changed.Transports = false, nil
-	ok(t, update(changed))
-	list(w.passkey, second)
-	changed.UserID = other.user.ID
-	fails(t, "updating another's", update(changed), fault.NotFound)
-
-	remove := func(user, id int64) error {
-		return system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.DeletePasskey(ctx, user, id) })
-	}
-	fails(t, "deleting another's", remove(other.user.ID, second.ID), fault.NotFound)
-	ok(t, remove(w.user.ID, second.ID))
-	fails(t, "deleting again", remove(w.user.ID, second.ID), fault.NotFound)
-	list(w.passkey)
-
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Delete(ctx, w.member.ID) })
-	ok(t, system(func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.DeleteUser(ctx, w.user.ID) }))
-	list()
+	credentials[helpdesk.Passkey]{
+		noun: "passkey", of: helpdesk.Store.PasskeysOf, insert: helpdesk.SystemTx.InsertPasskey, update: helpdesk.SystemTx.UpdatePasskey,
+		remove: helpdesk.SystemTx.DeletePasskey, ids: func(p *helpdesk.Passkey) (id, userID *int64) { return &p.ID, &p.UserID },
+		find: func(ctx context.Context, p helpdesk.Passkey) (helpdesk.Passkey, error) {
+			return b.Store.PasskeyByCredential(ctx, p.CredentialID)
+		},
+		first: w.passkey, others: other.passkey, second: second, unknown: unknown, alike: alike, unique: helpdesk.UniquePasskey,
+		moved: func(p *helpdesk.Passkey) {
+			p.Name, p.SignCount, p.BackedUp, p.ChallengeAt, p.UsedAt = "renamed", 1<<31+1, false, at(8), at(9)
+		},
+		ignored: func(p *helpdesk.Passkey) {
+			p.CredentialID, p.PublicKey, p.Handle, p.CreatedAt = []byte("i"), []byte("i"), []byte("i"), at(99)
+			p.BackupEligible, p.Transports = false, nil
+		},
+	}.test(t, b, w)
 }
 
 func (g *generator) passkeyDirectory() operation {
@@ -92,7 +58,7 @@ func (g *generator) passkeySystem() operation {
 	case 0:
 		return operation{method: "DeletePasskey", args: []any{one64("User", g.any("User")), one64("Passkey", g.any("Passkey"))}}
 	case 1:
-		p := &helpdesk.Passkey{ID: g.any("Passkey"), UserID: g.any("User"), ChallengeAt: g.time(false), UsedAt: g.time(true)}
+		p := &helpdesk.Passkey{ID: g.any("Passkey"), UserID: g.any("User"), Name: g.text(), ChallengeAt: g.time(false), UsedAt: g.time(true)}
 		p.SignCount, p.BackedUp = int64(g.IntN(9)), g.IntN(2) == 0
 		return operation{method: "UpdatePasskey", args: []any{p}}
 	}

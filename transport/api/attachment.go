@@ -59,7 +59,8 @@ func (a *api) addAttachments(t *transport.Table) {
 	remove.Customers = false
 	transport.HandleEmpty(t, a.desk, remove, a.deleteAttachment)
 	transport.HandleContent(t, a.talk, op("getAttachmentContent", http.MethodGet, attachmentPath+"/content", "Download a file",
-		"Supports ranges. Content that a browser could execute is sent as a download. Needs interactions.view."),
+		"Supports ranges. Content that a browser could execute is sent as a download. If the server is set up so, large files are answered with 302 and an "+
+			"address in its bucket that works for two minutes, without a token. Needs interactions.view."),
 		both(a.getAttachmentContent, a.portalGetAttachmentContent))
 }
 
@@ -123,16 +124,33 @@ func (a *api) getAttachmentContent(ctx context.Context, d *helpdesk.Desk, in att
 	if err != nil {
 		return transport.Content{}, err
 	}
-	return attachedContent(found, func(offset int64) (io.ReadCloser, error) { return d.OpenAttachment(ctx, found, offset, -1) })
+	return attachedContent(ctx, found, d)
 }
 
-func attachedContent(found helpdesk.Attachment, open func(offset int64) (io.ReadCloser, error)) (transport.Content, error) {
-	body, err := file.Open(found.Size, open)
-	return transport.Content{
+// attachments is who opens attachments: a member or a customer.
+type attachments interface {
+	OpenAttachment(ctx context.Context, a helpdesk.Attachment, offset, length int64) (io.ReadCloser, error)
+	LinkAttachment(ctx context.Context, a helpdesk.Attachment, as storage.BlobDownload) (string, error)
+}
+
+func attachedContent(ctx context.Context, found helpdesk.Attachment, by attachments) (transport.Content, error) {
+	out := transport.Content{
 		Name: found.Filename, Type: found.ContentType, ModTime: found.CreatedAt,
 		ETag: fmt.Sprintf("attachment-%d", found.ID), // a file never changes
-		Body: body,
-	}, err
+	}
+	open := func(offset int64) (io.ReadCloser, error) { return by.OpenAttachment(ctx, found, offset, -1) }
+	var err error
+	if as := file.As(found.ContentType, found.Filename); !file.InPlace(as) {
+		if out.Link, err = by.LinkAttachment(ctx, found, as); err != nil {
+			return out, err
+		}
+	}
+	if out.Link != "" { // it is there
+		out.Body = file.Later(found.Size, open)
+		return out, nil
+	}
+	out.Body, err = file.Open(found.Size, open)
+	return out, err
 }
 
 func (a *api) showAttachment(accountID int64, one helpdesk.Attachment) attachment {

@@ -31,12 +31,13 @@ var free = []string{"listLanguages", "listIdentityProviders", "getUser", "getOwn
 var above = []string{
 	"openapi", "asyncapi", "docs", "getUser", "listAccounts", "createAccount", "listLanguages",
 	"updateUser", "listTokens", "createToken", "deleteToken", "logout",
-	"listIdentityProviders", "listIdentities", "removeIdentity", "listPasskeys", "removePasskey",
+	"listIdentityProviders", "listIdentities", "removeIdentity", "listPasskeys", "updatePasskey", "removePasskey",
 }
 
 // valid has a body that passes for every operation that takes one. An operation
 // that is not here or in bodiless fails the test.
 var valid = map[string]string{
+	"updatePasskey":          `{"name":"Laptop"}`,
 	"followEvents":           "channel=accounts.{account_id}",
 	"createAccount":          "name=X",
 	"updateAccount":          "name=X",

@@ -85,14 +85,13 @@ func (a *api) addJoinRules(t *transport.Table) {
 
 func (a *api) listJoinRules(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[joinRule], error) {
 	page, err := d.JoinRules(ctx, in.Request())
+	if err != nil {
+		return storage.Page[joinRule]{}, err
+	}
+	applies, err := d.JoinRulesApply(ctx, page.Items)
 	out := storage.Page[joinRule]{Items: []joinRule{}, Next: page.Next, Prev: page.Prev}
 	for _, r := range page.Items {
-		if err != nil {
-			break
-		}
-		var shown joinRule
-		shown, err = a.showJoinRule(ctx, d, r, nil)
-		out.Items = append(out.Items, shown)
+		out.Items = append(out.Items, a.joinRuleOf(r, applies[r.ID]))
 	}
 	return out, err
 }
@@ -101,16 +100,19 @@ func (a *api) showJoinRule(ctx context.Context, d *helpdesk.Desk, r helpdesk.Joi
 	if err != nil {
 		return joinRule{}, err
 	}
-	out := joinRule{
-		ID: r.ID, Issuer: r.Issuer, Domain: r.Domain, Roles: append([]int64{}, r.RoleIDs...), Mailboxes: append([]int64{}, r.MailboxIDs...),
-		UserID: idOrNull(r.UserID), CreatedAt: transport.Time(r.CreatedAt), UpdatedAt: transport.Time(r.UpdatedAt),
-	}
-	out.Provider = a.providerKey(r.Issuer)
-	// A token that may create rules need not be one that may list them.
-	if out.Applies, err = d.JoinRuleApplies(ctx, r); errors.Is(err, helpdesk.ErrForbidden) {
+	applies, err := d.JoinRulesApply(ctx, []helpdesk.JoinRule{r})
+	if errors.Is(err, helpdesk.ErrForbidden) { // a token that may create rules need not be one that may list them
 		err = nil
 	}
-	return out, err
+	return a.joinRuleOf(r, applies[r.ID]), err
+}
+
+func (a *api) joinRuleOf(r helpdesk.JoinRule, applies bool) joinRule {
+	return joinRule{
+		ID: r.ID, Provider: a.providerKey(r.Issuer), Issuer: r.Issuer, Domain: r.Domain, Roles: append([]int64{}, r.RoleIDs...),
+		Mailboxes: append([]int64{}, r.MailboxIDs...), Applies: applies, UserID: idOrNull(r.UserID),
+		CreatedAt: transport.Time(r.CreatedAt), UpdatedAt: transport.Time(r.UpdatedAt),
+	}
 }
 
 // providerKey is the key of the identity provider with an issuer; nil: it is not configured.

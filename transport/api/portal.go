@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
@@ -273,5 +272,5 @@ func (a *api) portalGetAttachmentContent(ctx context.Context, p *helpdesk.Portal
 	if err != nil {
 		return transport.Content{}, err
 	}
-	return attachedContent(found, func(offset int64) (io.ReadCloser, error) { return p.OpenAttachment(ctx, found, offset, -1) })
+	return attachedContent(ctx, found, p)
 }

@@ -46,9 +46,18 @@ type identityRef struct {
 	proof
 }
 
-type passkeyRef struct {
+type passkeyID struct {
 	PasskeyID int64 `path:"passkey_id"`
+}
+
+type passkeyRef struct {
+	passkeyID
 	proof
+}
+
+type passkeyUpdate struct {
+	passkeyID
+	Name string `json:"name" required:"true" maxLength:"100" example:"My laptop"`
 }
 
 func (a *api) addSignIns(t *transport.Table) {
@@ -73,6 +82,13 @@ func (a *api) addSignIns(t *transport.Table) {
 		Summary:     "List the caller's passkeys",
 		Description: "Oldest first. All in one page. They are added in the browser, in the profile. Not allowed with a token that has scopes.",
 	}, a.listPasskeys)
+	transport.Handle(t, a.admin, transport.Operation{
+		ID: "updatePasskey", Method: http.MethodPut, Path: "/user/passkeys/{passkey_id}", Tag: "Users",
+		Summary: "Rename a passkey", Description: "Not allowed with a token that has scopes.",
+	}, func(ctx context.Context, admin *helpdesk.Admin, in passkeyUpdate) (passkey, error) {
+		renamed, err := admin.RenamePasskey(ctx, in.PasskeyID, in.Name)
+		return passkeyOf(renamed), err
+	})
 	transport.HandleEmpty(t, a.admin, transport.Operation{
 		ID: "removePasskey", Method: http.MethodPost, Path: "/user/passkeys/{passkey_id}/remove", Tag: "Users",
 		Summary: "Remove a passkey", Description: "The caller can no longer sign in with it." + proven,
@@ -117,9 +133,11 @@ func (a *api) listPasskeys(ctx context.Context, admin *helpdesk.Admin, _ struct{
 	all, err := admin.Passkeys(ctx)
 	out := storage.Page[passkey]{Items: []passkey{}}
 	for _, p := range all {
-		out.Items = append(out.Items, passkey{
-			ID: p.ID, Name: p.Name, BackedUp: p.BackedUp, CreatedAt: transport.Time(p.CreatedAt), UsedAt: transport.TimePtr(&p.UsedAt),
-		})
+		out.Items = append(out.Items, passkeyOf(p))
 	}
 	return out, err
+}
+
+func passkeyOf(p helpdesk.Passkey) passkey {
+	return passkey{ID: p.ID, Name: p.Name, BackedUp: p.BackedUp, CreatedAt: transport.Time(p.CreatedAt), UsedAt: transport.TimePtr(&p.UsedAt)}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/internal/file"
 )
 
 // composer is the form that answers, notes and forwards are written in.
@@ -841,6 +842,16 @@ func (v *visit) file() error {
 	a, err := v.Attachment(v.ctx(), v.number("id"), v.number("i"), v.number("file"))
 	if err != nil {
 		return err
+	}
+	if as := file.As(a.ContentType, a.Filename); file.Redirects(v.r, as) {
+		link, err := v.LinkAttachment(v.ctx(), a, as)
+		if err != nil {
+			return err
+		}
+		if link != "" {
+			file.Redirect(v.w, link)
+			return nil
+		}
 	}
 	return v.serveFile(a.ContentType, a.Filename, fmt.Sprintf("attachment-%d", a.ID), a.CreatedAt, a.Size, func(offset int64) (io.ReadCloser, error) {
 		return v.OpenAttachment(v.ctx(), a, offset, -1)

@@ -81,7 +81,7 @@ func (v *visit) signedInWith() error {
 // identityRefused says why somebody is not let in, or why nothing was connected.
 func (v *visit) identityRefused(err error, next string, linking bool) error {
 	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {
-		return v.askForCode(codeView{Token: step.Token, Next: next}, 0)
+		return v.askForCode(codeView{Token: step.Token, HasPasskey: step.HasPasskey, Next: next}, 0)
 	}
 	text, status := v.identityProblem(err)
 	if text == "" {

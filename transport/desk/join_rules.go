@@ -32,12 +32,18 @@ func (v *visit) fillRules(view *membersView, roles []helpdesk.Role) error {
 	if err != nil {
 		return err
 	}
-	for _, rule := range page.Items {
-		applies, err := v.JoinRuleApplies(v.ctx(), rule)
-		if err != nil {
+	applies, err := v.JoinRulesApply(v.ctx(), page.Items)
+	if err != nil {
+		return err
+	}
+	var boxes []tick
+	if slices.ContainsFunc(page.Items, func(r helpdesk.JoinRule) bool { return len(r.MailboxIDs) > 0 }) {
+		if boxes, err = v.boxTicks(nil); err != nil {
 			return err
 		}
-		row := ruleRow{Domain: rule.Domain, Provider: rule.Issuer, Paused: !applies, Action: v.at("/settings/join-rules/" + itoa(rule.ID))}
+	}
+	for _, rule := range page.Items {
+		row := ruleRow{Domain: rule.Domain, Provider: rule.Issuer, Paused: !applies[rule.ID], Action: v.at("/settings/join-rules/" + itoa(rule.ID))}
 		for _, p := range providers {
 			if p.Issuer == rule.Issuer {
 				row.Provider = p.Name
@@ -50,27 +56,21 @@ func (v *visit) fillRules(view *membersView, roles []helpdesk.Role) error {
 			}
 		}
 		row.Roles = strings.Join(names, ", ")
-		if row.Boxes, err = v.mailboxNames(rule.MailboxIDs); err != nil {
-			return err
-		}
+		row.Boxes = namesOf(boxes, rule.MailboxIDs)
 		view.Rules = append(view.Rules, row)
 	}
 	return nil
 }
 
-// mailboxNames are the names of mailboxes that the member sees, "" for all of them.
-func (v *visit) mailboxNames(ids []int64) (string, error) {
-	if len(ids) == 0 {
-		return "", nil
-	}
-	boxes, err := v.boxTicks(ids)
+// namesOf are the names of the chosen among mailboxes that the member sees.
+func namesOf(boxes []tick, ids []int64) string {
 	var names []string
 	for _, b := range boxes {
-		if b.On {
+		if slices.Contains(ids, number(b.ID)) {
 			names = append(names, b.Text)
 		}
 	}
-	return strings.Join(names, ", "), err
+	return strings.Join(names, ", ")
 }
 
 func (v *visit) addRule() error {

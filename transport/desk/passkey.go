@@ -20,6 +20,7 @@ const maxPasskeyForm = 2 * helpdesk.MaxPasskeyAnswer
 type passkeyForm struct {
 	Action, Begin string
 	Origin        string // where alone passkeys work
+	Stay          bool   // after the browser is closed; a box on the page says otherwise
 }
 
 // passkeySignIn is the form to sign in with a passkey; nil where passkeys do not work.
@@ -28,7 +29,7 @@ func (v *visit) passkeySignIn() *passkeyForm {
 	if origin == "" {
 		return nil
 	}
-	return &passkeyForm{Action: v.h.url("/sign-in/passkey"), Begin: v.h.url("/sign-in/passkey/begin"), Origin: origin}
+	return &passkeyForm{Action: v.h.url("/sign-in/passkey"), Begin: v.h.url("/sign-in/passkey/begin"), Origin: origin, Stay: true}
 }
 
 // challenge answers the module with the options for the browser, which keeps what belongs to them.
@@ -135,7 +136,7 @@ type passkeysView struct {
 	Problem     string
 }
 
-type passkeyRow struct{ Name, Made, Used, Action string }
+type passkeyRow struct{ Name, Made, Used, Action, Remove string }
 
 func (v *visit) passkeysPage() error {
 	admin, err := v.own()
@@ -155,7 +156,8 @@ func (v *visit) showPasskeys(admin *helpdesk.Admin, view passkeysView, status in
 	}
 	view.HasPassword, view.Email, view.Home, view.Name = v.user.PasswordHash != "", v.user.Email, v.h.url("/"), device(v.r.UserAgent())
 	for _, p := range all {
-		row := passkeyRow{Name: p.Name, Made: v.words.T("made %s", v.when(p.CreatedAt)), Used: v.words.T("never used"), Action: v.h.url("/passkeys/" + itoa(p.ID) + "/remove")}
+		row := passkeyRow{Name: p.Name, Made: v.words.T("made %s", v.when(p.CreatedAt)), Used: v.words.T("never used"), Action: v.h.url("/passkeys/" + itoa(p.ID))}
+		row.Remove = row.Action + "/remove"
 		if !p.UsedAt.IsZero() {
 			row.Used = v.words.T("used %s", v.when(p.UsedAt))
 		}
@@ -196,6 +198,17 @@ func (v *visit) removePasskey() error {
 		return err
 	}
 	if err := admin.RemovePasskey(v.ctx(), v.r.PostFormValue("current_password"), v.number("id")); err != nil {
+		return v.passkeyRefused(admin, err)
+	}
+	return v.see(v.h.url("/passkeys"))
+}
+
+func (v *visit) renamePasskey() error {
+	admin, err := v.own()
+	if err != nil {
+		return err
+	}
+	if _, err := admin.RenamePasskey(v.ctx(), v.number("id"), v.r.PostFormValue("name")); err != nil {
 		return v.passkeyRefused(admin, err)
 	}
 	return v.see(v.h.url("/passkeys"))

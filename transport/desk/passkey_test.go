@@ -2,14 +2,18 @@ package desk_test
 
 import (
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/passkey"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/authenticator"
 	"github.com/helpwright/helpwright/transport/desk"
 )
@@ -117,11 +121,81 @@ func TestPasskeys(t *testing.T) {
 			t.Errorf("%s with a wrong password: %d %s", to, a.status, a.body)
 		}
 	}
+	rename := strings.TrimSuffix(remove[1], "/remove")
+	if a := b.do(http.MethodPost, rename, url.Values{"name": {" "}}, "Cookie", own); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Give the passkey a name") {
+		t.Errorf("renamed to nothing: %d %s", a.status, a.body)
+	}
+	if a := b.do(http.MethodPost, rename, url.Values{"name": {"Old & grey"}}, "Cookie", own); a.status != http.StatusSeeOther {
+		t.Errorf("renamed: %d %s", a.status, a.body)
+	}
+	if page := b.do(http.MethodGet, "/desk/passkeys", nil, "Cookie", own); !strings.Contains(page.body, "<bdi>Old &amp; grey</bdi>") {
+		t.Errorf("renamed: %s", page.body)
+	}
 	if a := b.do(http.MethodPost, remove[1], url.Values{"current_password": {"correct horse"}}, "Cookie", own); a.status != http.StatusSeeOther {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	if a := signIn(func(url.Values, *string) {}); a.status != http.StatusUnauthorized || !strings.Contains(a.body, "Nobody here has this passkey") {
 		t.Errorf("a removed passkey: %d", a.status)
+	}
+}
+
+// Pages about the second factor say that a passkey does as well, to who can have one, and offer it to who has.
+func TestPasskeyInsteadOfCode(t *testing.T) {
+	t.Parallel()
+	v, err := passkey.New(passkey.Config{Address: passkeyOrigin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		on, has, required bool
+		want, not         string
+	}{
+		"off":                   {false, false, true, "Set up", "passkey"},
+		"none yet":              {true, false, true, "needs no code either", "data-passkey="},
+		"one":                   {true, true, false, "a passkey of yours needs no code", "data-passkey="},
+		"one, factors required": {true, true, true, `data-passkey="/desk/sign-in/passkey/begin"`, "needs no code"},
+	} {
+		b := newBundleWith(t, nil, func(cfg *desk.Config) { cfg.Authenticate = nil }, func(cfg *helpdesk.Config) {
+			if test.on {
+				cfg.Passkeys = v
+			}
+		})
+		own := b.session("Firefox, Linux")
+		if test.has {
+			options, cookie := asked(t, b.do(http.MethodPost, "/desk/passkeys/begin", url.Values{"current_password": {"correct horse"}}, "Cookie", own))
+			made, err := (&authenticator.Authenticator{Origin: passkeyOrigin}).Create(options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a := b.do(http.MethodPost, "/desk/passkeys", url.Values{"name": {"x"}, "answer": {string(made)}}, "Cookie", own+"; "+cookie); a.status != http.StatusSeeOther {
+				t.Fatal(a.body)
+			}
+		}
+		if _, err := b.desk.UpdateAccount(t.Context(), helpdesk.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(test.required)}); err != nil {
+			t.Fatal(err)
+		}
+		page := b.do(http.MethodGet, "/desk/second-factor", nil, "Cookie", own)
+		if page.status != http.StatusOK || !strings.Contains(page.body, test.want) || strings.Contains(page.body, test.not) {
+			t.Errorf("%s: %d %s", name, page.status, page.body)
+		}
+		if !test.on {
+			continue
+		}
+		shown := b.do(http.MethodPost, "/desk/second-factor", url.Values{"current_password": {"correct horse"}}, "Cookie", own)
+		uri := html.UnescapeString(regexp.MustCompile(`name="uri" value="([^"]+)"`).FindStringSubmatch(shown.body)[1])
+		parsed, err := url.Parse(uri)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.do(http.MethodPost, "/desk/second-factor/confirm", url.Values{"code": {testenv.AppCode(parsed.Query().Get("secret"), time.Now())}, "uri": {uri}}, "Cookie", own)
+		step := b.do(http.MethodPost, "/desk/sign-in", url.Values{"email": {"maja@example.org"}, "password": {"correct horse"}})
+		again := b.do(http.MethodPost, "/desk/sign-in/code", url.Values{"token": {regexp.MustCompile(`hws_[A-Z2-7]+`).FindString(step.body)}, "code": {"0"},
+			"passkey": {map[bool]string{true: "1"}[test.has]}})
+		for what, a := range map[string]answer{"asked for the code": step, "asked again": again} {
+			if offered := strings.Contains(a.body, "data-passkey="); offered != test.has || !strings.Contains(a.body, `name="code"`) {
+				t.Errorf("%s, %s: a passkey is offered: %v", name, what, offered)
+			}
+		}
 	}
 }
 

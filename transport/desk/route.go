@@ -92,6 +92,7 @@ func (h *Handler) routeSignIn() {
 		"GET /passkeys":               (*visit).passkeysPage,
 		"POST /passkeys":              (*visit).addPasskey,
 		"POST /passkeys/begin":        (*visit).beginPasskey,
+		"POST /passkeys/{id}":         (*visit).renamePasskey,
 		"POST /passkeys/{id}/remove":  (*visit).removePasskey,
 
 		"GET /second-factor":          (*visit).factorPage,

@@ -25,6 +25,11 @@ type factorView struct {
 	Left         int    // codes for recovery
 	Required     bool   // an account waits for it
 
+	Passkeys   string // page of the passkeys, which do as well; "": they do not work here
+	HasPasskey bool
+	Passkey    *passkeyForm // to sign in again with one, where a factor is required
+	Next       string       // where that leads
+
 	Secret, URI string        // to be given to the app
 	QR          template.HTML // of the URI
 	Codes       []string      // new ones, shown once
@@ -35,11 +40,17 @@ type factorView struct {
 // codeView asks for the code after a right password.
 type codeView struct {
 	Action, SignIn, Token, Next, Problem string
-	Stay                                 bool
+	Stay, HasPasskey                     bool
+	Passkey                              *passkeyForm // to sign in with instead; nil: the member has none
 }
 
 func (v *visit) askForCode(view codeView, status int) error {
 	view.Action, view.SignIn = v.h.url("/sign-in/code"), v.h.url("/sign-in")
+	if view.HasPasskey {
+		if view.Passkey = v.passkeySignIn(); view.Passkey != nil {
+			view.Passkey.Stay = view.Stay
+		}
+	}
 	return v.show(screen{template: "sign-in-code", title: v.words.T("Enter your code"), data: view, bare: true, status: status})
 }
 
@@ -49,7 +60,7 @@ func (v *visit) signInCode() error {
 		return v.missing()
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
-	view := codeView{Token: v.r.PostFormValue("token"), Next: v.r.PostFormValue("next"), Stay: v.r.PostFormValue("stay") != ""}
+	view := codeView{Token: v.r.PostFormValue("token"), Next: v.r.PostFormValue("next"), Stay: v.r.PostFormValue("stay") != "", HasPasskey: v.r.PostFormValue("passkey") != ""}
 	caller, err := v.service().FinishSignIn(v.ctx(), view.Token, v.r.PostFormValue("code"))
 	switch {
 	case fault.Is(err, fault.Unauthenticated) && codeOf(err) == "wrong_code":
@@ -113,7 +124,24 @@ func (v *visit) showFactor(admin *helpdesk.Admin, view factorView, status int) e
 			return err
 		}
 	}
+	if err := v.orPasskey(admin, &view); err != nil {
+		return err
+	}
 	return v.show(screen{template: "second-factor", title: v.words.T("Second factor"), data: view, bare: true, status: status})
+}
+
+// orPasskey says that a passkey does as well.
+func (v *visit) orPasskey(admin *helpdesk.Admin, view *factorView) error {
+	form := v.passkeySignIn()
+	if form == nil {
+		return nil
+	}
+	all, err := admin.Passkeys(v.ctx())
+	view.Passkeys, view.HasPasskey = v.h.url("/passkeys"), len(all) > 0
+	if view.HasPasskey && view.Required {
+		view.Passkey, view.Next = form, view.Home
+	}
+	return err
 }
 
 // mustHaveFactor reports whether an account waits for the member to set up a second factor.

@@ -61,7 +61,7 @@ func (v *visit) signIn() error {
 	view := signInView{Email: v.r.PostFormValue("email"), Next: v.r.PostFormValue("next")}
 	caller, err := service.SignIn(v.ctx(), view.Email, v.r.PostFormValue("password"))
 	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {
-		return v.askForCode(codeView{Token: step.Token, Next: view.Next, Stay: v.r.PostFormValue("stay") != ""}, 0)
+		return v.askForCode(codeView{Token: step.Token, HasPasskey: step.HasPasskey, Next: view.Next, Stay: v.r.PostFormValue("stay") != ""}, 0)
 	}
 	switch {
 	case codeOf(err) == helpdesk.UserDisabled:

@@ -32,6 +32,16 @@ type Conn struct {
 	cause error         // why reading ended
 }
 
+// Watch is told of a step when it begins, without the folder's name; what it returns is called when the step ends.
+type Watch func(ctx context.Context, protocol, step string) (ended func(error))
+
+type watchKey struct{}
+
+// Watched is a context whose steps, of any connection, are told to watch.
+func Watched(ctx context.Context, watch Watch) context.Context {
+	return context.WithValue(ctx, watchKey{}, watch)
+}
+
 // idleBytes is how much a server may send between two steps.
 const idleBytes = 1 << 20
 
@@ -44,13 +54,18 @@ func (c *Conn) Step(ctx context.Context, name string, limit, expect int64, do fu
 }
 
 // StepWithin is Step with a different limit of silence.
-func (c *Conn) StepWithin(ctx context.Context, quiet time.Duration, name string, limit, expect int64, do func() error) error {
+func (c *Conn) StepWithin(ctx context.Context, quiet time.Duration, name string, limit, expect int64, do func() error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if watch, ok := ctx.Value(watchKey{}).(Watch); ok {
+		kind, _, _ := strings.Cut(name, " ")
+		ended := watch(ctx, c.Protocol, kind)
+		defer func() { ended(err) }()
+	}
 	c.begin(quiet, quiet+time.Duration(expect/slowest)*time.Second, limit)
 	release := context.AfterFunc(ctx, func() { c.Fail(context.Canceled) })
-	err := do()
+	err = do()
 	release()
 	c.end()
 	if ctx.Err() != nil {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/helpwright/helpwright/storage"
 )
 
 // inlineTypes are what a browser may show in place; anything else is saved, as it
@@ -22,6 +24,15 @@ var inlineTypes = []string{
 // Describe sets the header of an answer with a file: its type, how it is saved under its name,
 // and that nothing in it may run.
 func Describe(h http.Header, kind, name string) {
+	as := As(kind, name)
+	h.Set("Content-Type", as.Type)
+	h.Set("Content-Disposition", as.Disposition)
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("X-Content-Type-Options", "nosniff")
+}
+
+// As is how a browser sees a file of a type that people say, and a name.
+func As(kind, name string) storage.BlobDownload {
 	media, _, err := mime.ParseMediaType(kind)
 	if err != nil {
 		media = "application/octet-stream"
@@ -33,10 +44,31 @@ func Describe(h http.Header, kind, name string) {
 	if media == "text/plain" {
 		media += "; charset=utf-8"
 	}
-	h.Set("Content-Type", media)
-	h.Set("Content-Disposition", fileDisposition(disposition, name))
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	h.Set("X-Content-Type-Options", "nosniff")
+	return storage.BlobDownload{Type: media, Disposition: fileDisposition(disposition, name)}
+}
+
+// InPlace reports whether a browser shows a file, rather than saving it.
+func InPlace(as storage.BlobDownload) bool { return strings.HasPrefix(as.Disposition, "inline") }
+
+// Redirects says whether a request for a file may be answered with an address elsewhere, where the same answer
+// awaits: a plain GET for a file that is saved. Files that are shown in place stay at the server, since pages load
+// them from there alone, and so do parts and revalidations, which name the server's versions.
+func Redirects(r *http.Request, as storage.BlobDownload) bool {
+	for _, name := range []string{"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"} {
+		if r.Header.Get(name) != "" {
+			return false
+		}
+	}
+	return r.Method == http.MethodGet && !InPlace(as)
+}
+
+// Redirect sends a browser to an address that only it may know.
+func Redirect(w http.ResponseWriter, link string) {
+	h := w.Header()
+	h.Set("Location", link)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(http.StatusFound)
 }
 
 // fileDisposition is RFC 6266, with the name in RFC 8187 where it is not ASCII.
@@ -75,6 +107,11 @@ func Open(size int64, open func(offset int64) (io.ReadCloser, error)) (*Seeker, 
 		return nil, err
 	}
 	return &Seeker{size: size, open: open, body: body}, nil
+}
+
+// Later is Open of a file that is known to be there, which opens it when it is read first.
+func Later(size int64, open func(offset int64) (io.ReadCloser, error)) *Seeker {
+	return &Seeker{size: size, open: open}
 }
 
 // Read implements io.Reader.

@@ -95,14 +95,40 @@ func (t *Tracer) Join(ctx context.Context, traceparent string) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": traceparent})
 }
 
+type linkKey struct{}
+
+// Link implements [storage.Tracer].
+func (t *Tracer) Link(ctx context.Context, traceparent string) context.Context {
+	to := trace.SpanContextFromContext(t.Join(context.Background(), traceparent))
+	if !to.IsValid() {
+		return ctx
+	}
+	return context.WithValue(ctx, linkKey{}, to)
+}
+
+// traceparent names the span of a context, if it is recorded.
+func traceparent(ctx context.Context) string {
+	if !trace.SpanContextFromContext(ctx).IsSampled() {
+		return ""
+	}
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier["traceparent"]
+}
+
 // Start implements [storage.Tracer].
 func (t *Tracer) Start(ctx context.Context, name string, kind storage.SpanKind, attrs ...slog.Attr) (context.Context, storage.Span) {
 	kinds := map[storage.SpanKind]trace.SpanKind{
 		storage.SpanInternal: trace.SpanKindInternal, storage.SpanServer: trace.SpanKindServer,
 		storage.SpanClient: trace.SpanKindClient, storage.SpanConsumer: trace.SpanKindConsumer,
 	}
-	ctx, s := t.tracer.Start(ctx, name, trace.WithSpanKind(kinds[kind]), trace.WithAttributes(converted(attrs)...))
-	return ctx, span{s}
+	options := []trace.SpanStartOption{trace.WithSpanKind(kinds[kind]), trace.WithAttributes(converted(attrs)...)}
+	if to, linked := ctx.Value(linkKey{}).(trace.SpanContext); linked && to.IsValid() {
+		options = append(options, trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: to}))
+		ctx = context.WithValue(ctx, linkKey{}, trace.SpanContext{}) // spans within it have a parent
+	}
+	ctx, s := t.tracer.Start(ctx, name, options...)
+	return storage.WithTraceparent(ctx, func() string { return traceparent(ctx) }), span{s}
 }
 
 type span struct{ of trace.Span }
