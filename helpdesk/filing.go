@@ -349,6 +349,7 @@ type filingTogether struct {
 	index     indexing
 	all       []*filing
 	blocks    map[string]BlockedSender // by Key, for all possible customers of the messages; nil: not read yet
+	erased    map[string]time.Time     // when addresses were erased, by EmailKey, likewise
 	told      []occurrence             // notifications for members
 }
 
@@ -377,6 +378,9 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if err := f.chooseCustomer(ctx, tx, shared); err != nil {
 		return row, err
 	}
+	if gone, err := f.dropErased(ctx, tx, &row, shared, f.mail.From, f.customer); gone || err != nil {
+		return row, err
+	}
 	own, err := f.ownMessage(ctx, tx, mailbox)
 	if err != nil {
 		return row, err
@@ -395,6 +399,9 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 		return row, err
 	}
 	if len(to) > 0 {
+		if gone, err := f.dropErased(ctx, tx, &row, shared, to...); gone || err != nil {
+			return row, err
+		}
 		return f.fileAnswer(ctx, tx, row, mailbox, to, userID, shared)
 	}
 	notForwarded, err := f.believeForward(ctx, tx, shared, mailbox)
@@ -403,6 +410,11 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	}
 	if err != nil {
 		return row, err
+	}
+	if f.forward != nil {
+		if gone, err := f.dropErased(ctx, tx, &row, shared, f.forward.customer); gone || err != nil {
+			return row, err
+		}
 	}
 	return f.insert(ctx, tx, row, mailbox, notForwarded, shared)
 }
@@ -692,7 +704,7 @@ func attach(ctx context.Context, tx Tx, i Interaction, files []Attachment) error
 // an answer to a forward writes only to the agents and adds nobody.
 func (s *Service) bringsIn(accountID int64, mailbox Mailbox, from string, others []string, answersForward bool) []string {
 	var keys []string
-	if from != UnknownSender {
+	if !Unreachable(from) {
 		keys = []string{EmailKey(from)}
 	}
 	if answersForward {

@@ -99,6 +99,8 @@ type Reader interface {
 	// Deliveries lists the deliveries of the interactions that the filter names, and no others.
 	Deliveries() storage.RowReader[Delivery, DeliveryFilter]
 	Domains() storage.RowReader[Domain, storage.NoFilter]
+	// Erasures lists by id.
+	Erasures() storage.RowReader[Erasure, ErasureFilter]
 	// Interactions lists the interactions of one conversation, by SortKey and id.
 	Interactions() storage.RowReader[Interaction, InteractionFilter]
 	Invitations() storage.RowReader[Invitation, storage.NoFilter]
@@ -139,6 +141,7 @@ type Rows interface {
 	Conversations() storage.Rows[Conversation, ConversationOrder]
 	Deliveries() storage.Rows[Delivery, DeliveryFilter]
 	Domains() storage.Rows[Domain, storage.NoFilter]
+	Erasures() storage.Rows[Erasure, ErasureFilter]
 	// Interactions: Delete also removes attachments and deliveries. The ledger row becomes a
 	// tombstone as in DeleteConversations. If both need a lock, lock the conversation first.
 	Interactions() storage.Rows[Interaction, InteractionFilter]
@@ -238,6 +241,9 @@ type ConversationReader interface {
 	Participants(ctx context.Context, conversationID int64, n int) ([]string, error)
 	// Participant reports whether any of the address keys is a participant of a conversation.
 	Participant(ctx context.Context, conversationID int64, keys []string) (bool, error)
+	// Involving lists, by id, the conversations that a customer has, wrote in, or takes part in by
+	// one of the address keys.
+	Involving(ctx context.Context, customerID int64, keys []string, seek storage.Seek) ([]Conversation, error)
 }
 
 // InteractionReader reads interactions and the deliveries of sent ones.
@@ -360,6 +366,9 @@ type ConversationWriter interface {
 	DeleteConversations(ctx context.Context, ids []int64) error
 	// AddParticipants adds address keys as participants; known ones are ignored.
 	AddParticipants(ctx context.Context, conversationID int64, keys []string) error
+	// RemoveParticipants removes address keys from a conversation's participants; unknown ones are
+	// ignored.
+	RemoveParticipants(ctx context.Context, conversationID int64, keys []string) error
 }
 
 // InteractionWriter changes interactions and deliveries.
@@ -378,6 +387,9 @@ type LedgerWriter interface {
 	UpdateInbound(ctx context.Context, m *InboundMail) error
 	// InboundForUpdate reads a row and locks it until the transaction ends.
 	InboundForUpdate(ctx context.Context, id int64) (InboundMail, error)
+	// Entomb turns the rows that were filed as interactions of the scope into tombstones, as
+	// DeleteConversations does. Absent ids are ignored.
+	Entomb(ctx context.Context, interactionIDs []int64) error
 	// SetInboundState moves rows from state from to state to. It sets UpdatedAt and clears Reason,
 	// UserID and Note. It returns the IDs of the changed rows in order; rows in other states are
 	// ignored.
