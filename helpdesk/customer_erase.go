@@ -71,6 +71,7 @@ type eraser struct {
 	accountID  int64
 	customerID int64
 	at         time.Time
+	since      time.Time // of the tombstones; zero: at
 
 	customer    Customer
 	keys        []string // of its addresses
@@ -129,9 +130,13 @@ func (e *eraser) bury(ctx context.Context, tx Tx) error {
 			return err
 		}
 	}
+	since := e.since
+	if since.IsZero() {
+		since = e.at
+	}
 	stones := make([]Erasure, len(e.keys))
 	for n, key := range e.keys {
-		stones[n] = Erasure{CustomerID: e.customerID, Digest: erasureKeys(keys).digest(0, key), UserID: e.userID, ErasedAt: e.at}
+		stones[n] = Erasure{CustomerID: e.customerID, Digest: erasureKeys(keys).digest(0, key), UserID: e.userID, ErasedAt: since}
 	}
 	if _, err := setErasures(ctx, tx, stones); err != nil {
 		return err
@@ -246,12 +251,13 @@ func (e *eraser) eraseIn(ctx context.Context, tx Tx, id int64) error {
 // in another.
 func (e *eraser) eraseMessages(ctx context.Context, tx Tx, c Conversation, own bool) error {
 	seek := storage.Seek{Limit: 20} // bodies may be large
+	messages := map[string]bool{}   // Message-IDs of erased messages, which later ones refer to
 	for {
 		batch, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, seek)
 		if err != nil {
 			return err
 		}
-		var erased []int64
+		var erased, stripped []int64
 		var changed []*Interaction
 		for n := range batch {
 			i := &batch[n]
@@ -264,13 +270,18 @@ func (e *eraser) eraseMessages(ctx context.Context, tx Tx, c Conversation, own b
 				}
 			case own || i.CustomerID == e.customerID:
 				erased = append(erased, i.ID)
+				messages[i.MessageID] = true
 				e.blank(i)
 				changed = append(changed, i)
-			case e.strip(i):
+			case e.strip(i, messages):
+				stripped = append(stripped, i.ID)
 				changed = append(changed, i)
 			}
 		}
 		if err := e.eraseFiles(ctx, tx, erased); err != nil {
+			return err
+		}
+		if err := e.eraseDeliveries(ctx, tx, stripped); err != nil {
 			return err
 		}
 		if len(changed) > 0 {
@@ -282,6 +293,26 @@ func (e *eraser) eraseMessages(ctx context.Context, tx Tx, c Conversation, own b
 			return nil
 		}
 	}
+}
+
+// eraseDeliveries removes what was or is to be sent to the customer of others' messages.
+func (e *eraser) eraseDeliveries(ctx context.Context, tx Tx, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	sent, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: ids}, storage.Seek{Limit: storage.NoLimit})
+	if err != nil {
+		return err
+	}
+	for _, d := range sent {
+		if !slices.Contains(e.keys, d.AddressKey) {
+			continue
+		}
+		if err := tx.Deliveries().Delete(ctx, d.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *eraser) deleteDraft(ctx context.Context, tx Tx, id int64) error {
@@ -306,9 +337,9 @@ func (e *eraser) blank(i *Interaction) {
 	*i = left
 }
 
-// strip removes the customer's addresses from the recipients of another's message, and reports
-// whether there were any.
-func (e *eraser) strip(i *Interaction) (found bool) {
+// strip removes the customer's addresses, and references to erased messages, from another's message,
+// and reports whether there were any.
+func (e *eraser) strip(i *Interaction, messages map[string]bool) (found bool) {
 	is := func(email string) bool {
 		hit := slices.Contains(e.keys, EmailKey(email))
 		found = found || hit
@@ -320,6 +351,13 @@ func (e *eraser) strip(i *Interaction) (found bool) {
 	}
 	for _, list := range []*[]Address{&i.Mail.From, &i.Mail.ReplyTo, &i.Mail.To, &i.Mail.Cc, &i.Mail.Forwarded.ReplyTo} {
 		*list = slices.DeleteFunc(*list, isAddress)
+	}
+	i.References = slices.DeleteFunc(i.References, func(id string) bool {
+		found = found || messages[id]
+		return messages[id]
+	})
+	if is(i.Threading.Colleague) || messages[i.Threading.Matched] && i.Threading.Matched != "" {
+		i.Threading.Colleague, i.Threading.Matched, found = "", "", true
 	}
 	if isAddress(i.Mail.Sender) {
 		i.Mail.Sender = Address{}
@@ -352,16 +390,17 @@ func (e *eraser) eraseFiles(ctx context.Context, tx Tx, ids []int64) error {
 			return err
 		}
 		for _, m := range mails {
-			if m.RawKey != "" {
-				keys = append(keys, m.RawKey)
+			if err := m.forget(ctx, tx, e.accountID); err != nil {
+				return err
+			}
+			m.ConversationID, m.InteractionID = 0, 0
+			if err := tx.UpdateInbound(ctx, &m); err != nil {
+				return err
 			}
 		}
 		if err := tx.DeleteDeliveries(ctx, id); err != nil {
 			return err
 		}
-	}
-	if err := tx.Entomb(ctx, ids); err != nil {
-		return err
 	}
 	return tx.Enqueue(ctx, purgeKeys(e.accountID, keys)...)
 }
@@ -416,7 +455,8 @@ func (e *eraser) ignore(ctx context.Context, tx Tx, ids []int64) error {
 	return nil
 }
 
-// forget removes everything personal from a row that is no interaction, and its raw mail.
+// forget removes everything personal from a row, and its raw mail. Its identity stays, so that the
+// same mail is not imported again.
 func (m *InboundMail) forget(ctx context.Context, tx Tx, accountID int64) error {
 	if m.RawKey != "" {
 		if err := tx.Enqueue(ctx, purgeKeys(accountID, []string{m.RawKey})...); err != nil {

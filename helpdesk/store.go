@@ -387,9 +387,6 @@ type LedgerWriter interface {
 	UpdateInbound(ctx context.Context, m *InboundMail) error
 	// InboundForUpdate reads a row and locks it until the transaction ends.
 	InboundForUpdate(ctx context.Context, id int64) (InboundMail, error)
-	// Entomb turns the rows that were filed as interactions of the scope into tombstones, as
-	// DeleteConversations does. Absent ids are ignored.
-	Entomb(ctx context.Context, interactionIDs []int64) error
 	// SetInboundState moves rows from state from to state to. It sets UpdatedAt and clears Reason,
 	// UserID and Note. It returns the IDs of the changed rows in order; rows in other states are
 	// ignored.

@@ -86,12 +86,13 @@ func importable(mails []archive.Entry) int {
 }
 
 func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []archive.Entry, dryRun bool) (known, erased int, err error) {
-	mails, positions := make([]helpdesk.RawMail, len(entries)), make([]string, len(entries))
+	mails, positions, at := make([]helpdesk.RawMail, len(entries)), make([]string, len(entries)), map[string]time.Time{}
 	for i, e := range entries {
 		if mails[i], err = im.read(a, e); err != nil {
 			return 0, 0, err
 		}
 		positions[i] = mails[i].Position
+		at[mails[i].Position] = e.At
 	}
 	taken, err := im.cfg.Intake.Taken(ctx, im.cfg.AccountID, im.cfg.MailboxID, helpdesk.SourceImport, positions)
 	if err != nil {
@@ -101,7 +102,7 @@ func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []arc
 	mails = slices.DeleteFunc(mails, func(m helpdesk.RawMail) bool { return slices.Contains(taken, m.Position) })
 	known -= len(mails)
 	erased = len(mails)
-	if mails, err = im.unerased(ctx, mails); err != nil {
+	if mails, err = im.unerased(ctx, mails, at); err != nil {
 		return known, 0, err
 	}
 	erased -= len(mails)
@@ -117,8 +118,8 @@ func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []arc
 	return known, erased, im.cfg.Filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{AccountID: im.cfg.AccountID, Subject: im.cfg.MailboxID}})
 }
 
-// unerased leaves out the messages from before their sender was erased.
-func (im *Importer) unerased(ctx context.Context, mails []helpdesk.RawMail) ([]helpdesk.RawMail, error) {
+// unerased leaves out the messages from before their sender was erased. sent are their times, by position.
+func (im *Importer) unerased(ctx context.Context, mails []helpdesk.RawMail, sent map[string]time.Time) ([]helpdesk.RawMail, error) {
 	senders := make([]string, len(mails))
 	for i, m := range mails {
 		senders[i] = m.Head.From.Email
@@ -129,20 +130,8 @@ func (im *Importer) unerased(ctx context.Context, mails []helpdesk.RawMail) ([]h
 	}
 	return slices.DeleteFunc(mails, func(m helpdesk.RawMail) bool {
 		erased, found := at[m.Head.From.Email]
-		return found && !sentAt(m).After(erased)
+		return found && !sent[m.Position].After(erased)
 	}), nil
-}
-
-// sentAt is when a message of an archive was kept, or else its Date; zero: unknown.
-func sentAt(m helpdesk.RawMail) time.Time {
-	if !m.DeliveredAt.IsZero() {
-		return m.DeliveredAt
-	}
-	parsed, err := mail.Parse(m.Raw, mail.Limits{})
-	if err != nil {
-		return time.Time{}
-	}
-	return parsed.Date
 }
 
 // read reads an archive's message. Its position is derived from its content, since archives are

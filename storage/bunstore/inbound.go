@@ -228,20 +228,6 @@ func (w writer) SetInboundState(ctx context.Context, ids []int64, from, to helpd
 	return changed, failure(ctx, err, "mail", 0)
 }
 
-// Entomb implements [helpdesk.LedgerWriter].
-func (w writer) Entomb(ctx context.Context, interactionIDs []int64) error {
-	if len(interactionIDs) == 0 {
-		return w.requireAccount(ctx)
-	}
-	var found []int64
-	err := w.selects((*interactionRow)(nil)).Column("id").ApplyQueryBuilder(w.ofConversation).
-		Where("id IN (?)", bun.List(interactionIDs)).Scan(ctx, &found)
-	if err != nil || len(found) == 0 {
-		return failure(ctx, err, "interaction", 0)
-	}
-	return w.entomb(ctx, "interaction_id", found)
-}
-
 // entomb turns the ledger rows whose column is one of ids into tombstones.
 func (w writer) entomb(ctx context.Context, column string, ids []int64) error {
 	// A row may refer to a conversation and to an interaction of another one, so references through

@@ -114,16 +114,6 @@ func (t tx) uniqueIdentity(db *data, m *helpdesk.InboundMail, id int64) error {
 	return nil
 }
 
-func (t tx) Entomb(ctx context.Context, interactionIDs []int64) error {
-	return t.write(ctx, func(db *data) error {
-		db.bury(t.scope.AccountID, func(m *helpdesk.InboundMail) bool {
-			i, err := db.interactions.get(t.scope.AccountID, m.InteractionID)
-			return slices.Contains(interactionIDs, m.InteractionID) && err == nil && db.within(t.scope, i)
-		})
-		return nil
-	})
-}
-
 func (t tx) InsertInbound(ctx context.Context, mails []*helpdesk.InboundMail) error {
 	return t.write(ctx, func(db *data) error {
 		for _, m := range mails {

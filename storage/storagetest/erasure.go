@@ -83,18 +83,3 @@ func testInvolving(t *testing.T, b Backend) {
 	ok(t, err)
 	same(t, "participants left", []string{"other@x"}, left)
 }
-
-// testEntomb turns the mail of an interaction into a tombstone, while the interaction stays.
-func testEntomb(t *testing.T, b Backend) {
-	w := newWorld(t, b)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.Entomb(ctx, nil))
-		return tx.Entomb(ctx, []int64{nobody, w.question.ID})
-	})
-	tombstone := w.mail
-	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey, tombstone.MailHead = 0, 0, "", helpdesk.MailHead{}
-	one(t, "mail", tombstone, w.in().InboundMail, w.mail.ID)
-	if _, err := w.in().Interactions().Get(t.Context(), w.question.ID); err != nil {
-		t.Error(err)
-	}
-}

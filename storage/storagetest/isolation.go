@@ -224,7 +224,6 @@ func writeProbes() map[string]writeProbe {
 		"RemoveParticipants": {call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.RemoveParticipants(ctx, v.conversation.ID, []string{v.address("grace")})
 		}},
-		"Entomb": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error { return tx.Entomb(ctx, []int64{v.question.ID}) }},
 		// deleting none of them is not an error, as long as none is deleted
 		"DeleteDeliveries": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteDeliveries(ctx, v.answer.ID) }},
 		"InsertInbound": {call: func(ctx context.Context, tx tx, v *world) error {

@@ -17,7 +17,6 @@ func mailTests() []testCase {
 		{"BlobKeys", testBlobKeys},
 		{"Participants", testParticipants},
 		{"Involving", testInvolving},
-		{"Entomb", testEntomb},
 		{"Erasures", testErasureDigests},
 		{"RefersTo", testRefersTo},
 		{"Messages", testMessages},
