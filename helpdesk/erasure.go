@@ -18,7 +18,7 @@ import (
 // backup silently brings the customer back. It is kept for as long as the account.
 type Erasure struct {
 	ID         int64
-	CustomerID int64  // the erased customer, as audit log and events name it
+	CustomerID int64  // the erased customer, as audit log and events name it; 0: of an account that was imported
 	Digest     []byte // HMAC-SHA256 of the EmailKey under an erasure key of the account; unique in the account
 	UserID     int64  // who erased the customer; 0: the operator
 	ErasedAt   time.Time

@@ -211,14 +211,6 @@ func insertErasureKeys(ctx ctx, x *target, all []*erasureKeys) error {
 	return nil
 }
 
-// insertErasures keeps what became of the customers: their ids are as gone here as there.
-func insertErasures(ctx ctx, x *target, all []*helpdesk.Erasure) error {
-	for _, e := range all {
-		e.CustomerID = gone(e.CustomerID)
-	}
-	return x.Erasures().Insert(ctx, all...)
-}
-
 func insertCustomers(ctx ctx, x *target, all []*helpdesk.Customer) error {
 	for _, c := range all {
 		for i := range c.Emails {

@@ -135,8 +135,9 @@ func (n *nouns) desk() {
 		v.To("user", &b.UserID)
 	}}
 	n.erasureKeys = &rows[erasureKeys]{Noun: "erasure_keys", Insert: insertErasureKeys}
-	n.erasures = &rows[helpdesk.Erasure]{Noun: "erasures", Insert: insertErasures, Walk: func(v visit, e *helpdesk.Erasure) {
+	n.erasures = &rows[helpdesk.Erasure]{Noun: "erasures", Insert: inserted(helpdesk.Tx.Erasures), Walk: func(v visit, e *helpdesk.Erasure) {
 		v.Own("erasure", &e.ID)
+		v.Loose("customer", &e.CustomerID)
 		v.To("user", &e.UserID)
 	}}
 	n.portalKeys = &rows[helpdesk.PortalKey]{Noun: "portal_keys", Insert: insertPortalKeys, Walk: func(v visit, k *helpdesk.PortalKey) {

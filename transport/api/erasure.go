@@ -12,7 +12,7 @@ import (
 // erasure as the API shows it: never its digest.
 type erasure struct {
 	ID         int64          `json:"id"`
-	CustomerID int64          `json:"customer_id" description:"The erased customer. Negative: the account came from another server, where the customer was erased." example:"7"`
+	CustomerID *int64         `json:"customer_id" description:"The erased customer, as the audit log names it. Null: erased on another server, before the account was moved here." example:"7"`
 	UserID     *int64         `json:"user_id" description:"Who erased the customer. Null: the server's operator."`
 	ErasedAt   transport.Time `json:"erased_at"`
 }
@@ -38,7 +38,7 @@ func (a *api) addErasures(t *transport.Table) {
 	}, func(ctx context.Context, d *helpdesk.Desk, in erasureList) (storage.Page[erasure], error) {
 		page, err := d.Erasures(ctx, in.Email, in.Request())
 		return mapPage(page, func(e helpdesk.Erasure) erasure {
-			return erasure{ID: e.ID, CustomerID: e.CustomerID, UserID: idOrNull(e.UserID), ErasedAt: transport.Time(e.ErasedAt)}
+			return erasure{ID: e.ID, CustomerID: idOrNull(e.CustomerID), UserID: idOrNull(e.UserID), ErasedAt: transport.Time(e.ErasedAt)}
 		}), err
 	})
 }
