@@ -14,7 +14,7 @@ type erasure struct {
 	ID         int64          `json:"id"`
 	CustomerID *int64         `json:"customer_id" description:"The erased customer, as the audit log names it. Null: erased on another server, before the account was moved here." example:"7"`
 	UserID     *int64         `json:"user_id" description:"Who erased the customer. Null: the server's operator."`
-	ErasedAt   transport.Time `json:"erased_at"`
+	ErasedAt   transport.Time `json:"erased_at" description:"What came before this time does not come back."`
 }
 
 type erasureList struct {
@@ -30,7 +30,9 @@ func (a *api) addErasures(t *transport.Table) {
 			"with tags, assignees and times, but without subjects, texts, files, recipients and raw mails; so do the customer's messages in " +
 			"conversations of others. A keyed hash of each address remains, so that imports and refetched mail from before do not bring " +
 			"the customer back. Whoever writes again is a new customer. Needs customers.delete, conversations.delete and all mailboxes.",
-	}, func(ctx context.Context, d *helpdesk.Desk, in customerID) error { return d.EraseCustomer(ctx, in.CustomerID) })
+	}, func(ctx context.Context, d *helpdesk.Desk, in customerID) error {
+		return d.EraseCustomer(ctx, in.CustomerID)
+	})
 	transport.HandlePage(t, a.desk, transport.Operation{
 		ID: "listErasures", Method: http.MethodGet, Path: accountPath + "/erasures", Tag: "Customers",
 		Summary:     "List erased customers",
