@@ -69,7 +69,7 @@ func TestMailsNameNoForwardedHost(t *testing.T) {
 				if asked := post("/desk/forgot", url.Values{"email": {"lise@example.org"}}); asked.StatusCode != http.StatusOK {
 					t.Errorf("asking for a password: %s", asked.Status)
 				}
-				texts += mailed("the link to choose a password", "/desk/password/")
+				texts += mailed("the link to choose a password", "/desk/reset?token")
 			}
 			if strings.Contains(texts, "evil") {
 				t.Errorf("a mail names the host of a request:\n%s", texts)
