@@ -3,9 +3,9 @@ package transport
 import (
 	"bytes"
 	"compress/gzip"
-	"strconv"
-	"strings"
 	"sync"
+
+	"github.com/helpwright/helpwright/transport/internal/encoding"
 )
 
 // minGzip is the size in bytes below which an answer fits into one packet anyway.
@@ -23,7 +23,7 @@ var gzips = sync.Pool{New: func() any {
 // a session's cookie gets nothing compressed: a page of another site that can make the browser ask may add to the query, and
 // learn from the length of the answer what else is in it (BREACH).
 func (r *Request) zipped(body []byte) []byte {
-	if len(body) < minGzip || r.Header("Authorization") == "" || !takesGzip(strings.Join(r.http.Header.Values("Accept-Encoding"), ",")) {
+	if len(body) < minGzip || r.Header("Authorization") == "" || !encoding.TakesGzip(r.http.Header) {
 		return nil
 	}
 	w, ok := gzips.Get().(*gzip.Writer)
@@ -39,29 +39,4 @@ func (r *Request) zipped(body []byte) []byte {
 		return nil
 	}
 	return b.Bytes()
-}
-
-// takesGzip reports whether a value of Accept-Encoding (RFC 9110 section 12.5.3) allows gzip.
-func takesGzip(header string) bool {
-	others := false
-	for one := range strings.SplitSeq(header, ",") {
-		name, params, _ := strings.Cut(one, ";")
-		weight := 1.0
-		for p := range strings.SplitSeq(params, ";") {
-			if key, value, ok := strings.Cut(p, "="); ok && strings.EqualFold(strings.TrimSpace(key), "q") {
-				q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-				if err != nil || !(q >= 0 && q <= 1) {
-					q = 0
-				}
-				weight = q
-			}
-		}
-		switch name = strings.TrimSpace(name); {
-		case strings.EqualFold(name, "gzip") || strings.EqualFold(name, "x-gzip"):
-			return weight > 0
-		case name == "*":
-			others = weight > 0
-		}
-	}
-	return others
 }
