@@ -24,10 +24,9 @@ var eve = helpdesk.Address{Name: "Eve " + word, Email: "eve@" + word + ".example
 // toErase is a help desk with a customer who left traces everywhere.
 type toErase struct {
 	*bundle
-	eve          int64
-	own, others  int64 // conversations
-	ownNumber    int64
-	replyAddress string
+	eve         int64
+	own, others int64 // conversations
+	ownNumber   int64
 }
 
 func newToErase(t *testing.T) *toErase {
@@ -81,9 +80,7 @@ func (b *bundle) everything() string {
 		r := tx.Reader()
 		conversations := must(r.Conversations().List(ctx, helpdesk.ConversationOrder{}, every))(b.t)
 		all = append(all, conversations)
-		var ids []int64
 		for _, c := range conversations {
-			ids = append(ids, c.ID)
 			said := must(r.Interactions().List(ctx, helpdesk.InteractionFilter{ConversationID: c.ID}, every))(b.t)
 			all = append(all, said)
 			for _, i := range said {

@@ -286,6 +286,24 @@ func (f *filing) dropErased(ctx context.Context, tx Tx, row *InboundMail, shared
 	return false, nil
 }
 
+// unlessErased files a message unless dropErased ignores it.
+func (f *filing) unlessErased(
+	ctx context.Context, tx Tx, row InboundMail, shared *filingTogether, addresses []Address, file func() (InboundMail, error),
+) (InboundMail, error) {
+	if gone, err := f.dropErased(ctx, tx, &row, shared, addresses...); gone || err != nil {
+		return row, err
+	}
+	return file()
+}
+
+// passedOn returns the customer of a message that a member forwarded, if any.
+func (f *filing) passedOn() []Address {
+	if f.forward == nil {
+		return nil
+	}
+	return []Address{f.forward.customer}
+}
+
 // reached returns when a message reached the first server known to have received it. The Date,
 // which the sender's clock determines, counts only if nothing else is known.
 func (f *filing) reached(row InboundMail) time.Time {

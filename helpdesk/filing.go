@@ -399,10 +399,9 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 		return row, err
 	}
 	if len(to) > 0 {
-		if gone, err := f.dropErased(ctx, tx, &row, shared, to...); gone || err != nil {
-			return row, err
-		}
-		return f.fileAnswer(ctx, tx, row, mailbox, to, userID, shared)
+		return f.unlessErased(ctx, tx, row, shared, to, func() (InboundMail, error) {
+			return f.fileAnswer(ctx, tx, row, mailbox, to, userID, shared)
+		})
 	}
 	notForwarded, err := f.believeForward(ctx, tx, shared, mailbox)
 	if err == nil && f.passed != nil && f.passed.explicit && f.forward == nil {
@@ -411,12 +410,9 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if err != nil {
 		return row, err
 	}
-	if f.forward != nil {
-		if gone, err := f.dropErased(ctx, tx, &row, shared, f.forward.customer); gone || err != nil {
-			return row, err
-		}
-	}
-	return f.insert(ctx, tx, row, mailbox, notForwarded, shared)
+	return f.unlessErased(ctx, tx, row, shared, f.passedOn(), func() (InboundMail, error) {
+		return f.insert(ctx, tx, row, mailbox, notForwarded, shared)
+	})
 }
 
 // drop finishes a message that is not filed and removes its parts; the raw message stays.

@@ -84,19 +84,14 @@ func plainHost(text string) bool {
 	if text == "" || len(text) > 255 {
 		return false
 	}
-	name, port, hasPort := text, "", false
 	if rest, ok := strings.CutPrefix(text, "["); ok {
-		if name, port, ok = strings.Cut(rest, "]"); !ok {
-			return false
-		}
-		addr, err := netip.ParseAddr(name)
-		if err != nil || !addr.Is6() || addr.Zone() != "" {
-			return false
-		}
-		port, hasPort = strings.CutPrefix(port, ":")
-		return !hasPort && port == "" || hasPort && plainPort(port)
+		inside, after, _ := strings.Cut(rest, "]")
+		addr, err := netip.ParseAddr(inside)
+		port, hasPort := strings.CutPrefix(after, ":")
+		return err == nil && addr.Is6() && addr.Zone() == "" && inside != rest && (after == "" || hasPort && plainPort(port))
 	}
-	if name, port, hasPort = strings.Cut(text, ":"); hasPort && !plainPort(port) {
+	name, port, hasPort := strings.Cut(text, ":")
+	if hasPort && !plainPort(port) {
 		return false
 	}
 	for label := range strings.SplitSeq(name, ".") {
