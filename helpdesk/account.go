@@ -28,9 +28,11 @@ type Account struct {
 	// RequireSecondFactor admits members who sign in with a password or an identity provider only
 	// if they have a second factor, or if the provider has asked for one.
 	RequireSecondFactor bool
-	Origin              Origin // where the account was imported from
-	CreatedAt           time.Time
-	UpdatedAt           time.Time
+	// SealedErasureKeys are the keys of the account's tombstones, see [Erasure]; nil: none yet.
+	SealedErasureKeys []byte
+	Origin            Origin // where the account was imported from
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
 }
 
 // AccountUpdate changes an account. Absent fields are unchanged.
@@ -94,6 +96,9 @@ func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, er
 	in.Name = cleanLine(in.Name)
 	var account Account
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := tx.LockAccount(ctx); err != nil {
+			return err
+		}
 		if account, err = tx.Account(ctx); err != nil {
 			return err
 		}

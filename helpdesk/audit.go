@@ -40,13 +40,13 @@ const (
 )
 
 // audited reports whether events of a type go into the audit log: all changes to the account's
-// configuration, everything deleted, merged, split, moved or exported, and decisions about messages
+// configuration, everything deleted, erased, merged, split, moved or exported, and decisions about messages
 // that could not be imported.
 func audited(kind string) bool {
 	area, action, _ := strings.Cut(kind, ".")
 	return slices.Contains([]string{
 		"account", "membership", "role", "team", "invitation", "join_rule", "mailbox", "domain", "pgp_key", "portal_key", "webhook",
-	}, area) || slices.Contains([]string{"deleted", "merged", "split", "moved", "exported", "ignored", "replayed"}, action)
+	}, area) || slices.Contains([]string{"deleted", "erased", "merged", "split", "moved", "exported", "ignored", "replayed"}, action)
 }
 
 // From returns the same service for requests from a client address, which its audit log entries
@@ -125,8 +125,8 @@ type AuditFilter struct {
 }
 
 // AuditLog lists administrative changes, newest first: changes of the account, its members, teams,
-// roles, invitations, join rules, mailboxes, domains, keys and webhooks; everything deleted, merged or
-// exported; and what members did to their own tokens, sessions and passwords, including failed
+// roles, invitations, join rules, mailboxes, domains, keys and webhooks; everything deleted, erased,
+// merged or exported; and what members did to their own tokens, sessions and passwords, including failed
 // attempts. It needs audit_log.view. A member limited to some mailboxes does not see entries about
 // others. The filter may name a user who has left; an unknown user matches nothing.
 func (d *Desk) AuditLog(ctx context.Context, filter AuditFilter, req storage.PageRequest) (storage.Page[AuditEntry], error) {

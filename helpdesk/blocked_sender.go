@@ -153,7 +153,7 @@ func (d *Desk) BlockSender(ctx context.Context, sender string) (BlockedSender, e
 
 // mayBlock returns a fault if the block would affect the account's own mail.
 func (d *Desk) mayBlock(ctx context.Context, tx Tx, b BlockedSender) error {
-	if b.Blocks(UnknownSender) {
+	if b.Blocks(UnknownSender) || b.Blocks(ErasedCustomer) {
 		return fault.Field("sender", "is the placeholder for mail without a sender")
 	}
 	own, err := d.svc.ownAddresses(ctx, tx.Reader(), d.scope.AccountID)

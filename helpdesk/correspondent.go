@@ -19,7 +19,7 @@ func (m *IncomingMail) speakers() []Address {
 	all := []Address{m.From, m.Sender, m.Original}
 	all = append(all, m.ReplyTo[:min(len(m.ReplyTo), maxReplyTo)]...)
 	all = append(all, Address{Email: m.ReturnPath})
-	return slices.DeleteFunc(all, func(a Address) bool { return a.Email == "" || a.Email == UnknownSender })
+	return slices.DeleteFunc(all, func(a Address) bool { return a.Email == "" || Unreachable(a.Email) })
 }
 
 // header returns the part of the message's header that is kept.
@@ -195,7 +195,7 @@ func (s *Service) answered(ctx context.Context, r Reader, accountID int64, c Con
 			return to, err
 		}
 	}
-	if c.CustomerEmail == UnknownSender {
+	if Unreachable(c.CustomerEmail) {
 		return nil, nil
 	}
 	return []string{c.CustomerEmail}, nil

@@ -32,6 +32,7 @@ func EventTypes() []storage.EventType {
 		{Name: "conversation.woken", Description: "A snoozed conversation came back."},
 		{Name: "customer.created", Description: "A customer was created."},
 		{Name: "customer.deleted", Description: "A customer was deleted."},
+		{Name: "customer.erased", Description: "Everything personal about a customer was erased."},
 		{Name: "customer.exported", Description: "All data about a customer was exported."},
 		{Name: "customer.merged", Description: "A customer took over the addresses and conversations of another, who is gone."},
 		{Name: "customer.updated", Description: "A customer changed."},

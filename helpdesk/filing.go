@@ -349,6 +349,7 @@ type filingTogether struct {
 	index     indexing
 	all       []*filing
 	blocks    map[string]BlockedSender // by Key, for all possible customers of the messages; nil: not read yet
+	erased    map[string]time.Time     // when addresses were erased, by EmailKey, likewise
 	told      []occurrence             // notifications for members
 }
 
@@ -377,6 +378,9 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if err := f.chooseCustomer(ctx, tx, shared); err != nil {
 		return row, err
 	}
+	if gone, err := f.dropErased(ctx, tx, &row, shared, f.mail.From, f.customer); gone || err != nil {
+		return row, err
+	}
 	own, err := f.ownMessage(ctx, tx, mailbox)
 	if err != nil {
 		return row, err
@@ -395,7 +399,9 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 		return row, err
 	}
 	if len(to) > 0 {
-		return f.fileAnswer(ctx, tx, row, mailbox, to, userID, shared)
+		return f.unlessErased(ctx, tx, row, shared, to, func() (InboundMail, error) {
+			return f.fileAnswer(ctx, tx, row, mailbox, to, userID, shared)
+		})
 	}
 	notForwarded, err := f.believeForward(ctx, tx, shared, mailbox)
 	if err == nil && f.passed != nil && f.passed.explicit && f.forward == nil {
@@ -404,7 +410,9 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if err != nil {
 		return row, err
 	}
-	return f.insert(ctx, tx, row, mailbox, notForwarded, shared)
+	return f.unlessErased(ctx, tx, row, shared, f.passedOn(), func() (InboundMail, error) {
+		return f.insert(ctx, tx, row, mailbox, notForwarded, shared)
+	})
 }
 
 // drop finishes a message that is not filed and removes its parts; the raw message stays.
@@ -692,7 +700,7 @@ func attach(ctx context.Context, tx Tx, i Interaction, files []Attachment) error
 // an answer to a forward writes only to the agents and adds nobody.
 func (s *Service) bringsIn(accountID int64, mailbox Mailbox, from string, others []string, answersForward bool) []string {
 	var keys []string
-	if from != UnknownSender {
+	if !Unreachable(from) {
 		keys = []string{EmailKey(from)}
 	}
 	if answersForward {

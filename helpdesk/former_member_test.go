@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -225,6 +226,18 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 		}},
 		"RetryJob": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
 			return nil, a.RetryJob(c, w.account.ID, 1)
+		}},
+		"EraseCustomer": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
+			return nil, a.EraseCustomer(c, w.account.ID, 1)
+		}},
+		"Erasures": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
+			return say(a.Erasures(c, w.account.ID, "", storage.PageRequest{}))
+		}},
+		"WriteErasures": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
+			return say(a.WriteErasures(c, w.account.ID, io.Discard))
+		}},
+		"ApplyErasures": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
+			return say(a.ApplyErasures(c, w.account.ID, strings.NewReader("{}"), true))
 		}},
 		"DropJob": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
 			return nil, a.DropJob(c, w.account.ID, 1)

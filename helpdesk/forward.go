@@ -177,7 +177,7 @@ func (p *forward) author(own *ownAddresses, forwarder string) Address {
 		could = []Address{p.mail.From}
 	}
 	for _, a := range could {
-		if ValidEmail(a.Email) && a.Email != UnknownSender && EmailKey(a.Email) != forwarder && !own.receives(a.Email) {
+		if ValidEmail(a.Email) && !Unreachable(a.Email) && EmailKey(a.Email) != forwarder && !own.receives(a.Email) {
 			return a
 		}
 	}

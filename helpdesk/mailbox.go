@@ -302,6 +302,12 @@ func (d *Desk) chooseDefault(ctx context.Context, tx Tx, m *Mailbox, choice stor
 		}
 	}
 	if chosen != old {
+		if err := tx.LockAccount(ctx); err != nil { // others may be changing other fields
+			return err
+		}
+		if account, err = tx.Account(ctx); err != nil {
+			return err
+		}
 		account.DefaultMailboxID = chosen
 		if err := tx.UpdateAccount(ctx, &account); err != nil {
 			return err

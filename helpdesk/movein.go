@@ -85,6 +85,7 @@ type PastResult struct {
 	Filed, Known   int   // of its messages: those that were filed now, and before
 	Files          int   // of the messages that were filed now
 	Changed        bool  // it was here, and got the status, the assignees and the tags that it has there meanwhile
+	Erased         bool  // it is from before its customer was erased, and does not come back
 }
 
 // Filed returns the keys of those of the messages of conversations that were filed before, by conversation. It changes nothing.
@@ -108,9 +109,54 @@ func (m *MoveIn) Filed(ctx context.Context, accountID int64, source string, all 
 	return known, nil
 }
 
+// Erased returns the keys of those of the conversations that are from before their customer was erased: File leaves them out.
+func (m *MoveIn) Erased(ctx context.Context, accountID int64, all []PastConversation) ([]string, error) {
+	r, err := m.desk(accountID).Read(moveIn)
+	if err != nil {
+		return nil, err
+	}
+	p := &past{svc: m.svc, accountID: accountID, conversations: all}
+	if err := p.findErased(ctx, r); err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, c := range all {
+		if p.isErased(c) {
+			keys = append(keys, c.Key)
+		}
+	}
+	return keys, nil
+}
+
+// ErasedCustomers counts the customers of whom an address was erased: Customers leaves them out.
+func (m *MoveIn) ErasedCustomers(ctx context.Context, accountID int64, all []PastCustomer) (int, error) {
+	r, err := m.desk(accountID).Read(moveIn)
+	if err != nil {
+		return 0, err
+	}
+	kept, err := m.svc.unerased(ctx, r, all)
+	return len(all) - len(kept), err
+}
+
+// unerased are the customers of whom no address was erased.
+func (s *Service) unerased(ctx context.Context, r Reader, all []PastCustomer) ([]PastCustomer, error) {
+	var emails []string
+	for _, c := range all {
+		emails = append(emails, c.Emails...)
+	}
+	erased, err := s.erasedAddresses(ctx, r, emails)
+	if err != nil || len(erased) == 0 {
+		return all, err
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(c PastCustomer) bool {
+		return slices.ContainsFunc(c.Emails, func(email string) bool { return !erased[email].IsZero() })
+	}), nil
+}
+
 // File files conversations in one transaction, so they should be few. source is the help desk they come from, such as
 // "zendesk"; with the keys of a conversation and a message it says which message that is, in whatever mailbox it was filed. A
-// message that was filed before is left alone, and so are all of a conversation that was deleted here. A conversation that is
+// message that was filed before is left alone, and so are all of a conversation that was deleted here, or that is from before
+// its customer was erased, see [Erasure]. Of what an erased customer wrote in conversations of others only the place is filed. A conversation that is
 // here takes over status, priority, assignees and tags where it was changed there later than here.
 func (m *MoveIn) File(ctx context.Context, accountID, mailboxID int64, source string, all []PastConversation) ([]PastResult, error) {
 	begin, err := m.desk(accountID).Write(moveIn)
@@ -126,6 +172,9 @@ func (m *MoveIn) File(ctx context.Context, accountID, mailboxID int64, source st
 	}
 	p := &past{svc: m.svc, accountID: accountID, mailboxID: mailboxID, source: source, conversations: all, now: m.svc.now()}
 	if err := p.findKnown(ctx, r); err != nil {
+		return nil, err
+	}
+	if err := p.findErased(ctx, r); err != nil {
 		return nil, err
 	}
 	if err := p.prepare(ctx); err != nil {
@@ -164,7 +213,8 @@ type past struct {
 	source               string
 	conversations        []PastConversation
 	now                  time.Time
-	known                map[string]int64 // by identity: the conversation of a message that was filed, 0 if it is gone
+	erased               map[string]time.Time // when addresses were erased, by EmailKey
+	known                map[string]int64     // by identity: the conversation of a message that was filed, 0 if it is gone
 	prepared             map[string]preparedPast
 	stored               map[string]bool // keys of files; true: a row names them
 	results              []PastResult
@@ -223,6 +273,69 @@ func (p *past) findKnown(ctx context.Context, r LedgerReader) error {
 	return nil
 }
 
+// findErased looks which addresses were erased, and removes these from the conversations of others.
+func (p *past) findErased(ctx context.Context, r Reader) error {
+	var keys []string
+	for _, c := range p.conversations {
+		keys = append(keys, c.addressKeys()...)
+	}
+	slices.Sort(keys)
+	var err error
+	if p.erased, err = p.svc.erased(ctx, r, slices.Compact(keys)); err != nil || len(p.erased) == 0 {
+		return err
+	}
+	p.conversations = slices.Clone(p.conversations)
+	for n := range p.conversations {
+		if c := &p.conversations[n]; !p.isErased(*c) {
+			c.Messages = slices.Clone(c.Messages)
+			for i := range c.Messages {
+				p.strip(&c.Messages[i])
+			}
+		}
+	}
+	return nil
+}
+
+// addressKeys are the keys of the customer and of who wrote and got messages.
+func (c PastConversation) addressKeys() []string {
+	keys := []string{EmailKey(cleanLine(c.Customer.Email))}
+	for _, m := range c.Messages {
+		for _, a := range slices.Concat([]Address{m.Author}, m.To, m.Cc, m.Bcc) {
+			keys = append(keys, EmailKey(cleanLine(a.Email)))
+		}
+	}
+	return keys
+}
+
+// erasedBy reports whether an address was erased after a time. A zero time is before.
+func (p *past) erasedBy(a Address, at time.Time) bool {
+	when, found := p.erased[EmailKey(cleanLine(a.Email))]
+	return found && !at.After(when)
+}
+
+// isErased reports whether a conversation is from before its customer was erased.
+func (p *past) isErased(c PastConversation) bool {
+	began := c.CreatedAt
+	for _, m := range c.Messages {
+		if !m.At.IsZero() && (began.IsZero() || m.At.Before(began)) {
+			began = m.At
+		}
+	}
+	return p.erasedBy(c.Customer, began)
+}
+
+// strip removes erased addresses from a message in another's conversation, and all of it if one of them wrote it.
+func (p *past) strip(m *PastMessage) {
+	is := func(a Address) bool { return p.erasedBy(a, m.At) }
+	if is(m.Author) {
+		*m = PastMessage{Key: m.Key, Type: m.Type, Author: erasedCustomer, HTML: erasedBody, AutoSubmitted: true, At: m.At}
+		return
+	}
+	for _, list := range []*[]Address{&m.To, &m.Cc, &m.Bcc} {
+		*list = slices.DeleteFunc(slices.Clone(*list), is)
+	}
+}
+
 // here finds the conversation that the messages which were filed are in: known says that there are any.
 func (p *past) here(c PastConversation) (id int64, known bool) {
 	for _, m := range c.Messages {
@@ -237,7 +350,7 @@ func (p *past) here(c PastConversation) (id int64, known bool) {
 func (p *past) prepare(ctx context.Context) error {
 	p.prepared, p.stored = map[string]preparedPast{}, map[string]bool{}
 	for _, c := range p.conversations {
-		if id, known := p.here(c); known && id == 0 {
+		if id, known := p.here(c); known && id == 0 || p.isErased(c) {
 			continue
 		}
 		for _, m := range c.Messages {
@@ -432,6 +545,9 @@ func (p *past) fileOne(ctx context.Context, tx Tx, in PastConversation) (PastRes
 	id, known := p.here(in)
 	fresh := p.fresh(in)
 	result := PastResult{ConversationID: id, Known: len(in.Messages) - len(fresh)}
+	if p.isErased(in) {
+		return PastResult{Known: result.Known, Erased: true}, nil
+	}
 	if known && id == 0 {
 		result.Known = len(in.Messages)
 		return result, nil
@@ -616,7 +732,7 @@ func (p *past) ensureCustomer(ctx context.Context, tx Tx, a Address) (Customer, 
 // putConversation files messages in their conversation, with files, terms, who takes part by them, and what they are known by.
 func (p *past) putConversation(ctx context.Context, tx Tx, c *Conversation, in PastConversation, fresh []PastMessage) error {
 	said, takes := make([]*Interaction, len(fresh)), []string{}
-	if c.CustomerEmail != UnknownSender {
+	if !Unreachable(c.CustomerEmail) {
 		takes = append(takes, EmailKey(c.CustomerEmail))
 	}
 	starter := slices.IndexFunc(fresh, func(m PastMessage) bool { return m.Type != TypeNote })
@@ -701,7 +817,7 @@ func (p *past) pastInteraction(ctx context.Context, tx Tx, c Conversation, m Pas
 		i.Source, i.CustomerID, i.CustomerEmailID, i.CustomerEmail = p.source, customer.ID, email.ID, email.Email
 	case TypeUser:
 		i.Bcc, i.SendStartedAt = emails(head.Bcc), m.At
-		if len(i.To)+len(i.Cc)+len(i.Bcc) == 0 && c.CustomerEmail != UnknownSender {
+		if len(i.To)+len(i.Cc)+len(i.Bcc) == 0 && !Unreachable(c.CustomerEmail) {
 			i.To = []string{c.CustomerEmail}
 		}
 	case TypeNote:

@@ -63,7 +63,8 @@ type PastCustomer struct {
 
 // Customers makes customers, and gives those that are here what they lack, in one transaction, so they should be few. One that
 // has any of the addresses is that customer; what a customer has here is never changed. What is too long is cut, and what is
-// too much is left out: see [MaxEmails]. It returns how many were made, and how many changed.
+// too much is left out: see [MaxEmails]. Customers of whom an address was erased are left out, see [Erasure]. It returns how many were
+// made, and how many changed.
 func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []PastCustomer) (created, changed int, err error) {
 	begin, err := m.desk(accountID).Write(moveIn)
 	if err != nil {
@@ -73,7 +74,11 @@ func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []PastCusto
 	err = retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, tx Tx) error {
 			created, changed = 0, 0
-			for _, in := range all {
+			kept, err := m.svc.unerased(ctx, tx.Reader(), all)
+			if err != nil {
+				return err
+			}
+			for _, in := range kept {
 				c, err := in.find(ctx, tx)
 				if err != nil {
 					return err

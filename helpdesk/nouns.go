@@ -9,6 +9,7 @@ type Declarations struct {
 	Conversations     storage.Noun[Conversation]
 	Deliveries        storage.Noun[Delivery]
 	Domains           storage.Noun[Domain]
+	Erasures          storage.Noun[Erasure]
 	Interactions      storage.Noun[Interaction]
 	Invitations       storage.Noun[Invitation]
 	JoinRules         storage.Noun[JoinRule]
@@ -57,6 +58,7 @@ func Nouns() Declarations {
 				{Code: UniqueDomain, Fields: func(d *Domain) []any { return []any{&d.Name} }},
 			},
 		},
+		Erasures: erasureNoun(),
 		Interactions: storage.Noun[Interaction]{
 			Name:        "interaction",
 			ID:          func(i *Interaction) *int64 { return &i.ID },

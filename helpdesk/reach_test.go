@@ -179,6 +179,7 @@ func reachOf() map[string]struct {
 		"DeleteAccount": {refused, func(c ctx, d desk, _ w) (any, error) { return done(d.DeleteAccount(c)) }},
 		"AuditLog":      {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.AuditLog(c, helpdesk.AuditFilter{}, page)) }},
 
+		"Erasures":   {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.Erasures(c, "", page)) }},
 		"BuriedJobs": {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.BuriedJobs(c, helpdesk.BuriedJobFilter{}, page)) }},
 		"RetryJob":   {refused, func(c ctx, d desk, w w) (any, error) { return done(d.RetryJob(c, w.givenUp())) }},
 		"DropJob":    {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DropJob(c, w.givenUp())) }},
@@ -277,6 +278,7 @@ func reachOf() map[string]struct {
 		"CustomersByID":   {own, func(c ctx, d desk, w w) (any, error) { return say(d.CustomersByID(c, []int64{w.grace.ID})) }},
 		"Customers":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Customers(c, helpdesk.CustomerQuery{}, page)) }},
 		"DeleteCustomer":  {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteCustomer(c, w.grace.ID, true)) }},
+		"EraseCustomer":   {refused, func(c ctx, d desk, w w) (any, error) { return done(d.EraseCustomer(c, w.grace.ID)) }},
 		"ExportCustomer":  {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ExportCustomer(c, w.grace.ID)) }},
 		"MergeCustomers": {refused, func(c ctx, d desk, w w) (any, error) {
 			other, err := w.desk.CreateCustomer(c, helpdesk.CustomerInput{FirstName: "Other"})

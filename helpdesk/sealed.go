@@ -43,6 +43,12 @@ func sealedOfPortalKeys() []sealedField[PortalKey] {
 	}
 }
 
+func sealedOfAccounts() []sealedField[Account] {
+	return []sealedField[Account]{
+		{"SealedErasureKeys", func(a *Account) *[]byte { return &a.SealedErasureKeys }, func(_ int64, a *Account) string { return a.erasureContext() }},
+	}
+}
+
 func sealedOfUsers() []sealedField[User] {
 	return []sealedField[User]{
 		{"SealedSecondFactor", func(u *User) *[]byte { return &u.SealedSecondFactor }, func(_ int64, u *User) string { return u.factorContext() }},
@@ -58,7 +64,7 @@ type Resealed struct {
 	Lost int // values that no key opens; they stay as they are
 }
 
-// CountSealed counts the secrets that the store keeps. It reads every mailbox, domain, webhook, portal key and user.
+// CountSealed counts the secrets that the store keeps. It reads every account, mailbox, domain, webhook, portal key and user.
 func (s *Service) CountSealed(ctx context.Context) (SealedValues, error) {
 	r, err := s.newResealer()
 	if err != nil {
@@ -120,6 +126,9 @@ func (r *resealer) resealAll(ctx context.Context) error {
 
 func (r *resealer) resealAccount(ctx context.Context, scope Scope) error {
 	in, nouns := r.svc.cfg.Store.Within(scope), Nouns()
+	if err := r.resealKeys(ctx, scope); err != nil {
+		return err
+	}
 	err := resealRows(ctx, r, scope, sealedOfMailboxes(), nouns.Mailboxes, in.Mailboxes(), Rows.Mailboxes)
 	if err == nil {
 		err = resealRows(ctx, r, scope, sealedOfDomains(), nouns.Domains, in.Domains(), Rows.Domains)
@@ -156,6 +165,29 @@ func resealRows[T any](
 		})
 		return r.record(done, err)
 	})
+}
+
+// resealKeys seals the account's own secrets anew.
+func (r *resealer) resealKeys(ctx context.Context, scope Scope) error {
+	a, err := r.svc.cfg.Store.Within(scope).Account(ctx)
+	if err != nil || !needs(r, sealedOfAccounts(), &a) {
+		return err
+	}
+	var done Resealed
+	err = r.svc.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error {
+		if err := tx.LockAccount(ctx); err != nil {
+			return err
+		}
+		locked, err := tx.Account(ctx)
+		if err != nil {
+			return err
+		}
+		if done, err = reseal(r, sealedOfAccounts(), scope.AccountID, &locked); err != nil || done.Done == 0 {
+			return err
+		}
+		return tx.UpdateAccount(ctx, &locked)
+	})
+	return r.record(done, err)
 }
 
 func (r *resealer) resealUser(ctx context.Context, u User) error {

@@ -22,7 +22,7 @@ func TestSealedFieldsAreDeclared(t *testing.T) {
 		want = append(want, sealedPaths(other, "")...)
 	}
 	slices.Sort(want)
-	got := slices.Concat(declared(sealedOfMailboxes()), declared(sealedOfDomains()), declared(sealedOfWebhooks()), declared(sealedOfPortalKeys()), declared(sealedOfUsers()))
+	got := slices.Concat(declared(sealedOfAccounts()), declared(sealedOfMailboxes()), declared(sealedOfDomains()), declared(sealedOfWebhooks()), declared(sealedOfPortalKeys()), declared(sealedOfUsers()))
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

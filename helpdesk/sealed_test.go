@@ -35,7 +35,7 @@ func (b *bundle) withKeys(letters string) *helpdesk.Service {
 }
 
 // sealedValues is how many secrets newSealed has stored.
-const sealedValues = 7
+const sealedValues = 8
 
 // newSealed has one of every secret, sealed with the key "a".
 func newSealed(t *testing.T) *bundle {
@@ -53,7 +53,8 @@ func newSealed(t *testing.T) *bundle {
 	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Name: "Lise", Email: "lise@example.org", Password: lisesPassword}))(t)
 	admin := must(b.svc.Admin(b.ctx, b.svc.As(user.ID)))(t)
 	_, err3 := admin.BeginSecondFactor(b.ctx, lisesPassword, "Halden")
-	if err := errors.Join(err, err2, err3); err != nil {
+	bob := must(b.desk.CreateCustomer(b.ctx, helpdesk.CustomerInput{FirstName: "Bob", Emails: storage.Some([]helpdesk.Item{{Value: "bob@example.com"}})}))(t)
+	if err := errors.Join(err, err2, err3, b.desk.EraseCustomer(b.ctx, bob.ID)); err != nil {
 		t.Fatal(err)
 	}
 	return b

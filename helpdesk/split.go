@@ -144,7 +144,7 @@ func (d *Desk) split(ctx context.Context, tx Tx, rule string, from Conversation,
 	if err := c.insert(ctx, tx); err != nil {
 		return Conversation{}, err
 	}
-	if c.CustomerEmail != UnknownSender {
+	if !Unreachable(c.CustomerEmail) {
 		if err := tx.AddParticipants(ctx, c.ID, []string{EmailKey(c.CustomerEmail)}); err != nil {
 			return Conversation{}, err
 		}

@@ -99,6 +99,8 @@ type Reader interface {
 	// Deliveries lists the deliveries of the interactions that the filter names, and no others.
 	Deliveries() storage.RowReader[Delivery, DeliveryFilter]
 	Domains() storage.RowReader[Domain, storage.NoFilter]
+	// Erasures lists by id.
+	Erasures() storage.RowReader[Erasure, ErasureFilter]
 	// Interactions lists the interactions of one conversation, by SortKey and id.
 	Interactions() storage.RowReader[Interaction, InteractionFilter]
 	Invitations() storage.RowReader[Invitation, storage.NoFilter]
@@ -139,6 +141,7 @@ type Rows interface {
 	Conversations() storage.Rows[Conversation, ConversationOrder]
 	Deliveries() storage.Rows[Delivery, DeliveryFilter]
 	Domains() storage.Rows[Domain, storage.NoFilter]
+	Erasures() storage.Rows[Erasure, ErasureFilter]
 	// Interactions: Delete also removes attachments and deliveries. The ledger row becomes a
 	// tombstone as in DeleteConversations. If both need a lock, lock the conversation first.
 	Interactions() storage.Rows[Interaction, InteractionFilter]
@@ -236,6 +239,9 @@ type ConversationReader interface {
 	Participants(ctx context.Context, conversationID int64, n int) ([]string, error)
 	// Participant reports whether any of the address keys is a participant of a conversation.
 	Participant(ctx context.Context, conversationID int64, keys []string) (bool, error)
+	// Involving lists, by id, the conversations that a customer has, wrote in, or takes part in by
+	// one of the address keys.
+	Involving(ctx context.Context, customerID int64, keys []string, seek storage.Seek) ([]Conversation, error)
 }
 
 // InteractionReader reads interactions and the deliveries of sent ones.
@@ -358,6 +364,9 @@ type ConversationWriter interface {
 	DeleteConversations(ctx context.Context, ids []int64) error
 	// AddParticipants adds address keys as participants; known ones are ignored.
 	AddParticipants(ctx context.Context, conversationID int64, keys []string) error
+	// RemoveParticipants removes address keys from a conversation's participants; unknown ones are
+	// ignored.
+	RemoveParticipants(ctx context.Context, conversationID int64, keys []string) error
 }
 
 // InteractionWriter changes interactions and deliveries.

@@ -137,6 +137,8 @@ func (f *filing) byToken(ctx context.Context, tx Tx, m *match, mailbox Mailbox, 
 		switch {
 		case c.ID == 0:
 			m.refuse(id, "the conversation of the reply token was deleted")
+		case c.CustomerEmail == ErasedCustomer:
+			m.refuse(c.ID, "its customer was erased")
 		case suspicion != "":
 			m.refuse(c.ID, suspicion)
 			m.refersTo(c.ID)

@@ -315,15 +315,26 @@ func writeList[T any](w http.ResponseWriter, r *Request, items []T, next, prev s
 	if len(links) > 0 {
 		w.Header().Set("Link", strings.Join(links, ", "))
 	}
-	writeJSON(w, r.route.Status, body)
+	h := w.Header()
+	cacheable(h)
+	h.Set("Vary", h.Get("Vary")+", Accept-Encoding")
+	if zipped := r.zipped(body); zipped != nil {
+		h.Set("Content-Encoding", "gzip")
+		body = zipped
+	}
+	writeBody(w, r.route.Status, body)
 	return nil
 }
 
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
+	cacheable(w.Header())
+	writeBody(w, status, body)
+}
+
+func writeBody(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	cacheable(h)
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may have gone
 }

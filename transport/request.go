@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,12 +138,28 @@ func (r *Request) params() map[string]string {
 	return params
 }
 
+// forwardedOrigin is the origin that a trusted proxy was asked for, unless somebody has chosen one.
+func (r *Request) forwardedOrigin() string {
+	if !r.table.config.BaseURLIsDefault {
+		return ""
+	}
+	return ForwardedOrigin(r.http, r.table.config.TrustedProxies)
+}
+
 // address is the address that the client used for the API's base: a path that
 // may have a prefix which an outer mux has stripped, or an absolute URL when the
 // configuration has one.
 func (r *Request) address() string {
-	if r.table.config.BaseURL != "" {
-		return r.table.config.BaseURL
+	base := r.table.config.BaseURL
+	if origin := r.forwardedOrigin(); origin != "" {
+		path := ""
+		if u, err := url.Parse(base); err == nil {
+			path = u.EscapedPath()
+		}
+		return origin + path
+	}
+	if base != "" {
+		return base
 	}
 	asked, _, _ := strings.Cut(r.http.RequestURI, "?")
 	prefix, ok := strings.CutSuffix(asked, r.http.URL.EscapedPath())

@@ -19,8 +19,12 @@ import (
 
 // Config of a table. The zero value works.
 type Config struct {
-	Base      string           // path of all operations; default "/api/v1"
-	BaseURL   string           // address that users see, for Location and Link, without trailing slash; default: the request's own path
+	Base    string // path of all operations; default "/api/v1"
+	BaseURL string // address that users see, for Location and Link, without trailing slash; default: the request's own path
+	// BaseURLIsDefault says that nobody has chosen BaseURL. Location and Link then begin with the host that one of TrustedProxies
+	// was asked for, see [ForwardedOrigin], and only without one with BaseURL.
+	BaseURLIsDefault bool
+
 	Body      int64            // bytes of a form or JSON body; default 2 MiB
 	Multipart int64            // bytes of a multipart body unless the operation sets its own; default 26 MiB
 	Limits    form.Limits      // of fields, depth and lists

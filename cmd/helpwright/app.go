@@ -164,7 +164,7 @@ func (a *app) config(keys [][]byte) server.Config {
 	set := a.settings
 	proxies, _ := set.trustedProxies() // checked with the other settings
 	return server.Config{
-		Store: a.db, Blobs: a.files, Keys: keys, BaseURL: set.baseURL(), TrustedProxies: proxies,
+		Store: a.db, Blobs: a.files, Keys: keys, BaseURL: set.baseURL(), BaseURLIsDefault: set.BaseURL == "", TrustedProxies: proxies,
 		RateLimit: orNone(set.RateLimit), PublicRateLimit: orNone(set.PublicRateLimit),
 		AllowPrivateHosts: set.AllowPrivateHosts, Resolver: dnscheck.NewResolver(set.DNSServer), PGP: set.EnablePGP,
 		Desk: helpdesk.Config{

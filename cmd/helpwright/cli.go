@@ -38,6 +38,7 @@ type cli struct {
 	KB          kbCmd          `cmd:"" name:"kb" help:"Export and import sites of the knowledge base."`
 	Mail        mailCmd        `cmd:"" help:"Import mails from files."`
 	Import      importCmd      `cmd:"" help:"Import from another help desk."`
+	Customers   customersCmd   `cmd:"" help:"Erase customers, and keep erased ones from coming back with backups."`
 	Blobs       blobsCmd       `cmd:"" help:"Manage the files of mails, attachments and sites."`
 	Jobs        jobsCmd        `cmd:"" help:"List, retry and drop jobs that failed for good, such as mails that could not be sent."`
 	Keys        keysCmd        `cmd:"" help:"List, add, rotate and drop the secret keys that encrypt stored passwords."`

@@ -71,14 +71,16 @@ func (c *mailImportCmd) Run(s *session) error {
 		return fmt.Errorf("%d of %d mails were taken, run the command again to take the rest: %w", done.Mails, len(found.Mails), err)
 	}
 	if c.DryRun {
-		fmt.Fprintf(s.stdout, "%d mails to import, %d were imported before; nothing was changed\n", done.Mails-done.Known, done.Known)
+		fmt.Fprintf(s.stdout, "%d mails to import, %d were imported before; nothing was changed\n", done.Mails-done.Known-done.Erased, done.Known)
+		c.tellErased(s, done)
 		return nil
 	}
 	after, err := reader.InboundCounts(s.ctx, mailbox.ID)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.stdout, "%s imported, %d were before\n", wereMails(done.Mails-done.Known), done.Known)
+	fmt.Fprintf(s.stdout, "%s imported, %d were before\n", wereMails(done.Mails-done.Known-done.Erased), done.Known)
+	c.tellErased(s, done)
 	if n := after.Ignored - before.Ignored; n > 0 {
 		fmt.Fprintf(s.stdout, "%d of them ignored: doubles, and copies of answers that are here already\n", n)
 	}
@@ -86,6 +88,13 @@ func (c *mailImportCmd) Run(s *session) error {
 		fmt.Fprintf(s.stdout, "%d of them kept, but not filed: see Settings, Not imported in the desk\n", n)
 	}
 	return nil
+}
+
+// tellErased prints how many mails are left out because of who was erased.
+func (c *mailImportCmd) tellErased(s *session, done ingest.Imported) {
+	if done.Erased > 0 {
+		fmt.Fprintf(s.stdout, "%d left out: their senders were erased as customers\n", done.Erased)
+	}
 }
 
 func wereMails(n int) string {

@@ -79,7 +79,7 @@ func (c *moveInCmd) run(s *session, open func(context.Context, foreign.Config) (
 		return fmt.Errorf("%d conversations were made, run the command again to take the rest: %w", done.Conversations, err)
 	}
 	c.tell(s, source.Report(), done)
-	if done.Conversations+done.ChangedConversations+done.Known+done.Deleted+done.Customers+done.Replies == 0 && done.ChangedCustomers == 0 && len(done.Agents.Counts()) == 0 {
+	if done.Conversations+done.ChangedConversations+done.Known+done.Deleted+done.Erased+done.ErasedCustomers+done.Customers+done.Replies == 0 && done.ChangedCustomers == 0 && len(done.Agents.Counts()) == 0 {
 		return errors.New("there is nothing to import: is this the folder of the unpacked export?")
 	}
 	return nil
@@ -102,6 +102,7 @@ func (c *moveInCmd) tell(s *session, report *foreign.Report, done *movein.Result
 		fmt.Fprintf(s.stdout, "to import: %s, %s with %s and %s, %s; %d conversations are here already, and %d get more; nothing was changed\n",
 			some(done.Customers, "customer"), some(done.Conversations, "conversation"), some(done.Messages, "message"), some(done.Files, "file"),
 			some(done.Replies, "saved reply"), done.Known, done.ChangedConversations)
+		tellErased(s, done)
 		return
 	}
 	fmt.Fprintf(s.stdout, "imported: %s, %s with %s and %s, %s; %d conversations and %d customers got more, %d conversations were here already\n",
@@ -110,8 +111,16 @@ func (c *moveInCmd) tell(s *session, report *foreign.Report, done *movein.Result
 	if done.Deleted > 0 {
 		fmt.Fprintf(s.stdout, "%s left out: deleted here\n", some(done.Deleted, "conversation"))
 	}
+	tellErased(s, done)
 	if done.KnownReplies > 0 {
 		fmt.Fprintf(s.stdout, "%d saved replies left out: there are some with their names\n", done.KnownReplies)
+	}
+}
+
+// tellErased prints what does not come back because its customers were erased.
+func tellErased(s *session, done *movein.Result) {
+	if done.Erased+done.ErasedCustomers > 0 {
+		fmt.Fprintf(s.stdout, "%s and %s left out: erased here\n", some(done.ErasedCustomers, "customer"), some(done.Erased, "conversation"))
 	}
 }
 

@@ -96,6 +96,38 @@ func TestReadmeBackup(t *testing.T) {
 	})
 }
 
+// TestReadmeErase does what the README says about erasing customers, with a backup from before that is restored.
+func TestReadmeErase(t *testing.T) {
+	t.Parallel()
+	commands := readmeCommands(t, "Erase a customer")
+	if len(commands) != 3 {
+		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
+	}
+	s := newServer(t)
+	s.received()
+	s.shell(".", "mkdir backups elsewhere\nhelpwright backup backups/\n"+strings.ReplaceAll(commands[0], "ada@example.com", "customer100000@example.com")+commands[1])
+	if n := len(s.conversations()); n != 3 {
+		t.Errorf("%d conversations are left", n)
+	}
+	if out := s.shell(".", "helpwright customers erased list --email CUSTOMER100000@example.com; ! grep example.com erased.jsonl"); strings.Count(out, "the operator") != 1 {
+		t.Error(out)
+	}
+	s.stop()
+	out := s.shell("elsewhere", "helpwright restore ../backups/helpwright-*.tar.zst\ncp ../erased.jsonl .\n"+commands[2]+
+		commands[2]+"helpwright customers erased list")
+	for _, want := range []string{
+		"1 tombstone in the file; to erase: 1 customer; nothing was changed\n1 tombstone in the file, 1 of them new here; erased: 1 customer\n",
+		"1 tombstone in the file; to erase: 0 customers; nothing was changed\n1 tombstone in the file, 0 of them new here; erased: 0 customers\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if out, err := s.command("customers", "erase", "nobody@example.com"); err == nil || !strings.Contains(out, "no customer of the account has this address") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestReadmeMove does what the README says about old mail, command by command.
 func TestReadmeMove(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest/archive"
@@ -48,6 +49,9 @@ func NewImporter(cfg ImporterConfig) (*Importer, error) {
 type Imported struct {
 	Mails int // in the archive
 	Known int // of these, already taken before
+	// Erased of them are from before their sender was erased as a customer, and are left out. Messages of which only the
+	// body names an erased customer are not recognized.
+	Erased int
 }
 
 // Batch limits of taking and filing.
@@ -61,11 +65,11 @@ func (im *Importer) Import(ctx context.Context, a *archive.Archive, dryRun bool)
 	var done Imported
 	for rest := a.Mails; len(rest) > 0; {
 		n := importable(rest)
-		known, err := im.batch(ctx, a, rest[:n], dryRun)
+		known, erased, err := im.batch(ctx, a, rest[:n], dryRun)
 		if err != nil {
 			return done, err
 		}
-		done.Mails, done.Known, rest = done.Mails+n, done.Known+known, rest[n:]
+		done.Mails, done.Known, done.Erased, rest = done.Mails+n, done.Known+known, done.Erased+erased, rest[n:]
 		im.cfg.Progress(done.Mails)
 	}
 	return done, nil
@@ -81,31 +85,53 @@ func importable(mails []archive.Entry) int {
 	return n
 }
 
-func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []archive.Entry, dryRun bool) (known int, err error) {
-	mails, positions := make([]helpdesk.RawMail, len(entries)), make([]string, len(entries))
+func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []archive.Entry, dryRun bool) (known, erased int, err error) {
+	mails, positions, at := make([]helpdesk.RawMail, len(entries)), make([]string, len(entries)), map[string]time.Time{}
 	for i, e := range entries {
 		if mails[i], err = im.read(a, e); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		positions[i] = mails[i].Position
+		at[mails[i].Position] = e.At
 	}
 	taken, err := im.cfg.Intake.Taken(ctx, im.cfg.AccountID, im.cfg.MailboxID, helpdesk.SourceImport, positions)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	known = len(mails)
 	mails = slices.DeleteFunc(mails, func(m helpdesk.RawMail) bool { return slices.Contains(taken, m.Position) })
 	known -= len(mails)
+	erased = len(mails)
+	if mails, err = im.unerased(ctx, mails, at); err != nil {
+		return known, 0, err
+	}
+	erased -= len(mails)
 	if dryRun {
-		return known, nil
+		return known, erased, nil
 	}
 	if len(mails) > 0 {
 		if err := im.cfg.Intake.Take(ctx, im.cfg.AccountID, im.cfg.MailboxID, helpdesk.SourceImport, mails, nil); err != nil {
-			return known, err
+			return known, erased, err
 		}
 	}
 	// This includes what a stopped import took.
-	return known, im.cfg.Filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{AccountID: im.cfg.AccountID, Subject: im.cfg.MailboxID}})
+	return known, erased, im.cfg.Filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{AccountID: im.cfg.AccountID, Subject: im.cfg.MailboxID}})
+}
+
+// unerased leaves out the messages from before their sender was erased. sent are their times, by position.
+func (im *Importer) unerased(ctx context.Context, mails []helpdesk.RawMail, sent map[string]time.Time) ([]helpdesk.RawMail, error) {
+	senders := make([]string, len(mails))
+	for i, m := range mails {
+		senders[i] = m.Head.From.Email
+	}
+	at, err := im.cfg.Intake.Erased(ctx, im.cfg.AccountID, senders)
+	if err != nil || len(at) == 0 {
+		return mails, err
+	}
+	return slices.DeleteFunc(mails, func(m helpdesk.RawMail) bool {
+		erased, found := at[m.Head.From.Email]
+		return found && !sent[m.Position].After(erased)
+	}), nil
 }
 
 // read reads an archive's message. Its position is derived from its content, since archives are

@@ -195,3 +195,31 @@ func ExampleImporter() {
 	// customer It sticks.
 	// user Pull.
 }
+
+// What an erased customer wrote before is left out, in a dry run too, and our answers to them are set aside.
+func TestImportOfErased(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, memblob.New())
+	ada := check(b.desk.CreateCustomer(t.Context(), helpdesk.CustomerInput{FirstName: "Ada", Emails: storage.Some([]helpdesk.Item{{Value: "ADA@example.com"}})}))(t)
+	if err := b.desk.EraseCustomer(t.Context(), ada.ID); err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{
+		"a.eml": {Data: []byte(archivedInbox[0])}, "b.eml": {Data: []byte(archivedInbox[1])}, "Sent/a.eml": {Data: []byte(archivedSent[0])},
+		"c.eml": {Data: []byte(archived("q3", "bob@example.com", "support@example.org", "", 5, "Mine too."))},
+	}
+	found := check(archive.Open(t.Context(), archive.Config{Files: files}))(t)
+	for _, dryRun := range []bool{true, false} {
+		if diff := gocmp.Diff(ingest.Imported{Mails: 4, Erased: 2}, check(b.importer(nil).Import(t.Context(), found, dryRun))(t)); diff != "" {
+			t.Errorf("dry run %v: %s", dryRun, diff)
+		}
+	}
+	if diff := gocmp.Diff([]string{"bob@example.com customer 2020-03-05: Mine too."}, b.said()); diff != "" {
+		t.Error(diff)
+	}
+	for _, row := range b.ledger() {
+		if strings.Contains(fmt.Sprintf("%+v", row), "ada@") {
+			t.Errorf("the ledger has %+v", row)
+		}
+	}
+}

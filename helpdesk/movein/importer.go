@@ -53,6 +53,7 @@ type Result struct {
 	ChangedConversations        int // that were here, and got messages, a status, assignees or tags
 	Known                       int // conversations that are here as they are there
 	Deleted                     int // conversations that were deleted here, and do not come back
+	Erased, ErasedCustomers     int // conversations and customers that were erased here, and do not come back
 	Messages                    int // that were filed
 	Files                       int // of these messages
 	Replies, KnownReplies       int // saved replies: made, and left out because their name is taken
@@ -185,9 +186,11 @@ func (r *run) fileCustomers(ctx context.Context) error {
 	if len(some) == 0 {
 		return nil
 	}
-	if r.dryRun {
-		r.Customers += len(some)
-		return ctx.Err()
+	erased, err := r.cfg.MoveIn.ErasedCustomers(ctx, r.cfg.AccountID, some)
+	r.ErasedCustomers += erased
+	if r.dryRun || err != nil {
+		r.Customers += len(some) - erased
+		return err
 	}
 	created, changed, err := r.cfg.MoveIn.Customers(ctx, r.cfg.AccountID, some)
 	r.Customers, r.ChangedCustomers = r.Customers+created, r.ChangedCustomers+changed
@@ -269,6 +272,8 @@ func (r *run) fileConversations(ctx context.Context) error {
 	}
 	for _, one := range results {
 		switch {
+		case one.Erased:
+			r.Erased++
 		case one.ConversationID == 0 && !one.Created:
 			r.Deleted++
 		case one.Created:
@@ -291,8 +296,15 @@ func (r *run) rehearse(ctx context.Context, some []helpdesk.PastConversation) ([
 	if err != nil {
 		return nil, err
 	}
+	erased, err := r.cfg.MoveIn.Erased(ctx, r.cfg.AccountID, some)
+	if err != nil {
+		return nil, err
+	}
 	results := make([]helpdesk.PastResult, len(some))
 	for n, c := range some {
+		if results[n].Erased = slices.Contains(erased, c.Key); results[n].Erased {
+			continue
+		}
 		known := filed[c.Key]
 		results[n] = helpdesk.PastResult{ConversationID: 1, Created: len(known) == 0, Known: len(known)}
 		for _, m := range c.Messages {

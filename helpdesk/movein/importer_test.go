@@ -401,3 +401,32 @@ func TestFreeScout(t *testing.T) {
 		t.Errorf("again: %s", again)
 	}
 }
+
+// Who was erased here does not come back with an export, and a dry run says the same.
+func TestErasedCustomersStayErased(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	source := func() foreign.Source { return openZendesk(t, os.DirFS("zendesk/testdata/export")) }
+	first := newBundle(t).take(source(), true)
+	other := newBundle(t)
+	other.take(source(), false)
+	customers := must(other.desk.Customers(t.Context(), helpdesk.CustomerQuery{}, storage.PageRequest{Limit: storage.MaxLimit}))(t).Items
+	at := slices.IndexFunc(customers, func(c helpdesk.Customer) bool {
+		return must(other.desk.CustomerStats(t.Context(), c.ID))(t).Total > 0
+	})
+	email := customers[at].Emails[0].Email
+	conversations := int(must(other.desk.CustomerStats(t.Context(), customers[at].ID))(t).Total)
+	erased := must(b.desk.CreateCustomer(t.Context(), helpdesk.CustomerInput{FirstName: "X", Emails: storage.Some([]helpdesk.Item{{Value: email}})}))(t)
+	if err := b.desk.EraseCustomer(t.Context(), erased.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, dryRun := range []bool{true, false} {
+		r := b.take(source(), dryRun)
+		if r.Erased != conversations || r.ErasedCustomers != 1 || r.Conversations != first.Conversations-conversations {
+			t.Errorf("dry run %v: %d conversations and %d customers erased, %s", dryRun, r.Erased, r.ErasedCustomers, totals(r))
+		}
+	}
+	if found := must(b.desk.Customers(t.Context(), helpdesk.CustomerQuery{Email: email}, storage.PageRequest{}))(t).Items; len(found) != 0 {
+		t.Errorf("%s came back", email)
+	}
+}

@@ -5,7 +5,7 @@
 // # What is left out
 //
 // [LeftOut] names what an archive does not have, and why. Passwords, keys and what second factors are checked with are in
-// it only under a passphrase.
+// it only under a passphrase. Those of the tombstones of erased customers are not: see [helpdesk.Erasure].
 //
 // # What arrives in another state
 //

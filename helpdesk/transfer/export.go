@@ -167,7 +167,7 @@ func (e *export) people(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.Origin, a.DefaultMailboxID = helpdesk.Origin{}, 0
+	a.Origin, a.DefaultMailboxID, a.SealedErasureKeys = helpdesk.Origin{}, 0, nil
 	if err := e.nouns.account.Write(ctx, e.w, []helpdesk.Account{a}); err != nil {
 		return err
 	}
@@ -285,6 +285,7 @@ func (e *export) kept(ctx context.Context) error {
 		func() error {
 			return all(ctx, e, e.nouns.blocked, e.r.BlockedSenders(), helpdesk.BlockedSenderFilter{})
 		},
+		func() error { return e.erasures(ctx) },
 		func() error { return put(ctx, e, e.nouns.portalKeys, portal) },
 		func() error { return put(ctx, e, e.nouns.webhooks, hooks) },
 		func() error { return e.replies(ctx) },
@@ -295,6 +296,18 @@ func (e *export) kept(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// erasures writes the tombstones of erased customers, with their keys.
+func (e *export) erasures(ctx context.Context) error {
+	keys, err := helpdesk.ErasureKeys(ctx, e.r, e.cfg.Sealer)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	if err := put(ctx, e, e.nouns.erasureKeys, []erasureKeys{{keys}}); err != nil {
+		return err
+	}
+	return all(ctx, e, e.nouns.erasures, e.r.Erasures(), helpdesk.ErasureFilter{})
 }
 
 // replies writes saved replies, those of members and those that are shared, and signatures.

@@ -142,7 +142,7 @@ func (im *Importer) begin(ctx context.Context, c *transfer.Chunk) error {
 		return err
 	}
 	a.Origin = helpdesk.Origin{Archive: im.archive.ID}
-	a.DefaultMailboxID = 0
+	a.DefaultMailboxID, a.SealedErasureKeys = 0, nil
 	return im.cfg.Store.InSystemTx(ctx, func(ctx context.Context, sys helpdesk.SystemTx) error {
 		for range 2 {
 			fresh := a

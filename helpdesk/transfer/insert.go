@@ -202,6 +202,15 @@ func insertWebhooks(ctx ctx, x *target, all []*helpdesk.Webhook) error {
 	return x.Webhooks().Insert(ctx, all...)
 }
 
+func insertErasureKeys(ctx ctx, x *target, all []*erasureKeys) error {
+	for _, k := range all {
+		if err := helpdesk.AddErasureKeys(ctx, x.Tx, x.of.cfg.Sealer, k.Keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func insertCustomers(ctx ctx, x *target, all []*helpdesk.Customer) error {
 	for _, c := range all {
 		for i := range c.Emails {

@@ -27,6 +27,8 @@ type nouns struct {
 	replyFiles    *rows[helpdesk.ReplyFile]
 	signatures    *rows[helpdesk.Signature]
 	blocked       *rows[helpdesk.BlockedSender]
+	erasureKeys   *rows[erasureKeys]
+	erasures      *rows[helpdesk.Erasure]
 	portalKeys    *rows[helpdesk.PortalKey]
 	webhooks      *rows[helpdesk.Webhook]
 	customers     *rows[helpdesk.Customer]
@@ -57,7 +59,7 @@ type nouns struct {
 func (n *nouns) all() []transfer.Noun[*target] {
 	return []transfer.Noun[*target]{
 		n.account, n.users, n.roles, n.mailboxes, n.cursors, n.domains, n.tags, n.teams, n.replies, n.replyFiles, n.signatures, n.blocked,
-		n.portalKeys, n.webhooks, n.customers, n.pgpKeys, n.views, n.conversations, n.labels, n.participants, n.followers, n.redirects,
+		n.erasureKeys, n.erasures, n.portalKeys, n.webhooks, n.customers, n.pgpKeys, n.views, n.conversations, n.labels, n.participants, n.followers, n.redirects,
 		n.references, n.interactions, n.attachments, n.deliveries, n.moves, n.marks, n.mails, n.memberMails, n.suppressions,
 		n.notifications, n.choices, n.settings, n.memberships, n.audit,
 	}
@@ -131,6 +133,12 @@ func (n *nouns) desk() {
 	n.blocked = &rows[helpdesk.BlockedSender]{Noun: "blocked_senders", Insert: inserted(helpdesk.Tx.BlockedSenders), Walk: func(v visit, b *helpdesk.BlockedSender) {
 		v.Own("blocked_sender", &b.ID)
 		v.To("user", &b.UserID)
+	}}
+	n.erasureKeys = &rows[erasureKeys]{Noun: "erasure_keys", Insert: insertErasureKeys}
+	n.erasures = &rows[helpdesk.Erasure]{Noun: "erasures", Insert: inserted(helpdesk.Tx.Erasures), Walk: func(v visit, e *helpdesk.Erasure) {
+		v.Own("erasure", &e.ID)
+		v.Loose("customer", &e.CustomerID)
+		v.To("user", &e.UserID)
 	}}
 	n.portalKeys = &rows[helpdesk.PortalKey]{Noun: "portal_keys", Insert: insertPortalKeys, Walk: func(v visit, k *helpdesk.PortalKey) {
 		v.Own("portal_key", &k.ID)

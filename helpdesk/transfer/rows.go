@@ -32,6 +32,12 @@ type cursor struct {
 	UID         uint32
 }
 
+// erasureKeys are the keys by which the addresses of erased customers are recognized. They are in the clear: without them
+// the archive would bring back what was erased.
+type erasureKeys struct {
+	Keys [][]byte
+}
+
 // labels are the tags of a conversation.
 type labels struct {
 	ConversationID int64
@@ -93,6 +99,6 @@ func Tables() map[string]string {
 		"hw_domains": "domains", "hw_pgp_keys": "pgp_keys", "hw_portal_keys": "portal_keys", "hw_suppressions": "suppressions",
 		"hw_webhooks": "webhooks", "hw_moves": "moves", "hw_saved_replies": "saved_replies", "hw_reply_files": "reply_files",
 		"hw_notifications": "notifications", "hw_followers": "followers", "hw_notify_choices": "notify_choices", "hw_member_mails": "member_mails",
-		"hw_blocked_senders": "blocked_senders", "hw_teams": "teams", "hw_signatures": "signatures", "hw_audit": "audit",
+		"hw_blocked_senders": "blocked_senders", "hw_erasures": "erasures", "hw_teams": "teams", "hw_signatures": "signatures", "hw_audit": "audit",
 	}
 }

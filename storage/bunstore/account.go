@@ -24,6 +24,7 @@ type accountRow struct {
 	RemoteImages        string
 	TrackSeen           bool
 	RequireSecondFactor bool
+	SealedErasureKeys   []byte
 	Origin              string
 	OriginFinishedAt    int64
 	CreatedAt           int64
@@ -35,8 +36,9 @@ func (r *accountRow) account() helpdesk.Account {
 		ID: r.ID, Name: r.Name, NextNumber: r.NextNumber, DefaultLocale: r.DefaultLocale, Languages: r.Languages, DefaultMailboxID: r.DefaultMailboxID,
 		SendHold:     time.Duration(r.SendHold) * time.Second,
 		RemoteImages: helpdesk.RemoteImages(r.RemoteImages), TrackSeen: r.TrackSeen, RequireSecondFactor: r.RequireSecondFactor,
-		Origin:    helpdesk.Origin{Archive: r.Origin, FinishedAt: timeOf(r.OriginFinishedAt)},
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		SealedErasureKeys: empty(r.SealedErasureKeys),
+		Origin:            helpdesk.Origin{Archive: r.Origin, FinishedAt: timeOf(r.OriginFinishedAt)},
+		CreatedAt:         timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -45,7 +47,8 @@ func accountRowOf(a *helpdesk.Account) accountRow {
 		ID: a.ID, Name: a.Name, NextNumber: a.NextNumber, DefaultLocale: a.DefaultLocale, Languages: a.Languages, DefaultMailboxID: a.DefaultMailboxID,
 		SendHold:     int64(a.SendHold / time.Second),
 		RemoteImages: string(a.RemoteImages), TrackSeen: a.TrackSeen, RequireSecondFactor: a.RequireSecondFactor,
-		Origin: a.Origin.Archive, OriginFinishedAt: micros(a.Origin.FinishedAt),
+		SealedErasureKeys: empty(a.SealedErasureKeys),
+		Origin:            a.Origin.Archive, OriginFinishedAt: micros(a.Origin.FinishedAt),
 		CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
 	}
 }

@@ -219,6 +219,29 @@ func (r reader) Participant(ctx context.Context, conversationID int64, keys []st
 	return found, failure(ctx, err, "conversation", conversationID)
 }
 
+// Involving implements [helpdesk.ConversationReader].
+func (r reader) Involving(ctx context.Context, customerID int64, keys []string, seek storage.Seek) ([]helpdesk.Conversation, error) {
+	account := r.scope.AccountID
+	involved := bun.SafeQuery(`id IN (SELECT c.id FROM hw_conversations AS c WHERE c.account_id = ? AND c.customer_id = ?
+		UNION SELECT i.conversation_id FROM hw_interactions AS i WHERE i.account_id = ? AND i.customer_id = ?
+		UNION SELECT p.conversation_id FROM hw_participants AS p WHERE p.account_id = ? AND p.address_key IN (?))`,
+		account, customerID, account, customerID, account, bun.List(append(slices.Clone(keys), "")))
+	var rows []conversationRow
+	q := r.selects(&rows).Err(checkText(keys)).ApplyQueryBuilder(r.conversationsInScope).Where("?", involved)
+	err := page(q, "id", seek).Scan(ctx)
+	return mapped(rows, (*conversationRow).conversation), failure(ctx, err, "conversation", 0)
+}
+
+// RemoveParticipants implements [helpdesk.ConversationWriter].
+func (w writer) RemoveParticipants(ctx context.Context, conversationID int64, keys []string) error {
+	if _, err := w.Conversations().Get(ctx, conversationID); err != nil || len(keys) == 0 {
+		return err
+	}
+	_, err := w.deletes((*participantRow)(nil)).Err(checkText(keys)).ApplyQueryBuilder(w.account).
+		Where("conversation_id = ?", conversationID).Where("address_key IN (?)", bun.List(keys)).Exec(ctx)
+	return failure(ctx, err, "conversation", conversationID)
+}
+
 // AddParticipants implements [helpdesk.ConversationWriter].
 func (w writer) AddParticipants(ctx context.Context, conversationID int64, keys []string) error {
 	if len(keys) == 0 {

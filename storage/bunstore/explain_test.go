@@ -150,6 +150,18 @@ func lists() []explained {
 		_, err := db.IdentitiesOf(ctx, 1)
 		return err
 	})
+	add("Erasures", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Erasures().List(ctx, helpdesk.ErasureFilter{}, seek)
+		return err
+	})
+	add("Erasures/digests", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Erasures().List(ctx, helpdesk.ErasureFilter{Digests: [][]byte{[]byte("x"), []byte("y")}}, seek)
+		return err
+	})
+	add("Involving", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Involving(ctx, 1, []string{"1@example.org", "2@example.org"}, seek)
+		return err
+	})
 	add("BlockedSenders", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := r.BlockedSenders().List(ctx, helpdesk.BlockedSenderFilter{}, seek)
 		return err

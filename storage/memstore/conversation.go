@@ -149,6 +149,38 @@ func (db *data) removeConversation(account, id int64) {
 	db.conversations.set(account, id, nil)
 }
 
+func (r reader) Involving(ctx context.Context, customerID int64, keys []string, seek storage.Seek) ([]helpdesk.Conversation, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.Conversation, error) {
+		account := r.scope.AccountID
+		wrote := map[int64]bool{}
+		for _, i := range db.interactions.where(account, func(i *helpdesk.Interaction) bool { return i.CustomerID == customerID && customerID != 0 }) {
+			wrote[i.ConversationID] = true
+		}
+		return db.conversations.list(account, seek, func(c *helpdesk.Conversation) bool {
+			if !sees(r.scope, c.MailboxID) {
+				return false
+			}
+			known, err := db.participants.get(account, c.ID)
+			return wrote[c.ID] || c.CustomerID == customerID && customerID != 0 ||
+				err == nil && slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(*known, k) })
+		}), nil
+	})
+}
+
+func (t tx) RemoveParticipants(ctx context.Context, conversationID int64, keys []string) error {
+	return t.write(ctx, func(db *data) error {
+		if _, err := db.conversation(t.scope, conversationID); err != nil {
+			return err
+		}
+		old, err := db.participants.get(t.scope.AccountID, conversationID)
+		if err != nil {
+			return nil // none recorded yet
+		}
+		left := slices.DeleteFunc(slices.Clone(*old), func(k string) bool { return slices.Contains(keys, k) })
+		return db.participants.update(t.scope.AccountID, conversationID, &left)
+	})
+}
+
 func (t tx) AddParticipants(ctx context.Context, conversationID int64, keys []string) error {
 	return t.write(ctx, func(db *data) error {
 		if _, err := db.conversation(t.scope, conversationID); err != nil {

@@ -49,6 +49,7 @@ type data struct {
 	passkeys       table[helpdesk.Passkey]
 	suppressions   table[helpdesk.Suppression]
 	blockedSenders table[helpdesk.BlockedSender]
+	erasures       table[helpdesk.Erasure]
 	savedReplies   table[helpdesk.SavedReply]
 	replyFiles     table[helpdesk.ReplyFile]
 	signatures     table[helpdesk.Signature]
@@ -152,6 +153,7 @@ func (db *data) tables() []named {
 		{"file", &db.replyFiles},
 		{"signature", &db.signatures},
 		{"blocked sender", &db.blockedSenders},
+		{"erasure", &db.erasures},
 		{"notification", &db.notifications},
 		{"conversation", &db.followers},
 		{"user", &db.notifyChoices},

@@ -163,7 +163,7 @@ func testAccount(t *testing.T, b Backend) {
 	changed := w.account
 	changed.Name, changed.DefaultLocale, changed.Languages, changed.UpdatedAt = "New", "en", nil, at(77)
 	changed.DefaultMailboxID, changed.RemoteImages, changed.TrackSeen, changed.RequireSecondFactor = 0, helpdesk.BlockImages, false, false
-	changed.NextNumber = 500
+	changed.NextNumber, changed.SealedErasureKeys = 500, nil
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateAccount(ctx, &changed) })
 	got, err := w.in().Account(t.Context())
 	ok(t, err)

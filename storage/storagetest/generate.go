@@ -148,6 +148,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Conversations.ByIDs", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "Participants", args: []any{conversation, g.IntN(4)}},
 		{method: "Participant", args: []any{conversation, []string{g.participant(), g.participant()}}},
+		{method: "Involving", args: []any{g.either("Customer", customer.ID), []string{g.participant()}, ordered{g.from(seek, "Conversation"), "Conversation"}}},
 		{method: "Interactions.Get", args: []any{g.either("Interaction", interaction.ID)}},
 		{method: "Interactions.ByIDs", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
 		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n}, ordered{placed, "Interaction"}}},
@@ -472,6 +473,8 @@ func (g *generator) writeConversation(seen content) operation {
 		return operation{method: "SearchTerms", args: []any{conversation}}
 	case 6, 7, 8:
 		return operation{method: "SetSearchTerms", args: []any{conversation, g.terms()}}
+	case 9:
+		return operation{method: "RemoveParticipants", args: []any{conversation, []string{g.participant(), g.participant()}}}
 	case 1, 2, 3:
 		return operation{method: "AddParticipants", args: []any{conversation, []string{g.participant(), g.participant()}}}
 	case 4:

@@ -129,6 +129,9 @@ func readProbes() map[string]readProbe {
 		"CustomerBeyond": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.CustomerBeyond(ctx, v.customer.ID))
 		}},
+		"Involving": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.Involving(ctx, v.customer.ID, []string{v.address("grace")}, storage.Seek{Limit: 10}))
+		}},
 		"Participants": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.Participants(ctx, v.conversation.ID, 10))
 		}},
@@ -217,6 +220,9 @@ func writeProbes() map[string]writeProbe {
 		}},
 		"AddParticipants": {call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.AddParticipants(ctx, v.conversation.ID, []string{"thief@example.com"})
+		}},
+		"RemoveParticipants": {call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.RemoveParticipants(ctx, v.conversation.ID, []string{v.address("grace")})
 		}},
 		// deleting none of them is not an error, as long as none is deleted
 		"DeleteDeliveries": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteDeliveries(ctx, v.answer.ID) }},

@@ -16,6 +16,8 @@ func mailTests() []testCase {
 		{"Tombstones", testTombstones},
 		{"BlobKeys", testBlobKeys},
 		{"Participants", testParticipants},
+		{"Involving", testInvolving},
+		{"Erasures", testErasureDigests},
 		{"RefersTo", testRefersTo},
 		{"Messages", testMessages},
 		{"Thread", testThread},

@@ -141,6 +141,12 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			held:  func(w *world) helpdesk.Role { return w.role },
 			fresh: func(w *world, n int) helpdesk.Role { return w.newRole(fmt.Sprint("fresh", n)) },
 		}),
+		of("Erasures", noun[reader, tx, helpdesk.Erasure, helpdesk.ErasureFilter]{
+			Noun: declared.Erasures, read: reader.Erasures, write: tx.Erasures,
+			held:  func(w *world) helpdesk.Erasure { return w.erasure },
+			fresh: func(w *world, n int) helpdesk.Erasure { return w.newErasure(fmt.Sprint("fresh", n)) },
+			list:  func(*world) helpdesk.ErasureFilter { return helpdesk.ErasureFilter{} },
+		}),
 		of("BlockedSenders", noun[reader, tx, helpdesk.BlockedSender, helpdesk.BlockedSenderFilter]{
 			Noun: declared.BlockedSenders, read: reader.BlockedSenders, write: tx.BlockedSenders,
 			held:  func(w *world) helpdesk.BlockedSender { return w.blocked },

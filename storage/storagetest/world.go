@@ -60,6 +60,7 @@ type world struct {
 	replyFile    helpdesk.ReplyFile
 	signature    helpdesk.Signature
 	blocked      helpdesk.BlockedSender
+	erasure      helpdesk.Erasure
 	portalKey    helpdesk.PortalKey
 	webhook      helpdesk.Webhook
 	hooked       helpdesk.WebhookDelivery
@@ -75,7 +76,7 @@ func newAccount(t *testing.T, b Backend) *world {
 	w.user = helpdesk.User{Name: "Ada " + w.mark, Email: "Ada@" + w.mark + ".example", EmailKey: "ada@" + w.mark + ".example", PasswordHash: "$argon2id$" + w.mark,
 		EmailVerifiedAt: at(-3), SecondFactorAt: at(-1), SealedSecondFactor: []byte{1, 0, 255}, CreatedAt: at(-2), UpdatedAt: at(-1)}
 	w.account = helpdesk.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR", DefaultMailboxID: 77, RemoteImages: helpdesk.ProxyImages, TrackSeen: true, RequireSecondFactor: true,
-		SendHold: 90 * time.Second, Origin: helpdesk.Origin{Archive: "archive" + w.mark, FinishedAt: at(9)},
+		SendHold: 90 * time.Second, SealedErasureKeys: []byte{7, 0, 255}, Origin: helpdesk.Origin{Archive: "archive" + w.mark, FinishedAt: at(9)},
 		Languages: []string{"pt-BR", "en"}, CreatedAt: base, UpdatedAt: at(1)}
 	w.role = w.newRole("Role")
 	w.role.Key = ""
@@ -197,6 +198,10 @@ func newWorld(t *testing.T, b Backend) *world {
 		}
 		w.blocked = w.newBlockedSender("held")
 		if err := tx.BlockedSenders().Insert(ctx, &w.blocked); err != nil {
+			return err
+		}
+		w.erasure = w.newErasure("held")
+		if err := tx.Erasures().Insert(ctx, &w.erasure); err != nil {
 			return err
 		}
 		w.memberMail = w.newMemberMail("held")

@@ -77,6 +77,7 @@ func New(cfg Config) (*transport.Table, error) {
 	a.addReplyFiles(t)
 	a.addSignatures(t)
 	a.addBlockedSenders(t)
+	a.addErasures(t)
 	a.addPresence(t)
 	a.addNotifications(t)
 	a.addInteractions(t)

@@ -37,7 +37,7 @@ func (a *api) addAudit(t *transport.Table) {
 		ID: "listAuditLog", Method: http.MethodGet, Path: accountPath + "/audit-log", Tag: "Accounts", Expand: []string{"user"},
 		Summary: "List administrative changes",
 		Description: "Newest first: changes to the account, its members, roles, invitations, mailboxes, domains, keys and webhooks; " +
-			"everything deleted, merged or exported; and what members did to their own tokens, sessions and passwords, including " +
+			"everything deleted, erased, merged or exported; and what members did to their own tokens, sessions and passwords, including " +
 			"failed attempts. Needs audit_log.view.",
 	}, a.listAuditLog)
 }

@@ -129,7 +129,7 @@ var bodiless = []string{
 	"listMemberships", "getMembership", "deleteMembership", "getAvailability", "listRoles", "getRole", "deleteRole",
 	"listEvents",
 	"listInvitations", "deleteInvitation", "listTokens", "deleteToken", "logout",
-	"listDeliveries", "retryDeliveries", "cancelInteraction", "getInteractionSource", "listSuppressions", "getSuppression", "deleteSuppression", "listBlockedSenders", "getBlockedSender", "deleteBlockedSender",
+	"listDeliveries", "retryDeliveries", "cancelInteraction", "getInteractionSource", "listSuppressions", "getSuppression", "deleteSuppression", "eraseCustomer", "listErasures", "listBlockedSenders", "getBlockedSender", "deleteBlockedSender",
 	"listNotifications", "countNotifications", "readNotifications", "getNotificationSettings", "updateNotificationSettings",
 	"listFollowers", "followConversation", "unfollowConversation", "listMentionable",
 	"getSignature", "listSavedReplies", "getSavedReply", "deleteSavedReply", "fillSavedReply",

@@ -85,7 +85,7 @@ func unnamed(emails []string) []helpdesk.Address {
 func mailAddresses(all []helpdesk.Address) []mailAddress {
 	out := []mailAddress{}
 	for _, a := range all {
-		if a.Email != helpdesk.UnknownSender {
+		if !helpdesk.Unreachable(a.Email) {
 			out = append(out, mailAddress{Name: a.Name, Email: a.Email})
 		}
 	}

@@ -1,6 +1,8 @@
 package desk
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -9,6 +11,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/helpwright/helpwright/transport/internal/encoding"
 )
 
 //go:embed assets
@@ -20,6 +24,7 @@ type asset struct {
 	name    string // with the hash
 	kind    string
 	content []byte
+	zipped  []byte // content compressed; nil: it does not get smaller
 }
 
 func loadAssets() (map[string]asset, error) {
@@ -35,10 +40,24 @@ func loadAssets() (map[string]asset, error) {
 		sum := sha256.Sum256(content)
 		base, ext := path.Base(name), path.Ext(name)
 		hashed := strings.TrimSuffix(base, ext) + "." + hex.EncodeToString(sum[:6]) + ext
-		files[base] = asset{name: hashed, kind: mime.TypeByExtension(ext), content: content}
+		files[base] = asset{name: hashed, kind: mime.TypeByExtension(ext), content: content, zipped: zip(content)}
 		return nil
 	})
 	return files, err
+}
+
+// zip compresses a file once, for all who ask for it. There is nothing secret in it.
+func zip(content []byte) []byte {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil
+	}
+	_, _ = w.Write(content) // a buffer takes all
+	if w.Close() != nil || b.Len() >= len(content) {
+		return nil
+	}
+	return b.Bytes()
 }
 
 // assetURL is the address of an asset.
@@ -53,7 +72,13 @@ func (h *Handler) asset(w http.ResponseWriter, r *http.Request) {
 		header.Set("Content-Type", a.kind)
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
-		_, _ = w.Write(a.content)
+		header.Set("Vary", "Accept-Encoding")
+		content := a.content
+		if a.zipped != nil && encoding.TakesGzip(r.Header) {
+			header.Set("Content-Encoding", "gzip")
+			content = a.zipped
+		}
+		_, _ = w.Write(content)
 		return
 	}
 	http.NotFound(w, r)

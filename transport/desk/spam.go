@@ -40,7 +40,7 @@ func (v *visit) mayBlock() bool { return v.may(helpdesk.CustomersUpdate) && v.Sc
 
 // fillSpam says whether the sender of spam is blocked.
 func (v *visit) fillSpam(c helpdesk.Conversation, view *conversationView) error {
-	view.CanBlock = v.mayBlock() && c.CustomerEmail != helpdesk.UnknownSender
+	view.CanBlock = v.mayBlock() && !helpdesk.Unreachable(c.CustomerEmail)
 	if !c.IsSpam() {
 		return nil
 	}

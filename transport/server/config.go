@@ -58,6 +58,11 @@ type Config struct {
 	// BaseURL is the address that users see; it may have a path, below which Handler is then mounted with
 	// [http.StripPrefix]. Default: DefaultBaseURL.
 	BaseURL string
+	// BaseURLIsDefault says that nobody has chosen BaseURL, as when it is made of the address that is listened on. Location and
+	// Link of the API's answers then name the host that one of TrustedProxies was asked for, see [transport.ForwardedOrigin].
+	// What is mailed, stored or signed never does, nor where passkeys and identity providers send people back to: a host
+	// that a request brings would be one that an attacker may choose. True without a BaseURL.
+	BaseURLIsDefault bool
 	// Listener is what Run serves Handler on, and closes. nil: the program serves Handler itself.
 	Listener net.Listener
 	// Handlers are pages of the program's own beside the API and the help centres, by pattern of [http.ServeMux].
@@ -67,7 +72,8 @@ type Config struct {
 	// Authenticate finds the user who asks, for programs that sign in users themselves, on the API and in help centres; 0
 	// is nobody. nil: access tokens, and the sign-in of the API and of the help centres.
 	Authenticate func(r *http.Request) (userID int64, err error)
-	// TrustedProxies are peers whose X-Forwarded-For names the client's address. None: no peer's does.
+	// TrustedProxies are peers whose X-Forwarded-For names the client's address, and whose X-Forwarded-Host may name ours, see
+	// BaseURLIsDefault. None: no peer's does.
 	TrustedProxies []netip.Prefix
 	// RateLimit is how many requests a minute a token, or an address without one, may make; PublicRateLimit how often an
 	// address may write without a token. 0: DefaultRate and DefaultPublicRate; negative: no limit.
@@ -134,6 +140,7 @@ func (c *Config) check() error {
 
 // withDefaults takes from the store what it has, and shares out what the parts have in common.
 func (c Config) withDefaults() Config {
+	c.BaseURLIsDefault = c.BaseURLIsDefault || c.BaseURL == ""
 	fill(&c.BaseURL, DefaultBaseURL)
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	fill(&c.RateLimit, DefaultRate)

@@ -72,6 +72,7 @@ func mount(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
 func (s *Server) apiConfig() api.Config {
 	cfg := s.cfg.API
 	cfg.Service, cfg.KB = s.service, s.kb
+	cfg.BaseURLIsDefault = cfg.BaseURLIsDefault || cfg.BaseURL == "" && s.cfg.BaseURLIsDefault
 	fill(&cfg.BaseURL, s.cfg.BaseURL)
 	fill(&cfg.TrustedProxies, s.cfg.TrustedProxies)
 	if s.sites != nil {

@@ -175,6 +175,8 @@ func (h *home) populate(t *testing.T) *origin {
 			tx.ReplyFiles().Insert(ctx, rowOf(1, func(f *helpdesk.ReplyFile) { f.ReplyID, f.BlobKey = reply.ID, put("reply file") })),
 			tx.Signatures().Insert(ctx, rowOf(1, func(s *helpdesk.Signature) { s.UserID = me })),
 			tx.BlockedSenders().Insert(ctx, rowOf(1, func(b *helpdesk.BlockedSender) { b.UserID = o.leaver.ID })),
+			tx.Erasures().Insert(ctx, rowOf(1, func(e *helpdesk.Erasure) { e.UserID = o.leaver.ID }), rowOf[helpdesk.Erasure](2)),
+			helpdesk.AddErasureKeys(ctx, tx, o.sealer, [][]byte{bytes.Repeat([]byte{7}, 32)}),
 			tx.SaveFetchCursor(ctx, box.ID, "Päckchen", helpdesk.FetchCursor{UIDValidity: 7, UID: 1 << 31}),
 			tx.SaveNotifyChoices(ctx, helpdesk.NotifyChoices{UserID: me, Choices: []helpdesk.NotifyChoice{{Kind: "replied", Channels: []helpdesk.NotificationChannel{"mail"}}}}),
 		}

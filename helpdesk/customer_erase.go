@@ -1,0 +1,514 @@
+package helpdesk
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
+)
+
+// EraseCustomer removes everything personal about a customer, for example to fulfil a request under
+// article 17 of the GDPR, and leaves tombstones, see [Erasure].
+//
+// The customer's conversations remain closed, under their numbers, with their tags, assignees and
+// times, as those of "Erased customer": their subjects, texts, files, recipients and raw mails are
+// gone, and so are drafts. The same happens to what the customer wrote in the conversations of
+// others, where the customer's addresses are removed from the recipients, too. Mail that was set
+// aside, suppressions and blocked addresses of the customer are removed. What others wrote about the
+// customer in conversations of their own remains.
+//
+// It works in several transactions, so some of it may be gone after an error; calling it again
+// continues. It needs customers.delete, conversations.delete and all mailboxes.
+func (d *Desk) EraseCustomer(ctx context.Context, id int64) error {
+	r, err := d.guard.Read(CustomersDelete)
+	if err != nil {
+		return err
+	}
+	begin, err := d.guard.Write(ConversationsDelete)
+	if err != nil {
+		return err
+	}
+	if err := d.reachesAll(); err != nil {
+		return err
+	}
+	e := &eraser{svc: d.svc, begin: begin, r: r, accountID: d.scope.AccountID, userID: d.userID, customerID: id, at: d.svc.now()}
+	return e.run(ctx)
+}
+
+// EraseCustomer is [Desk.EraseCustomer] in an account; operators only.
+func (a *Admin) EraseCustomer(ctx context.Context, accountID, id int64) error {
+	e, err := a.eraser(accountID)
+	if err != nil {
+		return err
+	}
+	e.customerID = id
+	return e.run(ctx)
+}
+
+func (a *Admin) eraser(accountID int64) (*eraser, error) {
+	begin, err := a.guard.Write(operate)
+	if err != nil {
+		return nil, err
+	}
+	scope := Scope{AccountID: accountID}
+	return &eraser{
+		svc: a.svc, r: a.svc.cfg.Store.Within(scope), at: a.svc.now(), accountID: accountID,
+		begin: func(ctx context.Context, fn func(context.Context, Tx) error) error {
+			return begin(ctx, func(ctx context.Context, tx SystemTx) error { return fn(ctx, tx.Within(scope)) })
+		},
+	}, nil
+}
+
+// eraser erases a customer.
+type eraser struct {
+	svc        *Service
+	begin      guard.Begin[Tx]
+	r          Reader
+	userID     int64
+	accountID  int64
+	customerID int64
+	at         time.Time
+	since      time.Time // of the tombstones; zero: at
+
+	customer    Customer
+	keys        []string // of its addresses
+	placeholder Customer
+}
+
+// maxErasePasses limits how often an eraser looks again for what arrived while it worked.
+const maxErasePasses = 5
+
+func (e *eraser) run(ctx context.Context) error {
+	begin := e.begin
+	e.begin = func(ctx context.Context, fn func(context.Context, Tx) error) error {
+		return begin(storage.Alone(ctx), fn)
+	}
+	err := retryUnique(func() error { return e.begin(ctx, e.bury) }, UniqueCustomerEmail, UniqueErasure)
+	if err != nil {
+		return err
+	}
+	for range maxErasePasses {
+		if err := e.eraseConversations(ctx); err != nil {
+			return err
+		}
+		if err := e.eraseUnfiled(ctx); err != nil {
+			return err
+		}
+		if err = e.begin(ctx, e.finish); !fault.Is(err, fault.Conflict) {
+			return err
+		}
+	}
+	return err
+}
+
+// bury writes the tombstones first: whatever is interrupted, nothing comes back.
+func (e *eraser) bury(ctx context.Context, tx Tx) error {
+	var err error
+	if e.customer, err = tx.CustomerForUpdate(ctx, e.customerID); err != nil {
+		return err
+	}
+	e.keys = nil
+	for _, one := range e.customer.Emails {
+		if Unreachable(one.Key) {
+			return fault.New(fault.Conflict, "This is a placeholder, and no customer who could be erased.")
+		}
+		e.keys = append(e.keys, one.Key)
+	}
+	keys, err := ErasureKeys(ctx, tx, e.svc.cfg.Sealer)
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		fresh, err := e.svc.random(erasureKeySize)
+		if err != nil {
+			return err
+		}
+		if keys, err = addErasureKeys(ctx, tx, e.svc.cfg.Sealer, [][]byte{fresh}); err != nil {
+			return err
+		}
+	}
+	since := e.since
+	if since.IsZero() {
+		since = e.at
+	}
+	stones := make([]Erasure, len(e.keys))
+	for n, key := range e.keys {
+		stones[n] = Erasure{CustomerID: e.customerID, Digest: erasureKeys(keys).digest(0, key), UserID: e.userID, ErasedAt: since}
+	}
+	if _, err := setErasures(ctx, tx, stones); err != nil {
+		return err
+	}
+	var index indexing
+	if e.placeholder, _, err = findCustomer(ctx, tx, erasedCustomer.Email, erasedCustomer.Name, e.at, &index); err != nil {
+		return err
+	}
+	return index.write(ctx, tx)
+}
+
+// setErasures stores tombstones. Of an address that was erased before, the later time counts. It
+// returns the number of tombstones that are new or changed.
+func setErasures(ctx context.Context, tx Tx, stones []Erasure) (changed int, err error) {
+	for some := range slices.Chunk(stones, maxIdentities) {
+		digests := make([][]byte, len(some))
+		for n, s := range some {
+			digests[n] = s.Digest
+		}
+		found, err := tx.Erasures().List(ctx, ErasureFilter{Digests: digests}, storage.Seek{Limit: storage.NoLimit})
+		if err != nil {
+			return changed, err
+		}
+		known := map[string]Erasure{}
+		for _, f := range found {
+			known[string(f.Digest)] = f
+		}
+		var fresh, later []*Erasure
+		for n := range some {
+			s := some[n] // the transaction may run again
+			s.ID = 0
+			old, there := known[string(s.Digest)]
+			switch {
+			case !there:
+				fresh = append(fresh, &s)
+			case s.ErasedAt.After(old.ErasedAt):
+				s.ID = old.ID
+				later = append(later, &s)
+			}
+			known[string(s.Digest)] = s
+		}
+		if len(fresh) > 0 {
+			if err := tx.Erasures().Insert(ctx, fresh...); err != nil {
+				return changed, err
+			}
+		}
+		if len(later) > 0 {
+			if err := tx.Erasures().Update(ctx, later...); err != nil {
+				return changed, err
+			}
+		}
+		changed += len(fresh) + len(later)
+	}
+	return changed, nil
+}
+
+// eraseConversations erases in every conversation that the customer has or takes part in, each in
+// its own transaction.
+func (e *eraser) eraseConversations(ctx context.Context) error {
+	seek := storage.Seek{Limit: 100}
+	for {
+		found, err := e.r.Involving(ctx, e.customerID, e.keys, seek)
+		if err != nil {
+			return err
+		}
+		for _, c := range found {
+			seek.From = &storage.Position{ID: c.ID}
+			err := e.begin(ctx, func(ctx context.Context, tx Tx) error { return e.eraseIn(ctx, tx, c.ID) })
+			if err != nil && !fault.Is(err, fault.NotFound) { // deleted or merged meanwhile: the next pass finds it
+				return err
+			}
+		}
+		if len(found) < seek.Limit {
+			return nil
+		}
+	}
+}
+
+func (e *eraser) eraseIn(ctx context.Context, tx Tx, id int64) error {
+	c, err := tx.Conversations().Lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	own := c.CustomerID == e.customerID
+	if err := e.eraseMessages(ctx, tx, c, own); err != nil {
+		return err
+	}
+	if err := tx.RemoveParticipants(ctx, id, e.keys); err != nil {
+		return err
+	}
+	if own {
+		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = e.placeholder.ID, e.placeholder.Emails[0].ID, ErasedCustomer
+		c.Subject, c.Preview, c.Status = "", "", StatusClosed
+		c.AwaitingSince, c.SnoozedUntil = time.Time{}, time.Time{}
+	}
+	if err := refreshPreview(ctx, tx, &c); err != nil {
+		return err
+	}
+	c.UpdatedAt = e.at
+	if err := tx.Conversations().Update(ctx, &c); err != nil {
+		return err
+	}
+	if err := reindex(ctx, tx, c); err != nil {
+		return err
+	}
+	return tx.Emit(ctx, storage.Event{
+		Type: "conversation.updated", Subject: c.ID, MailboxID: c.MailboxID, ConversationID: c.ID, ActorID: e.userID, Data: eventData(c.ID), Time: e.at,
+	})
+}
+
+// eraseMessages erases all messages of the customer's own conversation, or the customer's messages
+// in another.
+func (e *eraser) eraseMessages(ctx context.Context, tx Tx, c Conversation, own bool) error {
+	seek := storage.Seek{Limit: 20} // bodies may be large
+	messages := map[string]bool{}   // Message-IDs of erased messages, which later ones refer to
+	for {
+		batch, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, seek)
+		if err != nil {
+			return err
+		}
+		var erased, stripped []int64
+		var changed []*Interaction
+		for n := range batch {
+			i := &batch[n]
+			last := i.position()
+			seek.From = &last
+			switch {
+			case own && (i.Status == StatusDraft || i.Scheduled()):
+				if err := e.deleteDraft(ctx, tx, i.ID); err != nil {
+					return err
+				}
+			case own || i.CustomerID == e.customerID:
+				erased = append(erased, i.ID)
+				messages[i.MessageID] = true
+				e.blank(i)
+				changed = append(changed, i)
+			case e.strip(i, messages):
+				stripped = append(stripped, i.ID)
+				changed = append(changed, i)
+			}
+		}
+		if err := e.eraseFiles(ctx, tx, erased); err != nil {
+			return err
+		}
+		if err := e.eraseDeliveries(ctx, tx, stripped); err != nil {
+			return err
+		}
+		if len(changed) > 0 {
+			if err := tx.Interactions().Update(ctx, changed...); err != nil {
+				return err
+			}
+		}
+		if len(batch) < seek.Limit {
+			return nil
+		}
+	}
+}
+
+// eraseDeliveries removes what was or is to be sent to the customer of others' messages.
+func (e *eraser) eraseDeliveries(ctx context.Context, tx Tx, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	sent, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: ids}, storage.Seek{Limit: storage.NoLimit})
+	if err != nil {
+		return err
+	}
+	for _, d := range sent {
+		if !slices.Contains(e.keys, d.AddressKey) {
+			continue
+		}
+		if err := tx.Deliveries().Delete(ctx, d.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *eraser) deleteDraft(ctx context.Context, tx Tx, id int64) error {
+	if err := e.eraseFiles(ctx, tx, []int64{id}); err != nil {
+		return err
+	}
+	return tx.Interactions().Delete(ctx, id)
+}
+
+// blank removes everything personal from a message.
+func (e *eraser) blank(i *Interaction) {
+	left := Interaction{
+		ID: i.ID, ConversationID: i.ConversationID, Type: i.Type, Status: i.Status, Body: erasedBody, UserID: i.UserID, PostedByID: i.PostedByID,
+		CustomerID: i.CustomerID, CustomerEmailID: i.CustomerEmailID, CustomerEmail: i.CustomerEmail, Source: i.Source,
+		IsStarter: i.IsStarter, IsForward: i.IsForward, AutoSubmitted: i.AutoSubmitted, SeenAt: i.SeenAt, PostedAt: i.PostedAt,
+		SendStartedAt: i.SendStartedAt, Threading: Threading{Rule: i.Threading.Rule}, Security: MailSecurity{Signature: i.Security.Signature},
+		At: i.At, ReceivedAt: i.ReceivedAt, CreatedAt: i.CreatedAt, UpdatedAt: e.at,
+	}
+	if i.CustomerID == e.customerID {
+		left.CustomerID, left.CustomerEmailID, left.CustomerEmail = e.placeholder.ID, e.placeholder.Emails[0].ID, ErasedCustomer
+	}
+	*i = left
+}
+
+// strip removes the customer's addresses, and references to erased messages, from another's message,
+// and reports whether there were any.
+func (e *eraser) strip(i *Interaction, messages map[string]bool) (found bool) {
+	is := func(email string) bool {
+		hit := slices.Contains(e.keys, EmailKey(email))
+		found = found || hit
+		return hit
+	}
+	isAddress := func(a Address) bool { return is(a.Email) }
+	for _, list := range []*[]string{&i.To, &i.Cc, &i.Bcc} {
+		*list = slices.DeleteFunc(*list, is)
+	}
+	for _, list := range []*[]Address{&i.Mail.From, &i.Mail.ReplyTo, &i.Mail.To, &i.Mail.Cc, &i.Mail.Forwarded.ReplyTo} {
+		*list = slices.DeleteFunc(*list, isAddress)
+	}
+	i.References = slices.DeleteFunc(i.References, func(id string) bool {
+		found = found || messages[id]
+		return messages[id]
+	})
+	if is(i.Threading.Colleague) || messages[i.Threading.Matched] && i.Threading.Matched != "" {
+		i.Threading.Colleague, i.Threading.Matched, found = "", "", true
+	}
+	if isAddress(i.Mail.Sender) {
+		i.Mail.Sender = Address{}
+	}
+	if found {
+		i.UpdatedAt = e.at
+	}
+	return found
+}
+
+// eraseFiles removes the files, deliveries and raw mails of messages.
+func (e *eraser) eraseFiles(ctx context.Context, tx Tx, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	files, err := tx.Attachments().List(ctx, AttachmentFilter{InteractionIDs: ids}, storage.Seek{Limit: storage.NoLimit})
+	if err != nil {
+		return err
+	}
+	var keys []string
+	for _, f := range files {
+		keys = append(keys, f.BlobKey)
+		if err := tx.Attachments().Delete(ctx, f.ID); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		mails, err := tx.InboundOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, m := range mails {
+			if err := m.forget(ctx, tx, e.accountID); err != nil {
+				return err
+			}
+			m.ConversationID, m.InteractionID = 0, 0
+			if err := tx.UpdateInbound(ctx, &m); err != nil {
+				return err
+			}
+		}
+		if err := tx.DeleteDeliveries(ctx, id); err != nil {
+			return err
+		}
+	}
+	return tx.Enqueue(ctx, purgeKeys(e.accountID, keys)...)
+}
+
+// eraseUnfiled removes what mail of the customer left in the ledger without being filed. Mail that
+// is still to be filed is recognized by the tombstones.
+func (e *eraser) eraseUnfiled(ctx context.Context) error {
+	if len(e.keys) == 0 {
+		return nil
+	}
+	seek := storage.Seek{Limit: 500}
+	filter := InboundFilter{States: []InboundState{InboundIgnored, InboundQuarantined}}
+	for {
+		batch, err := e.r.InboundMails(ctx, filter, seek)
+		if err != nil {
+			return err
+		}
+		var mine []int64
+		for _, m := range batch {
+			seek.From = &storage.Position{ID: m.ID}
+			if slices.Contains(e.keys, EmailKey(m.From.Email)) {
+				mine = append(mine, m.ID)
+			}
+		}
+		if len(mine) > 0 {
+			if err := e.begin(ctx, func(ctx context.Context, tx Tx) error { return e.ignore(ctx, tx, mine) }); err != nil {
+				return err
+			}
+		}
+		if len(batch) < seek.Limit {
+			return nil
+		}
+	}
+}
+
+func (e *eraser) ignore(ctx context.Context, tx Tx, ids []int64) error {
+	for _, id := range ids {
+		row, err := tx.InboundForUpdate(ctx, id)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := row.forget(ctx, tx, e.accountID); err != nil {
+			return err
+		}
+		if err := settle(ctx, tx, &row, InboundIgnored, erasedMail, e.at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget removes everything personal from a row, and its raw mail. Its identity stays, so that the
+// same mail is not imported again.
+func (m *InboundMail) forget(ctx context.Context, tx Tx, accountID int64) error {
+	if m.RawKey != "" {
+		if err := tx.Enqueue(ctx, purgeKeys(accountID, []string{m.RawKey})...); err != nil {
+			return err
+		}
+	}
+	m.RawKey, m.MessageID, m.Note, m.MailHead, m.Authentication = "", "", "", MailHead{}, MailAuthentication{}
+	return nil
+}
+
+// finish removes the customer. If something arrived meanwhile, it is a Conflict fault.
+func (e *eraser) finish(ctx context.Context, tx Tx) error {
+	if _, err := tx.CustomerForUpdate(ctx, e.customerID); err != nil {
+		return err
+	}
+	left, err := tx.Involving(ctx, e.customerID, e.keys, storage.Seek{Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return fault.New(fault.Conflict, "Mail of the customer arrived while the customer was being erased. Try again.")
+	}
+	if len(e.keys) > 0 {
+		if err := e.eraseLists(ctx, tx); err != nil {
+			return err
+		}
+	}
+	if err := tx.DeleteCustomer(ctx, e.customerID); err != nil {
+		return err
+	}
+	return tx.Emit(ctx, storage.Event{Type: "customer.erased", Subject: e.customerID, ActorID: e.userID, Data: eventData(e.customerID), Time: e.at})
+}
+
+// eraseLists removes the customer's addresses from the lists of suppressions and blocked senders.
+func (e *eraser) eraseLists(ctx context.Context, tx Tx) error {
+	suppressed, err := tx.SuppressionsByKey(ctx, e.keys)
+	if err != nil {
+		return err
+	}
+	for _, s := range suppressed {
+		if err := tx.Suppressions().Delete(ctx, s.ID); err != nil {
+			return err
+		}
+	}
+	blocked, err := tx.BlockedSenders().List(ctx, BlockedSenderFilter{Keys: e.keys}, storage.Seek{Limit: storage.NoLimit})
+	if err != nil {
+		return err
+	}
+	for _, b := range blocked {
+		if err := tx.BlockedSenders().Delete(ctx, b.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,355 @@
+package helpdesk_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// eve is a customer in all of whose data the word is.
+const word = "zanzibar"
+
+var eve = helpdesk.Address{Name: "Eve " + word, Email: "eve@" + word + ".example"}
+
+// toErase is a help desk with a customer who left traces everywhere.
+type toErase struct {
+	*bundle
+	eve         int64
+	own, others int64 // conversations
+	ownNumber   int64
+}
+
+func newToErase(t *testing.T) *toErase {
+	t.Helper()
+	b := newBundle(t)
+	e := &toErase{bundle: b}
+	support := []helpdesk.Address{{Email: "support@example.org"}}
+	first := b.receive(helpdesk.IncomingMail{
+		MessageID: "1@" + word, From: eve, To: support, Subject: "I live in " + word, Text: "My street in " + word,
+		Attachments: []helpdesk.IncomingFile{{Filename: word + ".txt", Content: []byte(word)}},
+	})
+	e.own = first.ConversationID
+	c := b.conversation(e.own)
+	e.eve, e.ownNumber = c.CustomerID, c.Number
+	must(b.desk.UpdateCustomer(b.ctx, e.eve, helpdesk.CustomerInput{
+		FirstName: word, Note: storage.Some(word), Company: storage.Some(word), Phones: storage.Some([]helpdesk.Item{{Value: "555 " + word}}),
+		Emails: storage.Some([]helpdesk.Item{{ID: must(b.desk.Customer(b.ctx, e.eve))(t).Emails[0].ID, Value: eve.Email}, {Value: "second@" + word + ".example"}}),
+	}))(t)
+	b.answer(e.own, helpdesk.InteractionInput{Body: "Dear " + word})
+	b.answer(e.own, helpdesk.InteractionInput{Body: "Draft for " + word, Status: helpdesk.StatusDraft})
+	b.note(e.own, "Is "+word+" nice?")
+	e.others = b.receive(helpdesk.IncomingMail{
+		MessageID: "2@example.com", From: ada, To: support, Cc: []helpdesk.Address{eve}, Subject: "The door is stuck", Text: "It does not open.",
+	}).ConversationID
+	b.receive(helpdesk.IncomingMail{
+		MessageID: "3@" + word, InReplyTo: []string{"2@example.com"}, From: eve, To: support, Subject: "Re: The door is stuck", Text: "Not in " + word,
+	})
+	b.answer(e.others, helpdesk.InteractionInput{Cc: []string{eve.Email}, Body: "Have you tried to pull?"})
+	must(b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: eve.Email}))(t)
+	must(b.desk.BlockSender(b.ctx, "second@"+word+".example"))(t)
+	b.receive(helpdesk.IncomingMail{ // ignored as a double
+		MessageID: "1@" + word, From: eve, To: support, Subject: "I live in " + word, Text: "My street in " + word,
+	})
+	b.clock.Add(time.Hour)
+	return e
+}
+
+// everything is what the store has, but for the blobs.
+func (b *bundle) everything() string {
+	b.t.Helper()
+	var all []any
+	add := func(v any, err error) {
+		b.t.Helper()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		all = append(all, v)
+	}
+	every := storage.Seek{Limit: storage.NoLimit}
+	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
+		r := tx.Reader()
+		conversations := must(r.Conversations().List(ctx, helpdesk.ConversationOrder{}, every))(b.t)
+		all = append(all, conversations)
+		for _, c := range conversations {
+			said := must(r.Interactions().List(ctx, helpdesk.InteractionFilter{ConversationID: c.ID}, every))(b.t)
+			all = append(all, said)
+			for _, i := range said {
+				add(r.Attachments().List(ctx, helpdesk.AttachmentFilter{InteractionIDs: []int64{i.ID}}, every))
+				add(r.Deliveries().List(ctx, helpdesk.DeliveryFilter{InteractionIDs: []int64{i.ID}}, every))
+			}
+			add(r.Participants(ctx, c.ID, 100))
+			add(tx.SearchTerms(ctx, c.ID))
+		}
+		add(r.Customers(ctx, helpdesk.CustomerFilter{}, every))
+		add(r.InboundMails(ctx, helpdesk.InboundFilter{}, every))
+		add(r.Suppressions().List(ctx, storage.NoFilter{}, every))
+		add(r.BlockedSenders().List(ctx, helpdesk.BlockedSenderFilter{}, every))
+		add(r.Erasures().List(ctx, helpdesk.ErasureFilter{}, every))
+		add(r.AuditLog(ctx, helpdesk.AuditFilter{}, every))
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	add(b.store.Events(b.ctx, b.account.ID, 0, 10000))
+	return string(must(json.Marshal(all))(b.t))
+}
+
+// After a customer was erased nothing of them is left, and conversations and log still make sense.
+func TestEraseCustomer(t *testing.T) {
+	t.Parallel()
+	b := newToErase(t)
+	if !strings.Contains(b.everything(), word) {
+		t.Fatal("there is nothing to erase")
+	}
+	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+		t.Fatal(err)
+	}
+	if all := strings.ToLower(b.everything()); strings.Contains(all, word) {
+		at := strings.Index(all, word)
+		t.Errorf("left is ...%s...", all[max(0, at-300):min(len(all), at+100)])
+	}
+	b.finds(word)
+	b.finds("stuck", b.others)
+	own := b.conversation(b.own)
+	want := helpdesk.Conversation{Number: b.ownNumber, Status: helpdesk.StatusClosed, CustomerEmail: helpdesk.ErasedCustomer, Preview: "Erased."}
+	got := helpdesk.Conversation{Number: own.Number, Status: own.Status, CustomerEmail: own.CustomerEmail, Subject: own.Subject, Preview: own.Preview}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if name := must(b.desk.Customer(b.ctx, own.CustomerID))(t).Name(); name != "Erased customer" {
+		t.Errorf("it is of %s", name)
+	}
+	said := func(id int64) (all []string) {
+		for _, i := range b.interactions(id) {
+			all = append(all, string(i.Type)+" "+i.CustomerEmail+" "+i.Body)
+		}
+		return all
+	}
+	if diff := cmp.Diff([]string{"customer " + helpdesk.ErasedCustomer + " <p>Erased.</p>", "user  <p>Erased.</p>", "note  <p>Erased.</p>"}, said(b.own)); diff != "" {
+		t.Error(diff)
+	}
+	wantOthers := []string{"customer " + ada.Email + " It does not open.", "customer " + helpdesk.ErasedCustomer + " <p>Erased.</p>", "user  Have you tried to pull?"}
+	if diff := cmp.Diff(wantOthers, said(b.others)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := b.desk.Customer(b.ctx, b.eve); !errors.Is(err, helpdesk.ErrNotFound) {
+		t.Errorf("the customer: %v", err)
+	}
+	if log := b.audit(helpdesk.AuditFilter{Action: "customer.erased"}); len(log) != 1 {
+		t.Errorf("the audit log has %v", log)
+	}
+	b.purged()
+	if n := b.stored(); n != 1 { // the raw mail of Ada
+		t.Errorf("%d blobs are left", n)
+	}
+
+	stones := must(b.desk.Erasures(b.ctx, "", storage.PageRequest{}))(t).Items
+	if len(stones) != 2 || stones[0].CustomerID != b.eve || stones[0].UserID != b.owner.ID || !stones[0].ErasedAt.Equal(b.clock.Now()) {
+		t.Errorf("tombstones: %+v", stones)
+	}
+	for email, n := range map[string]int{strings.ToUpper(eve.Email): 1, "second@" + word + ".example": 1, ada.Email: 0, helpdesk.ErasedCustomer: 0} {
+		if found := must(b.desk.Erasures(b.ctx, email, storage.PageRequest{}))(t).Items; len(found) != n {
+			t.Errorf("%d tombstones of %s, not %d", len(found), email, n)
+		}
+	}
+	if err := b.desk.EraseCustomer(b.ctx, own.CustomerID); !errors.Is(err, helpdesk.ErrConflict) {
+		t.Errorf("erasing the placeholder: %v", err)
+	}
+	if err := b.desk.EraseCustomer(b.ctx, b.eve); !errors.Is(err, helpdesk.ErrNotFound) {
+		t.Errorf("erasing again: %v", err)
+	}
+}
+
+// What was written before the erasure does not come back by any way; who writes again is a new customer.
+func TestErasedMailDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	b := newToErase(t)
+	before := b.clock.Now().Add(-time.Minute)
+	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+		t.Fatal(err)
+	}
+	after := b.clock.Now().Add(time.Minute)
+	b.clock.Add(time.Hour)
+	support := helpdesk.Address{Email: "support@example.org"}
+	second := helpdesk.Address{Email: "Second@" + strings.ToUpper(word) + ".example"}
+	for name, test := range map[string]struct {
+		source string
+		mail   helpdesk.IncomingMail
+		back   bool
+	}{
+		"fetched again":                     {"imap", helpdesk.IncomingMail{From: eve, LastHop: before}, false},
+		"of the second address":             {"pop3", helpdesk.IncomingMail{From: second, LastHop: before}, false},
+		"fetched, written since":            {"imap", helpdesk.IncomingMail{From: eve, LastHop: after}, true},
+		"fetched, with a wrong Date":        {"imap", helpdesk.IncomingMail{From: eve, LastHop: after, Date: before}, true},
+		"fetched, known by its Date":        {"imap", helpdesk.IncomingMail{From: eve, Date: before}, false},
+		"fetched, in the name of another":   {"imap", helpdesk.IncomingMail{From: helpdesk.Address{Email: "no-reply@forms.example"}, ReplyTo: []helpdesk.Address{eve}, LastHop: before}, false},
+		"of an archive":                     {helpdesk.SourceImport, helpdesk.IncomingMail{From: eve, Archived: true, Date: before}, false},
+		"our answer of an archive":          {helpdesk.SourceImport, helpdesk.IncomingMail{From: support, To: []helpdesk.Address{eve}, Archived: true, Date: before}, false},
+		"our later answer of an archive":    {helpdesk.SourceImport, helpdesk.IncomingMail{From: support, To: []helpdesk.Address{eve}, Archived: true, Date: after}, true},
+		"sent now":                          {"smtp", helpdesk.IncomingMail{From: eve, Date: before}, true},
+		"of another customer, from before":  {"imap", helpdesk.IncomingMail{From: ada, LastHop: before}, true},
+		"an answer to what was erased, now": {"smtp", helpdesk.IncomingMail{From: eve, InReplyTo: []string{"1@" + word}}, true},
+	} {
+		b.source = test.source
+		if test.mail.To == nil {
+			test.mail.To = []helpdesk.Address{support}
+		}
+		test.mail.Subject, test.mail.Text, test.mail.MessageID = name, name, strings.ReplaceAll(name, " ", "-")+"@example.net"
+		row := b.receive(test.mail)
+		if got := row.State == helpdesk.InboundFiled; got != test.back {
+			t.Errorf("%s: %s (%s)", name, row.State, row.Reason)
+		} else if !test.back && (row.RawKey != "" || row.From.Email != "" || row.Subject != "" || row.MessageID != "" || row.Reason != "its sender was erased as a customer") {
+			t.Errorf("%s leaves %+v", name, row)
+		}
+		if test.back && row.ConversationID == b.own {
+			t.Errorf("%s joins the conversation that was erased", name)
+		}
+	}
+}
+
+// A reply token does not lead into a conversation whose customer was erased.
+func TestReplyTokenOfErased(t *testing.T) {
+	t.Parallel()
+	b := newToErase(t)
+	begun := must(b.svc.Outgoing().Begin(b.ctx, b.account.ID, b.interactions(b.own)[1].ID, 1))(t)
+	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Add(time.Minute)
+	row := b.receive(helpdesk.IncomingMail{MessageID: "9@example.net", From: eve, To: []helpdesk.Address{{Email: begun.ReplyTo}}, Subject: "Again", Text: "Hello"})
+	if row.State != helpdesk.InboundFiled || row.ConversationID == b.own {
+		t.Errorf("filed as %+v", row)
+	}
+	if c := b.conversation(row.ConversationID); c.CustomerID == b.eve || c.CustomerEmail != eve.Email {
+		t.Errorf("it is of %d, %s", c.CustomerID, c.CustomerEmail)
+	}
+}
+
+// An export of another help desk from before the erasure brings nothing back.
+func TestErasedDoNotMoveIn(t *testing.T) {
+	t.Parallel()
+	b := newToErase(t)
+	before := b.clock.Now().Add(-24 * time.Hour)
+	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Add(24 * time.Hour)
+	move := b.svc.MoveIn()
+	people := []helpdesk.PastCustomer{
+		{Name: "Eve", Emails: []string{"other@example.com", eve.Email}, Note: word}, {Name: "Bob", Emails: []string{"bob@example.com"}},
+	}
+	message := func(key string, from helpdesk.Address, at time.Time) helpdesk.PastMessage {
+		return helpdesk.PastMessage{Key: key, Type: helpdesk.TypeCustomer, Author: from, Cc: []helpdesk.Address{eve, {Email: "bob@example.com"}}, Text: "Text of " + from.Name, At: at}
+	}
+	past := []helpdesk.PastConversation{
+		{Key: "hers", Customer: eve, Messages: []helpdesk.PastMessage{message("1", eve, before)}},
+		{Key: "his", Customer: ada, Messages: []helpdesk.PastMessage{message("1", ada, before), message("2", eve, before)}},
+		{Key: "later", Customer: eve, Messages: []helpdesk.PastMessage{message("1", helpdesk.Address{Email: eve.Email}, b.clock.Now().Add(-time.Hour))}},
+	}
+	if n := must(move.ErasedCustomers(b.ctx, b.account.ID, people))(t); n != 1 {
+		t.Errorf("a dry run leaves out %d customers", n)
+	}
+	if diff := cmp.Diff([]string{"hers"}, must(move.Erased(b.ctx, b.account.ID, past))(t)); diff != "" {
+		t.Error(diff)
+	}
+	created, changed, err := move.Customers(b.ctx, b.account.ID, people)
+	if err != nil || created != 1 || changed != 0 {
+		t.Errorf("%d customers made, %d changed: %v", created, changed, err)
+	}
+	for range 2 {
+		results := must(move.File(b.ctx, b.account.ID, b.mailbox.ID, "test", past))(t)
+		if !results[0].Erased || results[0].ConversationID != 0 || results[1].Erased || results[2].Erased || results[2].ConversationID == 0 {
+			t.Fatalf("results: %+v", results)
+		}
+		said := b.interactions(results[1].ConversationID)
+		if len(said) != 2 || said[1].CustomerEmail != helpdesk.ErasedCustomer || said[1].Body != "<p>Erased.</p>" || !slices.Equal(said[0].Cc, []string{"bob@example.com"}) {
+			t.Errorf("in the other's conversation: %+v", said)
+		}
+	}
+}
+
+// Tombstones written by one account are applied to a restored one, which forgot the erasure.
+func TestApplyErasures(t *testing.T) {
+	t.Parallel()
+	b, restored := newToErase(t), newToErase(t)
+	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if n := must(b.svc.Operator().WriteErasures(b.ctx, b.account.ID, &file))(t); n != 2 || strings.Contains(file.String(), word) {
+		t.Errorf("%d tombstones: %s", n, file.String())
+	}
+	// Another customer has erasures and a key of its own here, and one came since.
+	bob := must(restored.desk.CreateCustomer(restored.ctx, helpdesk.CustomerInput{FirstName: "Bob", Emails: storage.Some([]helpdesk.Item{{Value: "bob@example.com"}})}))(t)
+	if err := restored.desk.EraseCustomer(restored.ctx, bob.ID); err != nil {
+		t.Fatal(err)
+	}
+	restored.clock.Add(time.Hour)
+	operator := restored.svc.Operator()
+	apply := func(dryRun bool) helpdesk.AppliedErasures {
+		return must(operator.ApplyErasures(restored.ctx, restored.account.ID, bytes.NewReader(file.Bytes()), dryRun))(t)
+	}
+	if diff := cmp.Diff(helpdesk.AppliedErasures{Tombstones: 2, Customers: 1}, apply(true)); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(restored.everything(), word) {
+		t.Error("a dry run erased")
+	}
+	if diff := cmp.Diff(helpdesk.AppliedErasures{Tombstones: 2, New: 2, Customers: 1}, apply(false)); diff != "" {
+		t.Error(diff)
+	}
+	if all := strings.ToLower(restored.everything()); strings.Contains(all, word) {
+		t.Error("something is left")
+	}
+	// Who wrote since the erasure came of their own accord.
+	restored.receive(helpdesk.IncomingMail{MessageID: "7@example.net", From: eve, Subject: "Hello", Text: "Again"})
+	if diff := cmp.Diff(helpdesk.AppliedErasures{Tombstones: 2}, apply(false)); diff != "" {
+		t.Error(diff)
+	}
+	for email, n := range map[string]int{eve.Email: 2, "bob@example.com": 1} { // under both keys
+		if found := must(operator.Erasures(restored.ctx, restored.account.ID, email, storage.PageRequest{}))(t).Items; len(found) != n {
+			t.Errorf("%d tombstones of %s", len(found), email)
+		}
+	}
+	restored.source = "imap"
+	row := restored.receive(helpdesk.IncomingMail{MessageID: "8@example.net", From: eve, Subject: "Old", Text: "Old", LastHop: b.clock.Now().Add(-time.Hour)})
+	if row.State != helpdesk.InboundIgnored {
+		t.Errorf("a mail from before is %s", row.State)
+	}
+	lines := strings.SplitAfter(file.String(), "\n")
+	for name, text := range map[string]string{
+		"empty": "", "another format": `{"format":"other","version":1}`, "a later version": strings.Replace(file.String(), `"version":1`, `"version":2`, 1),
+		"no head": lines[1], "half a line": lines[0] + lines[1][:20], "no keys": `{"format":"helpwright erasures","version":1}` + "\n" + lines[1],
+		"a short key": `{"format":"helpwright erasures","version":1,"keys":["YQ=="]}`, "a short digest": lines[0] + `{"digest":"YQ==","erased_at":"2026-01-01T00:00:00Z"}`,
+		"the future": lines[0] + strings.Replace(lines[1], "2026-", "2126-", 1), "a long line": lines[0] + strings.Repeat("x", 1<<20),
+	} {
+		_, err := operator.ApplyErasures(restored.ctx, restored.account.ID, strings.NewReader(text), false)
+		if !errors.Is(err, helpdesk.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// FuzzApplyErasures gives it files that nobody has written.
+func FuzzApplyErasures(f *testing.F) {
+	f.Add([]byte(`{"format":"helpwright erasures","version":1,"keys":["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]}` + "\n" +
+		`{"digest":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","erased_at":"2026-01-01T00:00:00Z","customer_id":1}`))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		b := newBundle(t)
+		_, err := b.svc.Operator().ApplyErasures(b.ctx, b.account.ID, bytes.NewReader(file), true)
+		if err != nil && !errors.Is(err, helpdesk.ErrInvalid) {
+			t.Error(err)
+		}
+	})
+}
