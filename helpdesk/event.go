@@ -136,12 +136,6 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 	if err := d.reachesConversation(ctx, q.ConversationID); err != nil {
 		return none, err
 	}
-	last := int64(0)
-	if q.After > 0 {
-		if last, err = r.LastEvent(ctx); err != nil || q.After >= last {
-			return none, err
-		}
-	}
 	filter := EventFilter{Types: q.Types, Areas: shownAreas(d.guard.Allows), ConversationID: q.ConversationID}
 	position := func(e storage.Event) storage.Position { return storage.Position{ID: e.Seq} }
 	return storage.List(req, false, position, func(seek storage.Seek) ([]storage.Event, error) {
@@ -150,7 +144,7 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 		}
 		found, err := r.Events(ctx, filter, seek)
 		if next := len(found) > 0 && found[0].Seq == q.After+1; err == nil && q.After > 0 && !next {
-			err = d.missesNothing(ctx, q.After, last)
+			err = d.missesNothing(ctx, r, q.After)
 		}
 		return slices.DeleteFunc(found, func(e storage.Event) bool { return e.Seq <= q.After }), err
 	})
@@ -159,8 +153,12 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 // EventsLost is the code of the Invalid fault about pruned events.
 const EventsLost = "events_lost"
 
-// missesNothing returns a fault if events between after and last were pruned.
-func (d *Desk) missesNothing(ctx context.Context, after, last int64) error {
+// missesNothing returns a fault if events after the given one were pruned.
+func (d *Desk) missesNothing(ctx context.Context, r EventReader, after int64) error {
+	last, err := r.LastEvent(ctx)
+	if err != nil {
+		return err
+	}
 	lost, err := d.svc.eventsLost(ctx, d.scope.AccountID, after, last)
 	if err == nil && lost {
 		err = &fault.Error{

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -20,7 +21,8 @@ import (
 // memoLife: names of users, and other accounts, have no event there.
 type memo struct {
 	begun time.Time
-	seq   int64 // of the last event that it was compared with, see memos
+	seq   int64       // of the last event that it was compared with, see memos
+	busy  atomic.Bool // something had happened when it was compared last
 
 	mu      sync.Mutex
 	user    kept[helpdesk.User] // the member
@@ -118,7 +120,14 @@ func (v *visit) remember() error {
 		return nil
 	}
 	m, seq := v.h.memos.of(key, v.now)
-	if m != nil {
+	last := seq
+	if m != nil && !m.busy.Load() { // most likely nothing has happened, which the last event's number tells for less
+		var err error
+		if last, err = v.LastEvent(v.ctx()); err != nil {
+			return v.unlessForbidden(err)
+		}
+	}
+	if m != nil && (last > seq || m.busy.Load()) {
 		page, err := v.Events(v.ctx(), helpdesk.EventQuery{After: seq}, storage.PageRequest{Limit: storage.MaxLimit})
 		if err != nil {
 			return v.unlessForbidden(err)
@@ -126,10 +135,13 @@ func (v *visit) remember() error {
 		if n := len(page.Items); n > 0 {
 			seq = page.Items[n-1].Seq
 			m = m.after(page.Items)
+		} else {
+			m.busy.Store(false)
 		}
 		if page.Next != "" {
 			m = nil
 		}
+		seq = max(seq, last) // beyond events that the member does not see
 	}
 	if m == nil {
 		last, err := v.LastEvent(v.ctx())
@@ -169,6 +181,7 @@ func (m *memo) after(events []storage.Event) *memo {
 	if !renamed {
 		next.names = m.names
 	}
+	next.busy.Store(true)
 	return next
 }
 
