@@ -119,7 +119,7 @@ func (a *agents) pages() []deskPage {
 		{"settings-reply", "/settings/replies/new"}, {"settings-views", "/settings/views"}, {"settings-portal", "/settings/portal"}, {"settings-tokens", "/settings/tokens"}, {"settings-webhooks", "/settings/webhooks"},
 		{"settings-profile", "/settings/profile"}, {"settings-audit", "/settings/audit"},
 		{"settings-domains", "/settings/domains"}, {"settings-ledger", "/settings/ledger"}, {"settings-appearance", "/settings/appearance"}, {"settings-member", "/settings/members/1"}, {"settings-role", "/settings/roles/3"},
-		{"conversation-source", fmt.Sprintf("/c/%d/i/%d/source", waiting, a.interactions(waiting)[0].ID)}, {"customer-merge", "/customers/3/merge"}, {"help-collection", "/help/1/collections/1"}, {"help-new", "/help/1/new"},
+		{"conversation-source", fmt.Sprintf("/c/%d/i/%d/source", waiting, a.interactions(waiting)[0].ID)}, {"customer-merge", "/customers/3/merge"}, {"customer-erase", "/customers/3/erase"}, {"help-collection", "/help/1/collections/1"}, {"help-new", "/help/1/new"},
 		{"health", "/health"},
 		{"notifications", "/notifications"}, {"notifications-unread", "/notifications?unread=1"}, {"settings-notifications", "/settings/notifications"},
 		{"help", "/help/1"}, {"help-article", "/help/1/a/1"}, {"help-translation", "/help/1/a/1?to=de"}, {"help-translation-rtl", "/help/1/a/1?to=ar"}, {"help-plain", "/help/1/a/1?to=de&plain=1"},

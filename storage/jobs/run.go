@@ -209,11 +209,12 @@ func (r *run) start(job storage.ClaimedJob) {
 
 // handle runs a job's handler and keeps its lease meanwhile.
 func (r *run) handle(job storage.ClaimedJob, p *place) (err error) {
-	ctx, cancel := context.WithCancel(context.WithValue(r.work, placeKey{}, p))
+	leased, cancel := context.WithCancel(context.WithValue(r.work, placeKey{}, p))
 	var keeper sync.WaitGroup
-	keeper.Go(func() { r.keep(ctx, cancel, job) })
+	keeper.Go(func() { r.keep(leased, cancel, job) })
 	defer keeper.Wait()
 	defer cancel()
+	ctx := leased // the keeper must not see it change
 	if r.Tracer != nil {
 		var span storage.Span
 		if job.Trace != "" {

@@ -65,7 +65,7 @@ type customerView struct {
 	Next                  string
 	Summary               string
 	New                   string
-	Merge                 string
+	Merge, Erase          string
 	Errors                map[string]string
 }
 
@@ -96,6 +96,9 @@ func (v *visit) customerView(c helpdesk.Customer) (customerView, error) {
 	}
 	if v.may(helpdesk.CustomersUpdate) && v.may(helpdesk.CustomersDelete) {
 		view.Merge = view.Action + "/merge"
+	}
+	if v.mayErase() {
+		view.Erase = view.Action + "/erase"
 	}
 	if !v.may(helpdesk.ConversationsView) {
 		return view, nil

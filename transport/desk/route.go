@@ -64,6 +64,8 @@ func (h *Handler) route() {
 		"POST /customers/{id}/note":              (*visit).noteCustomer,
 		"GET /customers/{id}/merge":              (*visit).mergePage,
 		"POST /customers/{id}/merge":             (*visit).mergeCustomers,
+		"GET /customers/{id}/erase":              (*visit).erasePage,
+		"POST /customers/{id}/erase":             (*visit).eraseCustomer,
 	} {
 		h.mux.HandleFunc(below(pattern), h.member(fn))
 	}

@@ -1,0 +1,48 @@
+package desk
+
+import (
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// mayErase reports whether the member may erase customers.
+func (v *visit) mayErase() bool {
+	return v.may(helpdesk.CustomersDelete) && v.may(helpdesk.ConversationsDelete) && v.Scope().Mailboxes == nil
+}
+
+type eraseView struct {
+	Customer     customerPanel
+	Action, Back string
+}
+
+// erasePage shows whom and what an erasure removes, before it does: that cannot be undone.
+func (v *visit) erasePage() error {
+	if !v.mayErase() {
+		return v.missing()
+	}
+	c, err := v.Desk.Customer(v.ctx(), v.number("id"))
+	if err != nil {
+		return err
+	}
+	back := v.at("/customers/" + itoa(c.ID))
+	view := eraseView{Customer: v.customerPanel(c), Action: back + "/erase", Back: back}
+	return v.show(screen{template: "customer-erase", title: v.words.T("Erase a customer"), data: view, nav: "customers"})
+}
+
+func (v *visit) eraseCustomer() error {
+	if v.r.PostFormValue("sure") == "" { // the browser asks for it
+		return v.see(v.at("/customers/" + itoa(v.number("id")) + "/erase"))
+	}
+	err := v.EraseCustomer(v.ctx(), v.number("id"))
+	if fault.Is(err, fault.Conflict) { // mail kept arriving
+		for _, text := range v.problems(err) {
+			v.say(toast{Text: text, Bad: true})
+		}
+		return v.see(v.at("/customers/" + itoa(v.number("id")) + "/erase"))
+	}
+	if err != nil {
+		return err
+	}
+	v.say(toast{Text: v.words.T("The customer was erased")})
+	return v.see(v.at("/customers"))
+}
