@@ -33,7 +33,7 @@ type InboundMail struct {
 	Note           string // by whoever ignored it, at most 500 characters
 	Partial        bool   // the raw bytes are incomplete; a replay fetches it again
 	Deaths         int    // number of processes that crashed filing it, see [Intake.StartMail]
-	RawKey         string // blob of the raw mail; "" when it was deleted with its conversation
+	RawKey         string // blob of the raw mail; "" when it was deleted with its conversation, or after [Retention]
 	Size           int64  // bytes of the raw mail
 	MessageID      string // for people; "" until it was parsed
 	MailHead              // for people: header fields, as far as readable

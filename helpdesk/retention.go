@@ -18,6 +18,10 @@ type Retention struct {
 	Deliveries time.Duration // finished webhook deliveries, at most the newest 10,000 of each webhook; default 30 days
 	Sessions   time.Duration // after expiry; default one day
 	BuriedJobs time.Duration // given-up jobs, after they were due; default 180 days
+	// RawMails are the raw bytes of received messages that were filed or ignored; default forever.
+	// Texts and attachments of the conversations remain, but [Desk.Source], [Desk.OpenRaw] and a
+	// replay find nothing. Messages that wait or could not be filed are kept.
+	RawMails time.Duration
 }
 
 // day is a day of a retention period.
@@ -28,7 +32,7 @@ func (r Retention) withDefaults() Retention {
 	for _, one := range []struct {
 		of  *time.Duration
 		own time.Duration
-	}{{&r.Audit, 730 * day}, {&r.Events, 90 * day}, {&r.Deliveries, 30 * day}, {&r.Sessions, day}, {&r.BuriedJobs, 180 * day}} {
+	}{{&r.Audit, 730 * day}, {&r.Events, 90 * day}, {&r.Deliveries, 30 * day}, {&r.Sessions, day}, {&r.BuriedJobs, 180 * day}, {&r.RawMails, -1}} {
 		if *one.of == 0 {
 			*one.of = one.own
 		}
@@ -47,7 +51,7 @@ func (r Retention) check(problems *fault.Collector) {
 const pruneBatch = 500
 
 // Pruned contains the numbers of rows removed by [Service.Prune].
-type Pruned struct{ Audit, Events, Sessions, BuriedJobs int }
+type Pruned struct{ Audit, Events, Sessions, BuriedJobs, RawMails int }
 
 // prune is a store method that removes old rows.
 type prune = func(ctx context.Context, before time.Time, n int) (int, error)
@@ -71,11 +75,25 @@ func (s *Service) Prune(ctx context.Context) (Pruned, error) {
 		if err == nil {
 			err = s.pruneAll(ctx, keep.Events, &done.Events, func(tx SystemTx) prune { return tx.Within(scope).PruneEvents })
 		}
+		if err == nil {
+			err = s.pruneAll(ctx, keep.RawMails, &done.RawMails, func(tx SystemTx) prune { return pruneRaw(tx.Within(scope), a.ID) })
+		}
 		if fault.Is(err, fault.NotFound) {
 			return nil // deleted in the meantime
 		}
 		return err
 	})
+}
+
+// pruneRaw removes raw mails: the rows forget them, and a job deletes the blobs.
+func pruneRaw(tx Tx, accountID int64) prune {
+	return func(ctx context.Context, before time.Time, n int) (int, error) {
+		keys, err := tx.PruneRawMails(ctx, before, n)
+		if err != nil || len(keys) == 0 {
+			return 0, err
+		}
+		return len(keys), tx.Enqueue(ctx, purgeKeys(accountID, keys)...)
+	}
 }
 
 // pruneAll removes batches until nothing old is left, each in its own transaction.

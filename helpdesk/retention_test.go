@@ -171,5 +171,54 @@ func ExampleService_Prune() {
 	}
 	removed, err := svc.Prune(ctx) // now and then; the reference server does it every six hours
 	fmt.Println(removed, err)
-	// Output: {0 0 0 0} <nil>
+	// Output: {0 0 0 0 0} <nil>
+}
+
+// The raw bytes of old mails go where that is asked for; what was read from them stays, and so do those that wait.
+func TestPruneRawMails(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		keep time.Duration
+		days int
+		gone int
+	}{
+		"by default":  {0, 9999, 0},
+		"for ever":    {-1, 9999, 0},
+		"young":       {30 * aDay, 29, 0},
+		"old":         {30 * aDay, 31, 1},
+		"after a day": {aDay, 2, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t, func(cfg *helpdesk.Config) { cfg.Retention = helpdesk.Retention{RawMails: tt.keep} })
+			filed := b.receive(opening())
+			waits := b.quarantine(helpdesk.RawMail{Raw: []byte("Subject: broken\r\n\r\nx")}, "unreadable")
+			text := b.interactions(filed.ConversationID)
+			stored := b.stored()
+			b.clock.Add(time.Duration(tt.days) * aDay)
+			if got := must(b.svc.Prune(b.ctx))(t); got.RawMails != tt.gone {
+				t.Errorf("%+v", got)
+			}
+			b.purged()
+			if left := b.stored(); left != stored-tt.gone {
+				t.Errorf("%d of %d blobs are left", left, stored)
+			}
+			_, err := b.desk.OpenRaw(b.ctx, filed.MailboxID, filed.ID)
+			_, err2 := b.desk.Source(b.ctx, filed.ConversationID, filed.InteractionID)
+			if tt.gone > 0 != fault.Is(err, fault.NotFound) || tt.gone > 0 != fault.Is(err2, fault.NotFound) {
+				t.Errorf("the raw mail: %v, %v", err, err2)
+			}
+			if diff := cmp.Diff(text, b.interactions(filed.ConversationID)); diff != "" {
+				t.Error(diff)
+			}
+			if raw, err := b.desk.OpenRaw(b.ctx, waits.MailboxID, waits.ID); err != nil {
+				t.Errorf("a mail that waits: %v", err)
+			} else if err := raw.Close(); err != nil {
+				t.Error(err)
+			}
+			if again := must(b.svc.Prune(b.ctx))(t); again.RawMails != 0 {
+				t.Errorf("once more: %+v", again)
+			}
+		})
+	}
 }

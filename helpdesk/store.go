@@ -317,6 +317,9 @@ type Tx interface {
 // RetentionWriter removes old rows. Each method removes at most n rows, oldest first, and returns
 // the number removed.
 type RetentionWriter interface {
+	// PruneRawMails clears the RawKey of filed and ignored messages received before a time, and
+	// returns these keys. The caller removes the blobs.
+	PruneRawMails(ctx context.Context, before time.Time, n int) ([]string, error)
 	// PruneAudit removes audit log entries created before a time.
 	PruneAudit(ctx context.Context, before time.Time, n int) (int, error)
 	// PruneEvents removes those of the account's first n events that happened before a time. It

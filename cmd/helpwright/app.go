@@ -172,7 +172,7 @@ func (a *app) config(keys [][]byte) server.Config {
 			NotifyAfter: set.NotifyAfter,
 			Retention: helpdesk.Retention{
 				Audit: days(set.RetainAudit), Events: days(set.RetainEvents), Deliveries: days(set.RetainDeliveries),
-				Sessions: days(set.RetainSessions), BuriedJobs: days(set.RetainBuriedJobs),
+				Sessions: days(set.RetainSessions), BuriedJobs: days(set.RetainBuriedJobs), RawMails: days(set.RetainRawMails),
 			},
 		},
 		KB:       kb.Config{MaxFile: set.MaxSiteFile << 20},

@@ -173,6 +173,7 @@ func TestWhoSeals(t *testing.T) {
 	t.Parallel()
 	known := map[string]string{
 		"helpdesk/dkim.go":                        "Domain.SealedKey",
+		"helpdesk/erasure.go":                     "Account.SealedErasureKeys",
 		"helpdesk/mailbox_inbound.go":             "Mailbox.Inbound",
 		"helpdesk/portal_key.go":                  "PortalKey.SealedSecret",
 		"helpdesk/second_factor.go":               "User.SealedSecondFactor",

@@ -78,6 +78,7 @@ type Settings struct {
 	RetainDeliveries  int           `env:"HELPWRIGHT_RETAIN_DELIVERIES" name:"retain-deliveries" default:"30" help:"Days to keep webhook deliveries, at most the newest 10,000 per webhook. 0: forever." placeholder:"DAYS"`
 	RetainSessions    int           `env:"HELPWRIGHT_RETAIN_SESSIONS" name:"retain-sessions" default:"1" help:"Days to keep sessions after they expire. 0: forever." placeholder:"DAYS"`
 	RetainBuriedJobs  int           `env:"HELPWRIGHT_RETAIN_BURIED_JOBS" name:"retain-buried-jobs" default:"180" help:"Days to keep jobs that failed for good. 0: forever." placeholder:"DAYS"`
+	RetainRawMails    int           `env:"HELPWRIGHT_RETAIN_RAW_MAILS" name:"retain-raw-mails" default:"0" help:"Days to keep the raw bytes of mails that were filed or ignored. Their conversations remain; only the source of a message is gone. 0: forever." placeholder:"DAYS"`
 	LogLevel          string        `env:"HELPWRIGHT_LOG_LEVEL" name:"log-level" default:"info" help:"Lowest level to log: debug, info, warn or error. The command log level changes it while the server runs." placeholder:"LEVEL"`
 	LogFormat         string        `env:"HELPWRIGHT_LOG_FORMAT" name:"log-format" default:"json" help:"Log format: json or text. The command log format changes it while the server runs." placeholder:"FORMAT"`
 	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Store customers' PGP keys and encrypt answers to recipients who have one. If another recipient of the answer has no usable key, the answer fails rather than being sent unencrypted."`
@@ -162,6 +163,7 @@ func (s *Settings) checkLimits(problems *fault.Collector) {
 	for name, days := range map[string]int{
 		"HELPWRIGHT_RETAIN_AUDIT": s.RetainAudit, "HELPWRIGHT_RETAIN_EVENTS": s.RetainEvents, "HELPWRIGHT_RETAIN_DELIVERIES": s.RetainDeliveries,
 		"HELPWRIGHT_RETAIN_SESSIONS": s.RetainSessions, "HELPWRIGHT_RETAIN_BURIED_JOBS": s.RetainBuriedJobs,
+		"HELPWRIGHT_RETAIN_RAW_MAILS": s.RetainRawMails,
 	} {
 		problems.Check(days >= 0 && days <= 36500, name, "must be from 0 to 36500")
 	}

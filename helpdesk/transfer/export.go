@@ -301,10 +301,10 @@ func (e *export) kept(ctx context.Context) error {
 // erasures writes the tombstones of erased customers, with their keys.
 func (e *export) erasures(ctx context.Context) error {
 	keys, err := helpdesk.ErasureKeys(ctx, e.r, e.cfg.Sealer)
-	if err != nil || len(keys) == 0 {
-		return err
+	if err == nil && len(keys) > 0 {
+		err = put(ctx, e, e.nouns.erasureKeys, []erasureKeys{{keys}})
 	}
-	if err := put(ctx, e, e.nouns.erasureKeys, []erasureKeys{{keys}}); err != nil {
+	if err != nil {
 		return err
 	}
 	return all(ctx, e, e.nouns.erasures, e.r.Erasures(), helpdesk.ErasureFilter{})

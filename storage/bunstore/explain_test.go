@@ -950,8 +950,14 @@ func retentionLists() map[string]func(ctx context.Context, db *bunstore.DB, r he
 			_, err := db.Accounts(ctx, seek)
 			return err
 		},
-		"PruneAudit":      system(func(tx helpdesk.SystemTx) prune { return tx.Within(own).PruneAudit }),
-		"PruneEvents":     system(func(tx helpdesk.SystemTx) prune { return tx.Within(own).PruneEvents }),
+		"PruneAudit":  system(func(tx helpdesk.SystemTx) prune { return tx.Within(own).PruneAudit }),
+		"PruneEvents": system(func(tx helpdesk.SystemTx) prune { return tx.Within(own).PruneEvents }),
+		"PruneRawMails": system(func(tx helpdesk.SystemTx) prune {
+			return func(ctx context.Context, before time.Time, n int) (int, error) {
+				keys, err := tx.Within(own).PruneRawMails(ctx, before, n)
+				return len(keys), err
+			}
+		}),
 		"PruneSessions":   system(func(tx helpdesk.SystemTx) prune { return tx.PruneSessions }),
 		"PruneBuriedJobs": system(func(tx helpdesk.SystemTx) prune { return tx.PruneBuriedJobs }),
 	}

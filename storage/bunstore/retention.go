@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -14,6 +16,27 @@ func (d directory) Accounts(ctx context.Context, seek storage.Seek) ([]helpdesk.
 	var rows []accountRow
 	err := page(d.selects(&rows), "id", seek).Scan(ctx)
 	return mapped(rows, (*accountRow).account), failure(ctx, err, "account", 0)
+}
+
+// PruneRawMails implements [helpdesk.RetentionWriter].
+func (w writer) PruneRawMails(ctx context.Context, before time.Time, n int) ([]string, error) {
+	if n <= 0 {
+		return nil, w.state()
+	}
+	var rows []inboundRow
+	// The conditions of the index are literals.
+	q := w.selects(&rows).Column("id", "raw_key").ApplyQueryBuilder(w.account).
+		Where("raw_key <> '' AND state IN ('filed', 'ignored')").Where("received_at < ?", micros(before)).
+		OrderExpr("received_at, id").Limit(int64(n))
+	if err := w.forUpdate(q).Scan(ctx); err != nil || len(rows) == 0 {
+		return nil, failure(ctx, err, "mail", 0)
+	}
+	ids, keys := make([]int64, len(rows)), make([]string, len(rows))
+	for i, row := range rows {
+		ids[i], keys[i] = row.ID, row.RawKey
+	}
+	_, err := w.updates((*inboundRow)(nil)).Set("raw_key = ''").ApplyQueryBuilder(w.account).Where("id IN (?)", bun.List(ids)).Exec(ctx)
+	return keys, failure(ctx, err, "mail", 0)
 }
 
 // PruneAudit implements [helpdesk.RetentionWriter].

@@ -16,6 +16,26 @@ func (d directory) Accounts(ctx context.Context, seek storage.Seek) ([]helpdesk.
 	})
 }
 
+// PruneRawMails forgets the oldest raw mails.
+func (t tx) PruneRawMails(ctx context.Context, before time.Time, n int) (keys []string, err error) {
+	err = t.write(ctx, func(db *data) error {
+		keys = nil
+		old := db.ledger.where(t.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+			return m.RawKey != "" && (m.State == helpdesk.InboundFiled || m.State == helpdesk.InboundIgnored) && m.ReceivedAt.Before(before.Truncate(time.Microsecond))
+		})
+		slices.SortStableFunc(old, func(a, b helpdesk.InboundMail) int { return a.ReceivedAt.Compare(b.ReceivedAt) })
+		for _, m := range old[:min(max(n, 0), len(old))] {
+			keys = append(keys, m.RawKey)
+			m.RawKey = ""
+			if err := db.ledger.update(t.scope.AccountID, m.ID, &m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return keys, err
+}
+
 // PruneAudit deletes the oldest entries.
 func (t tx) PruneAudit(ctx context.Context, before time.Time, n int) (removed int, err error) {
 	err = t.write(ctx, func(db *data) error {

@@ -193,7 +193,7 @@ func (c *comparison) sameError(done *call, results []any, err error) {
 
 func quiet(method string) bool {
 	return slices.Contains([]string{"DeleteDeliveries", "FetchStatus", "FetchCursor", "Participant", "Participants", "Interactions.List", "Thread", "Messages", "BlobKeys",
-		"Marks", "Revisions", "FailWebhookDeliveries", "PruneWebhookDeliveries", "PruneAudit", "PruneEvents", "SetInboundState",
+		"Marks", "Revisions", "FailWebhookDeliveries", "PruneWebhookDeliveries", "PruneAudit", "PruneRawMails", "PruneEvents", "SetInboundState",
 		"Followers", "MarkNotifications"}, method)
 }
 

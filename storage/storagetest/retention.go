@@ -18,6 +18,7 @@ func retentionTests() []testCase {
 		{"PruneEvents", testPruneEvents},
 		{"PruneSessions", testPruneSessions},
 		{"PruneBuriedJobs", testPruneBuriedJobs},
+		{"PruneRawMails", testPruneRawMails},
 	}
 }
 
@@ -235,9 +236,58 @@ func testPruneBuriedJobs(t *testing.T, b Backend) {
 	}
 }
 
+// testPruneRawMails forgets the raw bytes of old messages that are done with, oldest first.
+func testPruneRawMails(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	begin := base.AddDate(0, 0, 1)
+	states := []helpdesk.InboundState{helpdesk.InboundFiled, helpdesk.InboundIgnored, helpdesk.InboundQuarantined, helpdesk.InboundReceived, helpdesk.InboundFiled}
+	mails := make([]*helpdesk.InboundMail, len(states))
+	for n, state := range states {
+		m := w.mail
+		m.ID, m.Position, m.Identity, m.State, m.InteractionID, m.ConversationID = 0, fmt.Sprint("raw ", n), nil, state, 0, 0
+		m.RawKey, m.ReceivedAt = fmt.Sprint("raw/old/", n), begin.Add(-time.Duration(n)*time.Hour)
+		mails[n] = &m
+	}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInbound(ctx, mails) })
+	for _, step := range []struct {
+		name   string
+		before time.Time
+		n      int
+		want   []string
+	}{
+		{"none at all", begin.Add(time.Hour), 0, nil},
+		{"nothing that old", begin.Add(-4 * time.Hour), 10, nil},
+		{"the oldest", begin.Add(-30 * time.Minute), 1, []string{"raw/old/4"}},
+		{"all that are old", begin.Add(-30 * time.Minute), 10, []string{"raw/old/1"}},
+		{"the rest", begin.Add(time.Minute), 10, []string{"raw/old/0"}},
+		{"again", begin.Add(time.Minute), 10, nil},
+	} {
+		var got []string
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) (err error) {
+			got, err = tx.PruneRawMails(ctx, step.before, step.n)
+			return err
+		})
+		same(t, step.name, step.want, slices.DeleteFunc(slices.Clone(got), func(key string) bool { return key == w.mail.RawKey }))
+	}
+	for n, state := range states {
+		got, err := w.in().InboundMail(t.Context(), mails[n].ID)
+		ok(t, err)
+		want := *mails[n]
+		if state == helpdesk.InboundFiled || state == helpdesk.InboundIgnored {
+			want.RawKey = ""
+		}
+		same(t, "kept otherwise as it was", want, got)
+	}
+}
+
+// retentionWrites are the probes of the writes that prune.
 func retentionWrites() map[string]writeProbe {
 	type tx = helpdesk.Tx
 	return map[string]writeProbe{
+		"PruneRawMails": {level: ofAccount, quiet: true, call: func(ctx context.Context, tx tx, _ *world) error {
+			_, err := tx.PruneRawMails(ctx, at(1000), 100)
+			return err
+		}},
 		"PruneAudit": {level: ofAccount, quiet: true, call: func(ctx context.Context, tx tx, _ *world) error {
 			_, err := tx.PruneAudit(ctx, at(1000), 100)
 			return err
@@ -251,7 +301,7 @@ func retentionWrites() map[string]writeProbe {
 
 // prune generates operations for the comparison.
 func (g *generator) prune() operation {
-	return operation{method: oneOf(g, []string{"PruneAudit", "PruneEvents"}), args: []any{g.time(false), g.IntN(4)}}
+	return operation{method: oneOf(g, []string{"PruneAudit", "PruneEvents", "PruneRawMails"}), args: []any{g.time(false), g.IntN(4)}}
 }
 
 func (g *generator) pruneSystem() operation {
