@@ -37,7 +37,7 @@ var above = []string{
 // valid has a body that passes for every operation that takes one. An operation
 // that is not here or in bodiless fails the test.
 var valid = map[string]string{
-	"updatePasskey": "name=Laptop",
+	"updatePasskey":          "name=Laptop",
 	"followEvents":           "channel=accounts.{account_id}",
 	"createAccount":          "name=X",
 	"updateAccount":          "name=X",
