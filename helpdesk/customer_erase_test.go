@@ -3,6 +3,7 @@ package helpdesk_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -337,6 +338,39 @@ func TestApplyErasures(t *testing.T) {
 		_, err := operator.ApplyErasures(restored.ctx, restored.account.ID, strings.NewReader(text), false)
 		if !errors.Is(err, helpdesk.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Files that were joined by hand may name an address twice: the later time counts, in any order.
+func TestApplyErasuresTwice(t *testing.T) {
+	t.Parallel()
+	b := newToErase(t)
+	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	must(b.svc.Operator().WriteErasures(b.ctx, b.account.ID, &file))(t)
+	lines := strings.SplitAfter(file.String(), "\n")
+	var stone map[string]any
+	if err := json.Unmarshal([]byte(lines[1]), &stone); err != nil {
+		t.Fatal(err)
+	}
+	late := b.clock.Now().Add(time.Minute)
+	stone["erased_at"] = late
+	later := string(must(json.Marshal(stone))(t)) + "\n"
+	for name, text := range map[string]string{"the later one last": lines[0] + lines[1] + later, "first": lines[0] + later + lines[1], "alike": lines[0] + later + later} {
+		restored := newToErase(t)
+		restored.clock.Add(time.Hour)
+		operator := restored.svc.Operator()
+		got := must(operator.ApplyErasures(restored.ctx, restored.account.ID, strings.NewReader(text), false))(t)
+		if diff := cmp.Diff(helpdesk.AppliedErasures{Tombstones: 1, New: 1, Customers: 1}, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		for _, e := range must(operator.Erasures(restored.ctx, restored.account.ID, "", storage.PageRequest{}))(t).Items {
+			if bytes.Equal(e.Digest, must(base64.StdEncoding.DecodeString(stone["digest"].(string)))(t)) && !e.ErasedAt.Equal(late) { //nolint:forcetypeassert // written above
+				t.Errorf("%s: erased at %s", name, e.ErasedAt)
+			}
 		}
 	}
 }

@@ -168,18 +168,27 @@ func readErasures(file io.Reader, now time.Time) (erasureKeys, []Erasure, error)
 		}
 	}
 	var stones []Erasure
-	for lines.Scan() {
+	known := map[string]int{} // by digest: of an address that is there twice, the later time counts
+	for line := 2; lines.Scan(); line++ {
 		var l erasureLine
 		err := json.Unmarshal(lines.Bytes(), &l)
 		switch {
 		case err != nil || len(l.Digest) != erasureKeySize || l.ErasedAt.Year() < 1970 || l.ErasedAt.After(now.Add(clockSkew)):
-			return nil, nil, damagedErasures(fmt.Errorf("line %d is none of a tombstone", len(stones)+2))
+			return nil, nil, damagedErasures(fmt.Errorf("line %d is not a tombstone", line))
 		case len(head.Keys) == 0:
 			return nil, nil, damagedErasures(errors.New("it has no keys"))
-		case len(stones) == maxErasures:
+		case line-2 == maxErasures:
 			return nil, nil, damagedErasures(fmt.Errorf("it has more than %d lines", maxErasures))
 		}
-		stones = append(stones, Erasure{CustomerID: l.Customer, Digest: l.Digest, ErasedAt: l.ErasedAt.UTC().Truncate(time.Microsecond)})
+		stone := Erasure{CustomerID: l.Customer, Digest: l.Digest, ErasedAt: l.ErasedAt.UTC().Truncate(time.Microsecond)}
+		at, twice := known[string(l.Digest)]
+		switch {
+		case !twice:
+			known[string(l.Digest)] = len(stones)
+			stones = append(stones, stone)
+		case stone.ErasedAt.After(stones[at].ErasedAt):
+			stones[at] = stone
+		}
 	}
 	if err := lines.Err(); err != nil {
 		return nil, nil, damagedErasures(err)
@@ -188,5 +197,5 @@ func readErasures(file io.Reader, now time.Time) (erasureKeys, []Erasure, error)
 }
 
 func damagedErasures(err error) error {
-	return fault.Newf(fault.Invalid, "This is no file of tombstones: %s.", err)
+	return fault.Newf(fault.Invalid, "This is not a file of tombstones: %s.", err)
 }
