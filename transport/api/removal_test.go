@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/helpwright/helpwright/transport/api"
 )
@@ -123,7 +124,11 @@ func TestRemovalWhileOthersWrite(t *testing.T) {
 							}
 						})
 					}
-					for written.Load() < 3 && len(tt.writes) > 0 {
+					for until := time.Now().Add(time.Minute); written.Load() < 3 && len(tt.writes) > 0; time.Sleep(time.Millisecond) {
+						if time.Now().After(until) {
+							t.Errorf("%s: fewer than three writes succeeded within a minute", tt.name)
+							break
+						}
 						if tt.name == "role" || tt.name == "theme" || tt.name == "category" || tt.name == "collection" {
 							break // in use from then on
 						}

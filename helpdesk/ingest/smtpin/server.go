@@ -155,8 +155,10 @@ func (s *Server) add(ss *session) bool {
 	return true
 }
 
+// remove forgets a session before it closes its connection, so that a client that saw the end can
+// connect again at once.
 func (s *Server) remove(ss *session) {
-	ss.close()
+	defer ss.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(ss)
