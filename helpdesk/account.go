@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Account is a tenant. Everything but users belongs to exactly one account.
@@ -93,7 +94,7 @@ func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, er
 	if err := d.reachesAll(); err != nil {
 		return Account{}, err
 	}
-	in.Name = cleanLine(in.Name)
+	in.Name = plain.Line(in.Name)
 	var account Account
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := tx.LockAccount(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Admin is the handle above accounts: it creates accounts, users and tokens.
@@ -64,7 +65,7 @@ func (a *Admin) CreateAccount(ctx context.Context, in AccountInput, ownerID int6
 	if a.userID != 0 {
 		ownerID = a.userID
 	}
-	in.Name = cleanLine(in.Name)
+	in.Name = plain.Line(in.Name)
 	if in.NextNumber == 0 {
 		in.NextNumber = 1
 	}
@@ -171,12 +172,12 @@ func (a *Admin) CreateUser(ctx context.Context, in UserInput) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
-	in.Email, in.Name = cleanLine(in.Email), cleanLine(in.Name)
+	in.Email, in.Name = plain.Line(in.Email), plain.Line(in.Name)
 	var problems fault.Collector
 	// The bootstrap user's address owner@localhost has a domain without a dot, which is valid.
 	problems.Check(ValidEmail(in.Email), "email", "is not an email address")
 	bounded(&problems, "name", in.Name, 200)
-	problems.Check(in.Password == "" || runes(in.Password) >= 8 && runes(in.Password) <= 200, "password", "must have 8 to 200 characters")
+	problems.Check(in.Password == "" || plain.Length(in.Password) >= 8 && plain.Length(in.Password) <= 200, "password", "must have 8 to 200 characters")
 	if err := problems.Err(); err != nil {
 		return User{}, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // AuditEntry is one entry of an account's audit log, see [storage.AuditEntry] and [Service.From].
@@ -134,7 +135,7 @@ func (d *Desk) AuditLog(ctx context.Context, filter AuditFilter, req storage.Pag
 	if err != nil {
 		return storage.Page[AuditEntry]{}, err
 	}
-	filter.Action = cleanLine(filter.Action)
+	filter.Action = plain.Line(filter.Action)
 	var problems fault.Collector
 	bounded(&problems, "action", filter.Action, 100)
 	if err := problems.Err(); err != nil {

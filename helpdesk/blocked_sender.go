@@ -11,6 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // BlockedSender is an address, or a domain with its subdomains, whose mail is filed as spam. No
@@ -67,7 +68,7 @@ func blockKeys(address string) []string {
 
 // newBlockedSender parses an address or a domain to block.
 func newBlockedSender(text string) (BlockedSender, error) {
-	b := BlockedSender{Sender: strings.TrimPrefix(cleanLine(text), "@")}
+	b := BlockedSender{Sender: strings.TrimPrefix(plain.Line(text), "@")}
 	if b.Sender == "" {
 		return b, fault.Field("sender", "is required")
 	}
@@ -112,8 +113,8 @@ func (d *Desk) BlockedSenders(ctx context.Context, address string, req storage.P
 		return none, err
 	}
 	var filter BlockedSenderFilter
-	if address = cleanLine(address); address != "" {
-		if filter.Keys = blockKeys(cut(address, 320)); len(filter.Keys) == 0 {
+	if address = plain.Line(address); address != "" {
+		if filter.Keys = blockKeys(plain.Cut(address, 320)); len(filter.Keys) == 0 {
 			return none, nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // DeliveryReport is a report, found in a message, on the delivery of one of ours.
@@ -170,7 +171,7 @@ func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 func (r ReportedRecipient) keys() []string {
 	var keys []string
 	for _, name := range []string{r.Address, r.Original} {
-		if key := EmailKey(cleanLine(name)); key != "" {
+		if key := EmailKey(plain.Line(name)); key != "" {
 			keys = append(keys, key)
 		}
 	}
@@ -204,9 +205,9 @@ func (f *filing) believe(all []Delivery, about returned) (known bool, changed []
 		if r.State == DeliveryBounced {
 			d.State = DeliveryBounced
 		}
-		d.Code, d.EnhancedCode, d.Response = 0, cut(cleanLine(r.EnhancedCode), 20), cut(cleanLine(r.Response), 500)
+		d.Code, d.EnhancedCode, d.Response = 0, plain.Cut(plain.Line(r.EnhancedCode), 20), plain.Cut(plain.Line(r.Response), 500)
 		if r.State == DeliveryDeferred {
-			d.Response = cut("Delayed on its way: "+d.Response, 500)
+			d.Response = plain.Cut("Delayed on its way: "+d.Response, 500)
 		}
 		d.UpdatedAt = f.now
 		changed = append(changed, *d)
@@ -264,7 +265,7 @@ func (f *filing) suppress(ctx context.Context, tx Tx, i Interaction, bounced []D
 		}
 		s := Suppression{
 			Email: d.Address, Key: d.AddressKey, Reason: SuppressedBounce, InteractionID: i.ID, CreatedAt: f.now,
-			Detail: cut(strings.TrimSpace(d.EnhancedCode+" "+d.Response), 500),
+			Detail: plain.Cut(strings.TrimSpace(d.EnhancedCode+" "+d.Response), 500),
 		}
 		if err := tx.Suppressions().Insert(ctx, &s); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // UniqueJob is the code of the Conflict fault for retrying a job while another job with its key
@@ -52,7 +53,7 @@ func (d *Desk) BuriedJobs(ctx context.Context, filter BuriedJobFilter, req stora
 		return storage.Page[storage.BuriedJob]{}, err
 	}
 	var problems fault.Collector
-	filter.Kind = cleanLine(filter.Kind)
+	filter.Kind = plain.Line(filter.Kind)
 	bounded(&problems, "kind", filter.Kind, 64)
 	if err := problems.Err(); err != nil {
 		return storage.Page[storage.BuriedJob]{}, err

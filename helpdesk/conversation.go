@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Status of a conversation.
@@ -201,7 +202,7 @@ func (in *ConversationInput) validate() (address, name string, err error) {
 	if problems.Check(in.Channel != "", "channel", "is required") {
 		problems.Check(in.Channel == channelEmail, "channel", "must be email")
 	}
-	in.To = cleanLine(in.To)
+	in.To = plain.Line(in.To)
 	if problems.Check(in.To != "", "to", "is required") {
 		if address, name, err = parseRecipient(in.To); err != nil {
 			problems.Add("to", "is not an email address")
@@ -215,7 +216,7 @@ func (in *ConversationInput) validate() (address, name string, err error) {
 		in.Priority = PriorityNormal
 	}
 	problems.Check(in.Priority.valid(), "priority", mustBePriority)
-	in.Subject = cleanLine(in.Subject)
+	in.Subject = plain.Line(in.Subject)
 	bounded(&problems, "subject", in.Subject, 998)
 	problems.Check(len(in.Interactions) <= 100, "interactions", "has more than 100 items")
 	return address, name, problems.Err()
@@ -487,7 +488,7 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 	if err != nil {
 		return Conversation{}, err
 	}
-	in.Subject = cleanLine(in.Subject)
+	in.Subject = plain.Line(in.Subject)
 	var problems fault.Collector
 	bounded(&problems, "subject", in.Subject, 998)
 	if status, given := in.Status.Get(); given || in.Status.IsNull() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Limits of a customer's items.
@@ -215,10 +216,10 @@ func (c Customer) copy() Customer {
 // apply validates the input and copies it into c.
 func (in CustomerInput) apply(c *Customer) error {
 	var problems fault.Collector
-	c.FirstName = cleanLine(in.FirstName)
-	c.LastName = cleanLine(in.LastName.Or(c.LastName))
-	c.Company = cleanLine(in.Company.Or(c.Company))
-	c.Note = cleanText(in.Note.Or(c.Note))
+	c.FirstName = plain.Line(in.FirstName)
+	c.LastName = plain.Line(in.LastName.Or(c.LastName))
+	c.Company = plain.Line(in.Company.Or(c.Company))
+	c.Note = plain.Lines(in.Note.Or(c.Note))
 	required(&problems, "first_name", c.FirstName, 100)
 	bounded(&problems, "last_name", c.LastName, 100)
 	bounded(&problems, "company", c.Company, 200)
@@ -274,7 +275,7 @@ func checkItems(problems *fault.Collector, list, name string, items []Item, limi
 	out := make([]Item, len(items))
 	used := map[int64]bool{}
 	for i, item := range items {
-		item.Value = cleanLine(item.Value)
+		item.Value = plain.Line(item.Value)
 		required(problems, fmt.Sprintf("%s[%d][%s]", list, i, name), item.Value, 500)
 		if !known[item.ID] || used[item.ID] {
 			item.ID = 0
@@ -302,7 +303,7 @@ func (d *Desk) SetCustomerNote(ctx context.Context, id int64, note string) (Cust
 		return Customer{}, err
 	}
 	var problems fault.Collector
-	note = cleanText(note)
+	note = plain.Lines(note)
 	bounded(&problems, "note", note, MaxNote)
 	if err := problems.Err(); err != nil {
 		return Customer{}, err
@@ -423,7 +424,7 @@ func findCustomer(ctx context.Context, tx Tx, address, name string, now time.Tim
 	if !fault.Is(err, fault.NotFound) {
 		return c, false, err
 	}
-	first, last, _ := strings.Cut(cut(cleanLine(name), 100), " ")
+	first, last, _ := strings.Cut(plain.Cut(plain.Line(name), 100), " ")
 	c = Customer{
 		FirstName: first, LastName: strings.TrimSpace(last),
 		Emails: []CustomerEmail{{Email: address, Key: key}}, CreatedAt: now, UpdatedAt: now,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // MergeCustomers merges the customer id into the customer into. It moves emails, phones, websites,
@@ -93,7 +94,7 @@ func fits(a, b Customer) error {
 	} {
 		problems.Check(list.has <= list.limit, "into", fmt.Sprintf("would have more than %d %s", list.limit, list.name))
 	}
-	problems.Check(runes(joinedNotes(a.Note, b.Note)) <= MaxNote, "into", fmt.Sprintf("would make the note longer than %d characters", MaxNote))
+	problems.Check(plain.Length(joinedNotes(a.Note, b.Note)) <= MaxNote, "into", fmt.Sprintf("would make the note longer than %d characters", MaxNote))
 	return problems.Err()
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // dispatch is the only permission of a Dispatch.
@@ -365,7 +366,7 @@ func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCa
 	}
 	now, old := p.svc.now(), *w
 	d.Attempts++
-	d.Status, d.Response, d.Problem = out.Status, cut(cleanLine(out.Response), 1024), cut(cleanLine(out.Problem), 500)
+	d.Status, d.Response, d.Problem = out.Status, plain.Cut(plain.Line(out.Response), 1024), plain.Cut(plain.Line(out.Problem), 500)
 	d.HeldBy, d.HeldUntil, d.UpdatedAt = 0, time.Time{}, now
 	switch {
 	case success:

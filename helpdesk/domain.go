@@ -17,6 +17,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Domain is a domain that replies are sent from, with the records that its owner should publish in
@@ -81,7 +82,7 @@ var domainProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDo
 
 // domainName normalises a domain name entered by a user; problem is the reason why it is invalid.
 func domainName(text string) (name, problem string) {
-	text = strings.TrimSuffix(cleanLine(text), ".")
+	text = strings.TrimSuffix(plain.Line(text), ".")
 	if text == "" {
 		return "", "is required"
 	}
@@ -287,7 +288,7 @@ func (d *Domain) note(results []DNSResult) bool {
 		if !result.Unknown {
 			r.Verified = result.Verified
 		}
-		r.Problem = cut(cleanLine(result.Problem), 500)
+		r.Problem = plain.Cut(plain.Line(result.Problem), 500)
 		proven = proven || r.Label == LabelDKIM && r.Verified
 	}
 	changed := false

@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+	"github.com/helpwright/helpwright/storage/plain"
 	"slices"
 	"time"
 )
@@ -87,7 +88,7 @@ func (s *Service) usable(found []KeyOfAddress, now time.Time) map[string]address
 	for _, k := range found {
 		of := out[k.EmailKey]
 		if public, err := s.cfg.ParseKey(k.Content, now); err != nil {
-			of.unusable = clean(err.Error())
+			of.unusable = plain.Text(err.Error())
 		} else {
 			of.contents = append(of.contents, public.Content)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Erasure is the tombstone of an address of an erased customer. It contains no personal data, only
@@ -224,7 +225,7 @@ func (a *Admin) account(accountID int64) (Reader, error) {
 
 func (s *Service) erasures(ctx context.Context, r Reader, email string, req storage.PageRequest) (storage.Page[Erasure], error) {
 	var filter ErasureFilter
-	if email = cut(cleanLine(email), 320); email != "" {
+	if email = plain.Cut(plain.Line(email), 320); email != "" {
 		keys, err := ErasureKeys(ctx, r, s.cfg.Sealer)
 		if err != nil || len(keys) == 0 {
 			return storage.Page[Erasure]{}, err
@@ -249,7 +250,7 @@ func (in *Intake) Erased(ctx context.Context, accountID int64, addresses []strin
 func (s *Service) erasedAddresses(ctx context.Context, r Reader, addresses []string) (map[string]time.Time, error) {
 	keys := make([]string, len(addresses))
 	for n, a := range addresses {
-		keys[n] = EmailKey(cleanLine(a))
+		keys[n] = EmailKey(plain.Line(a))
 	}
 	at, err := s.erased(ctx, r, keys)
 	if err != nil || len(at) == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // MailServers connects to the servers that mailboxes are fetched from. Package ingest implements
@@ -172,4 +173,4 @@ func (d *Desk) fetchSource(ctx context.Context, mailboxID int64) (FetchSource, e
 }
 
 // shownError returns the displayed text of a mail server's error.
-func shownError(err error) string { return cut(cleanLine(err.Error()), 500) }
+func shownError(err error) string { return plain.Cut(plain.Line(err.Error()), 500) }

@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/filetype"
 	"github.com/helpwright/helpwright/storage/guard"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Address is an email address with its display name.
@@ -205,12 +206,12 @@ func discardAll(ctx context.Context, all []*filing, err error) {
 
 // clean makes all texts valid for storage.
 func (m *IncomingMail) clean() {
-	m.MessageID = cut(cleanLine(m.MessageID), 998)
+	m.MessageID = plain.Cut(plain.Line(m.MessageID), 998)
 	m.InReplyTo, m.References = cleanIDs(m.InReplyTo), cleanIDs(m.References)
 	for _, a := range []*Address{&m.From, &m.Sender, &m.Original} {
-		*a = Address{Name: cut(cleanLine(a.Name), 200), Email: cut(cleanLine(a.Email), 320)}
+		*a = Address{Name: plain.Cut(plain.Line(a.Name), 200), Email: plain.Cut(plain.Line(a.Email), 320)}
 	}
-	m.ReturnPath = cut(cleanLine(m.ReturnPath), 320)
+	m.ReturnPath = plain.Cut(plain.Line(m.ReturnPath), 320)
 	m.Authors, m.ReplyTo = cleanAddresses(m.Authors), cleanAddresses(m.ReplyTo)
 	m.To, m.Cc, m.Bcc = cleanAddresses(m.To), cleanAddresses(m.Cc), cleanAddresses(m.Bcc)
 	if m.From.Email == "" {
@@ -219,15 +220,15 @@ func (m *IncomingMail) clean() {
 	if m.Date.Year() < 1 || m.Date.Year() > 9999 {
 		m.Date = time.Time{}
 	}
-	m.Subject = cut(cleanLine(m.Subject), 998)
-	m.HTML, m.Text = clean(m.HTML), clean(m.Text)
+	m.Subject = plain.Cut(plain.Line(m.Subject), 998)
+	m.HTML, m.Text = plain.Text(m.HTML), plain.Text(m.Text)
 	m.Security.clean()
 	for i, a := range m.Attachments {
 		a.Filename = filetype.SafeName(a.Filename)
 		if a.Filename == "" {
 			a.Filename = fmt.Sprintf("attachment-%d", i+1)
 		}
-		a.ContentType, a.ContentID = cut(cleanLine(a.ContentType), 200), cut(cleanLine(a.ContentID), 998)
+		a.ContentType, a.ContentID = plain.Cut(plain.Line(a.ContentType), 200), plain.Cut(plain.Line(a.ContentID), 998)
 		m.Attachments[i] = a
 	}
 	if m.Attached != nil {
@@ -243,7 +244,7 @@ const maxThread = 100
 func cleanIDs(ids []string) []string {
 	var out []string
 	for _, id := range ids[max(0, len(ids)-maxThread):] {
-		if id = cut(cleanLine(id), 998); id != "" {
+		if id = plain.Cut(plain.Line(id), 998); id != "" {
 			out = append(out, id)
 		}
 	}
@@ -253,8 +254,8 @@ func cleanIDs(ids []string) []string {
 func cleanAddresses(all []Address) []Address {
 	var out []Address
 	for _, a := range all[:min(len(all), maxThread)] {
-		if email := cut(cleanLine(a.Email), 320); email != "" {
-			out = append(out, Address{Name: cut(cleanLine(a.Name), 200), Email: email})
+		if email := plain.Cut(plain.Line(a.Email), 320); email != "" {
+			out = append(out, Address{Name: plain.Cut(plain.Line(a.Name), 200), Email: email})
 		}
 	}
 	return out
@@ -434,7 +435,7 @@ func (f *filing) purge(ctx context.Context, tx Tx, files []Attachment) error {
 
 // settle sets the final state of a message that is not filed.
 func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, reason string, now time.Time) error {
-	row.State, row.Reason, row.Deaths, row.UpdatedAt = state, cut(cleanLine(reason), 500), 0, now
+	row.State, row.Reason, row.Deaths, row.UpdatedAt = state, plain.Cut(plain.Line(reason), 500), 0, now
 	if err := tx.UpdateInbound(ctx, row); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // ForwardedMail is a message that a member forwarded to the desk, as the forwarding message
@@ -118,7 +119,7 @@ func (m *ForwardedMail) clean() {
 		m.From = from[0]
 	}
 	m.ReplyTo, m.To, m.Cc = cleanAddresses(m.ReplyTo), cleanAddresses(m.To), cleanAddresses(m.Cc)
-	m.Subject = cut(cleanLine(m.Subject), 998)
+	m.Subject = plain.Cut(plain.Line(m.Subject), 998)
 }
 
 // dateOf returns the date above a forwarded message, in the forwarder's zone; zero if that is later

@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // QuotePolicy determines how much of a conversation is quoted below a reply.
@@ -119,10 +120,10 @@ func (i Interaction) speaker(m Mailbox, userName string) string {
 		return fromName(m, userName)
 	}
 	if author := i.Mail.Forwarded.From; author.Email != "" {
-		return cmp.Or(cleanLine(author.Name), author.Email)
+		return cmp.Or(plain.Line(author.Name), author.Email)
 	}
 	if len(i.Mail.From) > 0 {
-		return cmp.Or(cleanLine(i.Mail.From[0].Name), i.Mail.From[0].Email, i.CustomerEmail)
+		return cmp.Or(plain.Line(i.Mail.From[0].Name), i.Mail.From[0].Email, i.CustomerEmail)
 	}
 	return i.CustomerEmail
 }
@@ -134,6 +135,6 @@ func (i Interaction) asQuote(speaker string) string {
 	if blank(body) {
 		return ""
 	}
-	return "\n<div><br>\nOn " + i.At.UTC().Format("2 January 2006 at 15:04 UTC") + ", " + html.EscapeString(cut(speaker, 200)) +
+	return "\n<div><br>\nOn " + i.At.UTC().Format("2 January 2006 at 15:04 UTC") + ", " + html.EscapeString(plain.Cut(speaker, 200)) +
 		" wrote:</div>\n<blockquote type=\"cite\">" + body + "</blockquote>"
 }

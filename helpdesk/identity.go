@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Identity is who a user is at an identity provider: issuer and subject, whatever becomes of the address there.
@@ -233,7 +234,7 @@ func (s *Service) keepIdentity(ctx context.Context, tx SystemTx, tokenID int64, 
 }
 
 // shownEmail is an address as a provider tells it, for people to know the identity by.
-func shownEmail(who ProvenIdentity) string { return cut(cleanLine(who.Email), 254) }
+func shownEmail(who ProvenIdentity) string { return plain.Cut(plain.Line(who.Email), 254) }
 
 // addressed is the user of an unknown identity by its address: one who is there, or one to be made.
 func (s *Service) addressed(ctx context.Context, p IdentityProvider, who ProvenIdentity) (User, error) {
@@ -244,7 +245,7 @@ func (s *Service) addressed(ctx context.Context, p IdentityProvider, who ProvenI
 	user, err := s.cfg.Store.UserByEmail(ctx, EmailKey(email))
 	if fault.Is(err, fault.NotFound) {
 		now := s.now()
-		name := cut(cleanLine(who.Name), 200)
+		name := plain.Cut(plain.Line(who.Name), 200)
 		if name == "" {
 			name, _, _ = cutLast(email, "@")
 		}

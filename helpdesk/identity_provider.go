@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // IdentityProvider is another server that people can sign in with. Begin and Finish speak its protocol: package oidc has
@@ -49,7 +50,7 @@ func checkProviders(all []IdentityProvider, problems *fault.Collector) {
 	for i, p := range all {
 		field := func(name string) string { return fmt.Sprintf("Providers[%d].%s", i, name) }
 		problems.Check(providerKey.MatchString(p.Key) && !keys[p.Key], field("Key"), "must be 1 to 32 of a-z, 0-9 and -, and unique")
-		problems.Check(p.Name != "" && runes(p.Name) <= 50, field("Name"), "must have 1 to 50 characters")
+		problems.Check(p.Name != "" && plain.Length(p.Name) <= 50, field("Name"), "must have 1 to 50 characters")
 		problems.Check(p.Issuer != "" && !issuers[p.Issuer], field("Issuer"), "is required, and must be unique")
 		problems.Check(p.Begin != nil, field("Begin"), "is required")
 		problems.Check(p.Finish != nil, field("Finish"), "is required")
@@ -67,7 +68,7 @@ func (p IdentityProvider) believed(domain string) bool {
 
 // address is the address that the provider vouches for, and its domain; "" when it does for none.
 func (p IdentityProvider) address(who ProvenIdentity) (email, domain string) {
-	email = cleanLine(who.Email)
+	email = plain.Line(who.Email)
 	if !who.EmailVerified || !ValidEmail(email) {
 		return "", ""
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // InboundState is the processing state of a received message.
@@ -61,8 +62,8 @@ type MailHead struct {
 
 func (h MailHead) clean() MailHead {
 	return MailHead{
-		Subject: cut(cleanLine(h.Subject), 998),
-		From:    Address{Name: cut(cleanLine(h.From.Name), 200), Email: cut(cleanLine(h.From.Email), 320)},
+		Subject: plain.Cut(plain.Line(h.Subject), 998),
+		From:    Address{Name: plain.Cut(plain.Line(h.From.Name), 200), Email: plain.Cut(plain.Line(h.From.Email), 320)},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // receive is the only permission of an Intake.
@@ -79,7 +80,7 @@ func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status Fetch
 		if next.LastError == "" {
 			next.LastErrorAt, next.LastError = old.LastErrorAt, old.LastError
 		}
-		next.LastError = cut(cleanLine(next.LastError), 500)
+		next.LastError = plain.Cut(plain.Line(next.LastError), 500)
 		next.UpdatedAt = in.svc.now()
 		if next.needsAttention() && !old.needsAttention() {
 			if err := in.svc.tell(ctx, tx, accountID, occurrence{Kind: NotifyMailbox, MailboxID: next.MailboxID}); err != nil {
@@ -183,7 +184,7 @@ func (in *Intake) row(accountID, mailboxID int64, source string, m RawMail) Inbo
 	}
 	now := in.svc.now()
 	return InboundMail{
-		MailboxID: mailboxID, Source: source, Position: m.Position, State: state, Reason: cut(cleanLine(m.Problem), 500),
+		MailboxID: mailboxID, Source: source, Position: m.Position, State: state, Reason: plain.Cut(plain.Line(m.Problem), 500),
 		Partial: m.Problem != "", RawKey: rawKey(accountID, mailboxID), Size: int64(len(m.Raw)),
 		MailHead: m.Head.clean(), Authentication: m.Authentication, DeliveredAt: m.DeliveredAt.UTC(), ReceivedAt: now, UpdatedAt: now,
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // InteractionType is the kind of an interaction's author.
@@ -208,7 +209,7 @@ func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction,
 		problems.Check(len(i.To)+len(i.Cc)+len(i.Bcc) <= MaxRecipients, field("to"), "has more than 100 recipients in total")
 	case TypeCustomer:
 		problems.Check(!blank(i.Body), field("body"), "is required")
-		i.Source = cleanLine(in.Source)
+		i.Source = plain.Line(in.Source)
 		bounded(&problems, field("source"), i.Source, 50)
 		if i.Source == "" {
 			i.Source = "api"
@@ -242,7 +243,7 @@ func (d *Desk) cleanBody(problems *fault.Collector, field, body string) string {
 	if !problems.Check(len(body) <= MaxBody, field, "is larger than 1 MiB") {
 		return ""
 	}
-	return mailhtml.FromInput(mailhtml.RestoreImages(clean(body)))
+	return mailhtml.FromInput(mailhtml.RestoreImages(plain.Text(body)))
 }
 
 // blank reports whether a body has no visible content.
@@ -255,7 +256,7 @@ func recipients(problems *fault.Collector, field string, list []string) []string
 	var out []string
 	seen := map[string]bool{}
 	for i, one := range list {
-		one = cleanLine(one)
+		one = plain.Line(one)
 		if one == "" {
 			continue
 		}
@@ -666,7 +667,7 @@ func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, erro
 		problems.Check(i.SendAt.IsZero() || i.Status == StatusPosted, "send_at", "is only allowed for posted answers")
 	}
 	if old.Type == TypeCustomer {
-		i.Source = cleanLine(in.Source.Or(old.Source))
+		i.Source = plain.Line(in.Source.Or(old.Source))
 		bounded(&problems, "source", i.Source, 50)
 	}
 	if i.Type == TypeCustomer || i.Status == StatusPosted && i.Type == TypeUser {

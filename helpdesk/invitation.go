@@ -11,6 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // InvitationPrefix begins every invitation's token.
@@ -110,7 +111,7 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 	if err := d.lasting("the membership"); err != nil {
 		return Invitation{}, "", err
 	}
-	in.Email, in.Name = cleanLine(in.Email), cleanLine(in.Name)
+	in.Email, in.Name = plain.Line(in.Email), plain.Line(in.Name)
 	var problems fault.Collector
 	problems.Check(ValidEmail(in.Email), "email", "is not an email address")
 	bounded(&problems, "name", in.Name, 200)
@@ -333,12 +334,12 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 	default:
 		user = User{Email: i.Email, EmailKey: i.EmailKey, CreatedAt: s.now(), UpdatedAt: s.now()}
 	}
-	if user.Name = cleanLine(in.Name); user.Name == "" {
+	if user.Name = plain.Line(in.Name); user.Name == "" {
 		user.Name = i.Name
 	}
 	var problems fault.Collector
 	required(&problems, "name", user.Name, 200)
-	problems.Check(runes(in.Password) >= 8 && runes(in.Password) <= 200, "password", "must have 8 to 200 characters")
+	problems.Check(plain.Length(in.Password) >= 8 && plain.Length(in.Password) <= 200, "password", "must have 8 to 200 characters")
 	if err := problems.Err(); err != nil {
 		return User{}, false, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // JoinRule makes members of people who sign in with an identity provider: whoever has a verified address of the domain
@@ -269,7 +270,7 @@ func (d *Desk) newJoinRule(in JoinRuleInput) (JoinRule, error) {
 
 // joinDomain is a domain as rules keep it, or what is wrong with it.
 func joinDomain(text string) (domain, why string) {
-	text = strings.TrimSuffix(strings.TrimPrefix(cleanLine(text), "@"), ".")
+	text = strings.TrimSuffix(strings.TrimPrefix(plain.Line(text), "@"), ".")
 	if text == "" {
 		return "", "is required"
 	}

@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"fmt"
+	"github.com/helpwright/helpwright/storage/plain"
 	"regexp"
 	"slices"
 	"strconv"
@@ -59,7 +60,7 @@ func readCommands(lines []string, now time.Time) (mailCommands, error) {
 		line = commandLine(line)
 		name, rest, _ := strings.Cut(strings.TrimPrefix(line, "@"), " ")
 		if err := c.read(strings.ToLower(name), strings.TrimSpace(rest), now); err != nil {
-			return mailCommands{}, fmt.Errorf("%q: %w", cut(line, 100), err)
+			return mailCommands{}, fmt.Errorf("%q: %w", plain.Cut(line, 100), err)
 		}
 	}
 	if c.Status == StatusClosed && !c.Snooze.IsZero() {

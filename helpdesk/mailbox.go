@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Mailbox is an email address that customers write to.
@@ -352,10 +353,10 @@ func (d *Desk) withDefault(ctx context.Context, r Reader, all []Mailbox, err err
 func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 	var problems fault.Collector
 	old := *m
-	m.Email = cleanLine(in.Email.Or(m.Email))
+	m.Email = plain.Line(in.Email.Or(m.Email))
 	m.EmailKey = EmailKey(m.Email)
-	m.Name = cleanLine(in.Name.Or(m.Name))
-	m.From = cleanLine(in.From.Or(m.From))
+	m.Name = plain.Line(in.Name.Or(m.Name))
+	m.From = plain.Line(in.From.Or(m.From))
 	problems.Check(m.Email == "" || ValidEmail(m.Email), "email", "is not an email address")
 	bounded(&problems, "name", m.Name, 200)
 	bounded(&problems, "from", m.From, 200)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // inboundField returns the name of a connection's field.
@@ -30,7 +31,7 @@ func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInp
 		return nil
 	}
 	next := Inbound{
-		Type: in.Type, Host: cleanLine(in.Host), Port: in.Port, Username: cleanLine(in.Username),
+		Type: in.Type, Host: plain.Line(in.Host), Port: in.Port, Username: plain.Line(in.Username),
 		Encryption: in.Encryption, Epoch: old.Epoch, ImportSince: in.ImportSince.Or(old.ImportSince).UTC(),
 	}
 	if in.ImportSince.IsNull() {
@@ -52,7 +53,7 @@ func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInp
 	next.ValidateCertificate = validate
 	problems.Check(len(in.Folders) <= 100, field("folders"), "has more than 100 names")
 	for i, folder := range in.Folders {
-		folder = cleanLine(folder)
+		folder = plain.Line(folder)
 		required(problems, fmt.Sprintf("%s[%d]", field("folders"), i), folder, 255)
 		next.Folders = append(next.Folders, folder)
 	}
@@ -107,7 +108,7 @@ func (d *Desk) applyPassword(problems *fault.Collector, m *Mailbox, next *Inboun
 func (d *Desk) applyOAuth(problems *fault.Collector, m *Mailbox, next *Inbound, in OAuthInput) error {
 	field := func(name string) string { return inboundField("oauth") + "[" + name + "]" }
 	old := m.Inbound
-	next.OAuth = OAuth{ClientID: cleanLine(in.ClientID), TokenURL: strings.TrimSpace(in.TokenURL), Scope: cleanLine(in.Scope)}
+	next.OAuth = OAuth{ClientID: plain.Line(in.ClientID), TokenURL: strings.TrimSpace(in.TokenURL), Scope: plain.Line(in.Scope)}
 	required(problems, field("client_id"), next.OAuth.ClientID, 500)
 	problems.Check(validTokenURL(next.OAuth.TokenURL), field("token_url"), "must be an https address")
 	bounded(problems, field("scope"), next.OAuth.Scope, 2000)

@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/filetype"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // MemberMail records a member's command mail, so that each is executed only once. It also records
@@ -507,7 +508,7 @@ func (w *mailWorker) crossed(ctx context.Context, c Conversation) error {
 		if i.Type == TypeUser {
 			who = "A colleague"
 		}
-		told = append(told, fmt.Sprintf("%s, %s:\n\n%s", who, i.SaidAt().UTC().Format("2 January 2006 15:04 UTC"), cut(strings.TrimSpace(mailhtml.Text(i.Body)), maxReturned)))
+		told = append(told, fmt.Sprintf("%s, %s:\n\n%s", who, i.SaidAt().UTC().Format("2 January 2006 15:04 UTC"), plain.Cut(strings.TrimSpace(mailhtml.Text(i.Body)), maxReturned)))
 		if latest.ID == 0 || i.saidAfter(latest) {
 			latest, newest = i, i.ID
 		}
@@ -596,7 +597,7 @@ func (w *mailWorker) team(ctx context.Context, name string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	at := slices.IndexFunc(all, func(t Team) bool { return t.Key == tagKey(cleanLine(name)) })
+	at := slices.IndexFunc(all, func(t Team) bool { return t.Key == tagKey(plain.Line(name)) })
 	if at < 0 {
 		return 0, refuse("there is no team named %s; @assign takes me, the address of a colleague, or the name of a team", name)
 	}
@@ -620,7 +621,7 @@ func (w *mailWorker) tags(ctx context.Context, names []string) ([]int64, error) 
 	var ids []int64
 	var missing []string
 	for _, name := range names {
-		if id := known[tagKey(cleanLine(name))]; id != 0 {
+		if id := known[tagKey(plain.Line(name))]; id != 0 {
 			ids = append(ids, id)
 		} else {
 			missing = append(missing, name)
@@ -706,7 +707,7 @@ func (w *mailWorker) settle(ctx context.Context, row *InboundMail, c Conversatio
 	if names := commands.String(); names != "" && names != "@note" {
 		what += ", with " + names
 	}
-	row.State, row.Reason, row.Deaths, row.UpdatedAt = InboundFiled, cut(cleanLine(what), 500), 0, w.now
+	row.State, row.Reason, row.Deaths, row.UpdatedAt = InboundFiled, plain.Cut(plain.Line(what), 500), 0, w.now
 	row.ConversationID, row.InteractionID = c.ID, said.ID
 	return tx.UpdateInbound(ctx, row)
 }

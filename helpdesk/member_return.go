@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 const (
@@ -120,14 +121,14 @@ func forgetMemberMails(ctx context.Context, tx Tx, userID int64, now time.Time) 
 // orderReturn enqueues the job that returns the message.
 func (f *filing) orderReturn(ctx context.Context, tx Tx, row InboundMail, back *refusal) error {
 	order := returnOrder{
-		Mailbox: row.MailboxID, To: Address{Name: back.to.Name, Email: back.to.Email}, Subject: f.mail.Subject, Reason: cut(cleanLine(back.reason), 500), Newer: back.newer,
+		Mailbox: row.MailboxID, To: Address{Name: back.to.Name, Email: back.to.Email}, Subject: f.mail.Subject, Reason: plain.Cut(plain.Line(back.reason), 500), Newer: back.newer,
 		Token:  memberWords{User: back.to.ID, Conversation: back.token.conversation, Expires: back.token.expires, Seen: back.token.seen},
 		Refers: f.mail.MessageID, At: f.now,
 	}
 	if back.stranger {
 		order.From, order.Refers = f.mail.From.Email, ""
 	} else {
-		order.Text = cut(strings.TrimSpace(mailhtml.Text(f.body)), maxReturned)
+		order.Text = plain.Cut(strings.TrimSpace(mailhtml.Text(f.body)), maxReturned)
 	}
 	payload, err := order.payload()
 	if err != nil {
@@ -150,9 +151,9 @@ func (r returnOrder) payload() ([]byte, error) {
 			return payload, nil
 		}
 		if len(r.Newer) > len(r.Text) {
-			r.Newer = cut(r.Newer, runes(r.Newer)/2) + " …"
+			r.Newer = plain.Cut(r.Newer, plain.Length(r.Newer)/2) + " …"
 		} else {
-			r.Text = cut(r.Text, runes(r.Text)/2) + " …"
+			r.Text = plain.Cut(r.Text, plain.Length(r.Text)/2) + " …"
 		}
 	}
 }

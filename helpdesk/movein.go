@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/filetype"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // moveIn is the one permission of a MoveIn.
@@ -298,10 +299,10 @@ func (p *past) findErased(ctx context.Context, r Reader) error {
 
 // addressKeys are the keys of the customer and of who wrote and got messages.
 func (c PastConversation) addressKeys() []string {
-	keys := []string{EmailKey(cleanLine(c.Customer.Email))}
+	keys := []string{EmailKey(plain.Line(c.Customer.Email))}
 	for _, m := range c.Messages {
 		for _, a := range slices.Concat([]Address{m.Author}, m.To, m.Cc, m.Bcc) {
-			keys = append(keys, EmailKey(cleanLine(a.Email)))
+			keys = append(keys, EmailKey(plain.Line(a.Email)))
 		}
 	}
 	return keys
@@ -309,7 +310,7 @@ func (c PastConversation) addressKeys() []string {
 
 // erasedBy reports whether an address was erased after a time. A zero time is before.
 func (p *past) erasedBy(a Address, at time.Time) bool {
-	when, found := p.erased[EmailKey(cleanLine(a.Email))]
+	when, found := p.erased[EmailKey(plain.Line(a.Email))]
 	return found && !at.After(when)
 }
 
@@ -369,7 +370,7 @@ func (p *past) prepare(ctx context.Context) error {
 }
 
 func (p *past) prepareMessage(ctx context.Context, m PastMessage) (preparedPast, error) {
-	f := &filing{svc: p.svc, accountID: p.accountID, now: p.now, mail: IncomingMail{HTML: clean(m.HTML), Text: clean(m.Text)}}
+	f := &filing{svc: p.svc, accountID: p.accountID, now: p.now, mail: IncomingMail{HTML: plain.Text(m.HTML), Text: plain.Text(m.Text)}}
 	f.prepareBody()
 	files := slices.Clone(m.Files)
 	for _, whole := range f.mail.Attachments {
@@ -401,7 +402,7 @@ func (p *past) putFile(ctx context.Context, n int, f PastFile) (Attachment, erro
 	}
 	return Attachment{
 		Filename:    cmp.Or(filetype.SafeName(f.Filename), fmt.Sprintf("attachment-%d", n+1)),
-		ContentType: cut(cleanLine(f.ContentType), 200), ContentID: cut(cleanLine(f.ContentID), 998),
+		ContentType: plain.Cut(plain.Line(f.ContentType), 200), ContentID: plain.Cut(plain.Line(f.ContentID), 998),
 		Size: counted.n, IsInline: f.Inline, BlobKey: key, CreatedAt: p.now,
 	}, nil
 }
@@ -515,7 +516,7 @@ func (p *past) loadTags(ctx context.Context, tx Tx) error {
 	for _, c := range p.conversations {
 		for _, name := range c.Tags[:min(len(c.Tags), MaxTags)] {
 			t := Tag{CreatedAt: p.now, UpdatedAt: p.now}
-			if err := t.apply(TagInput{Name: cut(cleanLine(name), 100)}); err != nil || p.tags[t.Key] != 0 {
+			if err := t.apply(TagInput{Name: plain.Cut(plain.Line(name), 100)}); err != nil || p.tags[t.Key] != 0 {
 				continue // one without a name is none
 			}
 			if err := tx.Tags().Insert(ctx, &t); err != nil {
@@ -533,7 +534,7 @@ func (p *past) loadTags(ctx context.Context, tx Tx) error {
 func (p *past) tagIDs(c PastConversation) []int64 {
 	var ids []int64
 	for _, name := range c.Tags[:min(len(c.Tags), MaxTags)] {
-		if id := p.tags[tagKey(cut(cleanLine(name), 100))]; id != 0 {
+		if id := p.tags[tagKey(plain.Cut(plain.Line(name), 100))]; id != 0 {
 			ids = append(ids, id)
 		}
 	}
@@ -691,7 +692,7 @@ func (p *past) begin(ctx context.Context, tx Tx, in PastConversation, fresh []Pa
 		at = first
 	}
 	c := newConversation(p.mailbox.ID, customer.ID, email, at)
-	c.Subject = cut(cleanLine(in.Subject), 998)
+	c.Subject = plain.Cut(plain.Line(in.Subject), 998)
 	p.takeOver(&c, in)
 	if c.UpdatedAt.Before(at) {
 		c.UpdatedAt = at
@@ -714,7 +715,7 @@ func (p *past) begin(ctx context.Context, tx Tx, in PastConversation, fresh []Pa
 
 // ensureCustomer finds or makes the customer of an address.
 func (p *past) ensureCustomer(ctx context.Context, tx Tx, a Address) (Customer, CustomerEmail, error) {
-	if a.Email = cleanLine(a.Email); !ValidEmail(a.Email) {
+	if a.Email = plain.Line(a.Email); !ValidEmail(a.Email) {
 		a = unknownSender
 	}
 	key := EmailKey(a.Email)
@@ -792,7 +793,7 @@ func (p *past) row(c Conversation, i Interaction, in PastConversation, m PastMes
 func (p *past) pastInteraction(ctx context.Context, tx Tx, c Conversation, m PastMessage, body string) (Interaction, error) {
 	head := IncomingMail{MessageID: m.MessageID, References: m.References, From: m.Author, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject}
 	head.clean()
-	author := Address{Name: cut(cleanLine(m.Author.Name), 200), Email: cut(cleanLine(m.Author.Email), 320)}
+	author := Address{Name: plain.Cut(plain.Line(m.Author.Name), 200), Email: plain.Cut(plain.Line(m.Author.Email), 320)}
 	i := Interaction{
 		ConversationID: c.ID, Type: m.Type, Status: StatusPosted, Body: body, Subject: head.Subject, AutoSubmitted: m.AutoSubmitted,
 		Mail: MailHeader{From: []Address{author}}, At: m.At, CreatedAt: m.At, UpdatedAt: p.now,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // PastPeople are those of an account whom the people of another help desk may be.
@@ -21,7 +22,7 @@ type PastPeople struct {
 func (p PastPeople) Member(email string) int64 { return p.members[EmailKey(email)] }
 
 // Team finds the team with a name, whatever its case; 0: there is none.
-func (p PastPeople) Team(name string) int64 { return p.teams[tagKey(cleanLine(name))] }
+func (p PastPeople) Team(name string) int64 { return p.teams[tagKey(plain.Line(name))] }
 
 // People returns the members and teams of an account.
 func (m *MoveIn) People(ctx context.Context, accountID int64) (PastPeople, error) {
@@ -123,7 +124,7 @@ func (c Customer) differs(filled Customer) bool {
 // find is the customer who has one of the addresses; the zero value: nobody has.
 func (in PastCustomer) find(ctx context.Context, tx Tx) (Customer, error) {
 	for _, email := range in.Emails {
-		if email = cleanLine(email); !ValidEmail(email) {
+		if email = plain.Line(email); !ValidEmail(email) {
 			continue
 		}
 		if c, err := tx.CustomerByEmail(ctx, EmailKey(email)); !fault.Is(err, fault.NotFound) {
@@ -136,18 +137,18 @@ func (in PastCustomer) find(ctx context.Context, tx Tx) (Customer, error) {
 // fill gives a customer what is lacking.
 func (in PastCustomer) fill(ctx context.Context, tx Tx, c *Customer) error {
 	if c.FirstName+c.LastName == "" {
-		first, last, _ := strings.Cut(cleanLine(in.Name), " ")
-		c.FirstName, c.LastName = cut(first, 100), cut(strings.TrimSpace(last), 100)
+		first, last, _ := strings.Cut(plain.Line(in.Name), " ")
+		c.FirstName, c.LastName = plain.Cut(first, 100), plain.Cut(strings.TrimSpace(last), 100)
 	}
-	c.Company = cmp.Or(c.Company, cut(cleanLine(in.Company), 200))
-	if note := cleanText(in.Note); note != "" && !strings.Contains(c.Note, note) {
+	c.Company = cmp.Or(c.Company, plain.Cut(plain.Line(in.Company), 200))
+	if note := plain.Lines(in.Note); note != "" && !strings.Contains(c.Note, note) {
 		whole := strings.TrimSpace(c.Note + "\n\n" + note)
-		if cut(whole, MaxNote) == whole || c.Note == "" {
-			c.Note = strings.TrimSpace(cut(whole, MaxNote))
+		if plain.Cut(whole, MaxNote) == whole || c.Note == "" {
+			c.Note = strings.TrimSpace(plain.Cut(whole, MaxNote))
 		}
 	}
 	for _, email := range in.Emails {
-		email = cleanLine(email)
+		email = plain.Line(email)
 		key := EmailKey(email)
 		if !ValidEmail(email) || c.emailByKey(key).Key != "" || len(c.Emails) >= MaxEmails {
 			continue
@@ -160,14 +161,14 @@ func (in PastCustomer) fill(ctx context.Context, tx Tx, c *Customer) error {
 		c.Emails = append(c.Emails, CustomerEmail{Email: email, Key: key})
 	}
 	for _, phone := range in.Phones {
-		phone = cut(cleanLine(phone), 500)
+		phone = plain.Cut(plain.Line(phone), 500)
 		if phone != "" && len(c.Phones) < MaxPhones && !slices.ContainsFunc(c.Phones, func(p CustomerPhone) bool { return p.Phone == phone }) {
 			c.Phones = append(c.Phones, CustomerPhone{Phone: phone})
 		}
 	}
 	for _, site := range in.Websites {
-		site = cleanLine(site)
-		if site != "" && cut(site, 500) == site && validWebsite(site) && len(c.Websites) < MaxWebsites &&
+		site = plain.Line(site)
+		if site != "" && plain.Cut(site, 500) == site && validWebsite(site) && len(c.Websites) < MaxWebsites &&
 			!slices.ContainsFunc(c.Websites, func(w CustomerWebsite) bool { return w.Website == site }) {
 			c.Websites = append(c.Websites, CustomerWebsite{Website: site})
 		}

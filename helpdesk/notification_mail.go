@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Notifications are mailed in two steps. When a member's first one is due, a job takes all pending
@@ -449,7 +450,7 @@ func (t *tellMail) ofConversation(ctx context.Context) (SystemMail, error) {
 		footer = "Answer at the desk: what is answered to this mail does not reach the customer."
 	}
 	heading, lead, who := t.summary()
-	subject := cmp.Or(cut(cleanLine(c.Subject), 200), fmt.Sprintf("Conversation %d", c.Number))
+	subject := cmp.Or(plain.Cut(plain.Line(c.Subject), 200), fmt.Sprintf("Conversation %d", c.Number))
 	from := t.mailFrom(m)
 	if who == "" {
 		who = fromName(m, "")
@@ -459,7 +460,7 @@ func (t *tellMail) ofConversation(ctx context.Context) (SystemMail, error) {
 	return SystemMail{
 		MessageID: t.memberMessageID(token, t.order.last(), from), Date: t.order.At,
 		InReplyTo: t.memberMessageID(memberToken{account: t.accountID, user: t.user.ID, conversation: t.order.Conversation}, 0, from), // the common thread root
-		From:      Address{Name: cut(cleanLine(who), 200), Email: from}, ReplyTo: replyTo, To: Address{Name: t.user.Name, Email: t.user.Email},
+		From:      Address{Name: plain.Cut(plain.Line(who), 200), Email: from}, ReplyTo: replyTo, To: Address{Name: t.user.Name, Email: t.user.Email},
 		Subject: "[" + heading + "] " + subject, Text: paragraphs(text...),
 	}, nil
 }
@@ -506,7 +507,7 @@ func (t *tellMail) said(ctx context.Context, c Conversation) ([]string, error) {
 			return nil, err
 		}
 		for _, a := range all {
-			files[a.InteractionID] = append(files[a.InteractionID], cut(cleanLine(a.Filename), 100)+" ("+a.SizeHuman()+")")
+			files[a.InteractionID] = append(files[a.InteractionID], plain.Cut(plain.Line(a.Filename), 100)+" ("+a.SizeHuman()+")")
 		}
 	}
 	slices.SortFunc(found, func(a, b Interaction) int {
@@ -535,7 +536,7 @@ func tellBody(body string) string {
 	if text == "" {
 		return "(no text)"
 	}
-	if short := cut(text, tellText); short != text {
+	if short := plain.Cut(text, tellText); short != text {
 		return strings.TrimSpace(short) + " …"
 	}
 	return text

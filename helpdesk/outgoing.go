@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // transmit is the only permission of an Outgoing.
@@ -307,7 +308,7 @@ func fromName(m Mailbox, userName string) string {
 		name = m.Name
 	}
 	name = strings.NewReplacer(":mailbox.name", m.Name, ":user.name", userName).Replace(name)
-	return cut(cleanLine(name), 200)
+	return plain.Cut(plain.Line(name), 200)
 }
 
 // OpenAttachment opens a file of a message returned by [Outgoing.Begin].
@@ -378,8 +379,8 @@ func (o *Outgoing) apply(deliveries []Delivery, outcomes []Outcome, posted, now 
 		if d.HeldBy == 0 && (d.State == DeliverySent || d.State == out.State) && out.State != DeliverySuppressed {
 			continue // already reported: an earlier report was written, but its caller did not learn so
 		}
-		d.State, d.Code, d.EnhancedCode = out.State, out.Code, cut(cleanLine(out.EnhancedCode), 20)
-		d.Response, d.UpdatedAt = cut(cleanLine(out.Response), 500), now
+		d.State, d.Code, d.EnhancedCode = out.State, out.Code, plain.Cut(plain.Line(out.EnhancedCode), 20)
+		d.Response, d.UpdatedAt = plain.Cut(plain.Line(out.Response), 500), now
 		if d.State != DeliverySuppressed {
 			d.Attempts++
 		}

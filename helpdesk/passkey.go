@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Passkey lets a user sign in without a password: a WebAuthn credential that verifies its holder, by
@@ -198,7 +199,7 @@ func (a *Admin) FinishPasskey(ctx context.Context, kept, name string, answer []b
 	if err != nil {
 		return Passkey{}, err
 	}
-	name = cleanLine(name)
+	name = plain.Line(name)
 	var problems fault.Collector
 	required(&problems, "name", name, maxPasskeyName)
 	problems.Check(len(answer) > 0 && len(answer) <= MaxPasskeyAnswer, "answer", "is not the answer of a browser")
@@ -266,7 +267,7 @@ func (a *Admin) registering(ctx context.Context, tx SystemTx, attempt passkeyAtt
 func (k PasskeyKey) plausible() bool {
 	return len(k.CredentialID) > 0 && len(k.CredentialID) <= maxCredentialID && len(k.PublicKey) > 0 && len(k.PublicKey) <= maxPublicKey &&
 		k.SignCount >= 0 && len(k.Transports) <= maxTransports &&
-		!slices.ContainsFunc(k.Transports, func(t string) bool { return len(t) > 32 || cleanLine(t) != t })
+		!slices.ContainsFunc(k.Transports, func(t string) bool { return len(t) > 32 || plain.Line(t) != t })
 }
 
 // passkeysChanged records that a user's passkeys changed, and tells the user.
@@ -285,7 +286,7 @@ func (a *Admin) RenamePasskey(ctx context.Context, id int64, name string) (Passk
 	if err != nil {
 		return Passkey{}, err
 	}
-	name = cleanLine(name)
+	name = plain.Line(name)
 	var problems fault.Collector
 	required(&problems, "name", name, maxPasskeyName)
 	if err := problems.Err(); err != nil {

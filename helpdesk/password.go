@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/helpwright/helpwright/storage/plain"
 	"golang.org/x/crypto/argon2"
 )
 
@@ -42,7 +43,7 @@ func (s *Service) hashPassword(ctx context.Context, password string) (string, er
 
 // checkPassword runs verifyPassword within the memory limit; an impossible password fails at once.
 func (s *Service) checkPassword(ctx context.Context, hash, password string) (right bool, err error) {
-	if runes(password) > 200 {
+	if plain.Length(password) > 200 {
 		return false, nil
 	}
 	err = s.gate.pass(ctx, func() { right = verifyPassword(hash, password) })

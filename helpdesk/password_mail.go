@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 const (
@@ -32,7 +33,7 @@ type forgotten struct {
 // Invalid fault on email. Too many requests from one client, see [Service.From], are a RateLimited
 // fault.
 func (s *Service) ForgotPassword(ctx context.Context, email string) error {
-	email = cleanLine(email)
+	email = plain.Line(email)
 	if !ValidEmail(email) {
 		return fault.Field("email", "is not an email address")
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // PasswordTokenPrefix begins every password token.
@@ -111,9 +112,9 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 	if err != nil {
 		return Caller{}, err
 	}
-	in.Name, in.Email = cleanLine(in.Name), cleanLine(in.Email)
+	in.Name, in.Email = plain.Line(in.Name), plain.Line(in.Email)
 	var problems fault.Collector
-	problems.Check(runes(in.Password) >= 8 && runes(in.Password) <= 200, "password", "must have 8 to 200 characters")
+	problems.Check(plain.Length(in.Password) >= 8 && plain.Length(in.Password) <= 200, "password", "must have 8 to 200 characters")
 	bounded(&problems, "name", in.Name, 200)
 	problems.Check(in.Email == "" || ValidEmail(in.Email), "email", "is not an email address")
 	if err := problems.Err(); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // PGPKey is an OpenPGP public key for encrypting mail to one of a customer's addresses. It is
@@ -90,14 +91,14 @@ func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInpu
 		return AddressedKey{}, err
 	}
 	now := d.svc.now()
-	key := PGPKey{CustomerEmailID: in.CustomerEmailID, Name: cleanLine(in.Name), CreatedAt: now, UpdatedAt: now}
+	key := PGPKey{CustomerEmailID: in.CustomerEmailID, Name: plain.Line(in.Name), CreatedAt: now, UpdatedAt: now}
 	var problems fault.Collector
 	problems.Check(in.CustomerEmailID != 0, "customer_email_id", "is required")
 	bounded(&problems, "name", key.Name, 200)
 	public, problem := d.svc.parseKey(in.Content, now)
 	problems.Check(problem == "", "content", problem)
 	if key.Name == "" {
-		key.Name = cut(cleanLine(public.UserID), 200)
+		key.Name = plain.Cut(plain.Line(public.UserID), 200)
 	}
 	key.Fingerprint, key.Content, key.ExpiresAt = public.Fingerprint, public.Content, public.ExpiresAt
 	var c Customer
@@ -143,7 +144,7 @@ func (s *Service) parseKey(content string, now time.Time) (public PublicKey, pro
 	}
 	public, err = s.cfg.ParseKey(raw, now)
 	if err != nil {
-		return PublicKey{}, clean(err.Error())
+		return PublicKey{}, plain.Text(err.Error())
 	}
 	return public, ""
 }
@@ -237,7 +238,7 @@ func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name stri
 	if err := d.svc.pgpEnabled(); err != nil {
 		return AddressedKey{}, err
 	}
-	name = cleanLine(name)
+	name = plain.Line(name)
 	var problems fault.Collector
 	required(&problems, "name", name, 200)
 	if err := problems.Err(); err != nil {

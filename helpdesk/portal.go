@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // correspond is the only permission of a Portal.
@@ -38,7 +39,7 @@ type Portal struct {
 // address. The customer need not exist; it is created with the first message. An invalid address is
 // an Invalid fault on email, an absent account a NotFound fault.
 func (s *Service) Portal(ctx context.Context, accountID int64, email string) (*Portal, error) {
-	email = cleanLine(email)
+	email = plain.Line(email)
 	if !ValidEmail(email) {
 		return nil, fault.Field("email", "is not an email address")
 	}
@@ -54,14 +55,14 @@ func (s *Service) NamedPortal(ctx context.Context, accountID int64, email, name 
 	if err != nil {
 		return nil, err
 	}
-	p.name = cleanLine(name)
+	p.name = plain.Line(name)
 	return p, nil
 }
 
 func (s *Service) portal(accountID int64, email, name string) *Portal {
 	scope := Scope{AccountID: accountID}
 	guard := s.scoped(scope, func(p Permission) bool { return p == correspond || p == InteractionsCreate })
-	return &Portal{svc: s, guard: guard, desk: &Desk{svc: s, guard: guard, scope: scope}, address: email, name: cleanLine(name)}
+	return &Portal{svc: s, guard: guard, desk: &Desk{svc: s, guard: guard, scope: scope}, address: email, name: plain.Line(name)}
 }
 
 // IsPortalToken reports whether a bearer token is a portal token rather than an access token.

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/internal/portaltoken"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Algorithms of portal tokens.
@@ -76,7 +77,7 @@ func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key Port
 	if err := d.lasting("a portal key"); err != nil {
 		return PortalKey{}, "", err
 	}
-	key = PortalKey{Name: cleanLine(in.Name), Algorithm: in.Algorithm, UserID: d.userID, CreatedAt: d.svc.now()}
+	key = PortalKey{Name: plain.Line(in.Name), Algorithm: in.Algorithm, UserID: d.userID, CreatedAt: d.svc.now()}
 	var problems fault.Collector
 	required(&problems, "name", key.Name, 200)
 	switch key.Algorithm {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // AddressProbe is the state of the probe by which [Desk.TestMailbox] tests whether a mailbox
@@ -245,7 +246,7 @@ func (p *AddressProbe) end(out Outcome, now time.Time) bool {
 		return false
 	}
 	p.Refused = out.State == DeliveryFailed || out.State == DeliveryBounced
-	p.Note = cut(cleanLine(strings.TrimSpace(out.EnhancedCode+" "+out.Response)), 500)
+	p.Note = plain.Cut(plain.Line(strings.TrimSpace(out.EnhancedCode+" "+out.Response)), 500)
 	return true
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // ServerMails are messages in a folder of a mailbox's server.
@@ -276,7 +277,7 @@ func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail RawMa
 		}
 		row.UpdatedAt = in.svc.now()
 		if mail.Problem != "" {
-			row.Reason = cut(cleanLine(mail.Problem), 500)
+			row.Reason = plain.Cut(plain.Line(mail.Problem), 500)
 			return tx.UpdateInbound(ctx, &row)
 		}
 		named = true

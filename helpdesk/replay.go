@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // InboundCounts are the numbers of unfiled messages in a ledger.
@@ -98,7 +99,7 @@ func (d *Desk) IgnoreInbound(ctx context.Context, mailboxID, id int64, note stri
 	if err != nil {
 		return InboundMail{}, err
 	}
-	note = cleanLine(note)
+	note = plain.Line(note)
 	var problems fault.Collector
 	bounded(&problems, "note", note, 500)
 	if err := problems.Err(); err != nil {

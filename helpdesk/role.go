@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Role is a set of permissions that memberships refer to. The permissions of built-in roles are
@@ -262,7 +263,7 @@ func (d *Desk) customRole(ctx context.Context, tx Tx, id int64) (Role, error) {
 }
 
 func (in *RoleInput) validate() error {
-	in.Name = cleanLine(in.Name)
+	in.Name = plain.Line(in.Name)
 	var problems fault.Collector
 	required(&problems, "name", in.Name, 100)
 	bounded(&problems, "description", in.Description.Or(""), 1000)
@@ -274,14 +275,14 @@ func checkPermissions(problems *fault.Collector, field string, all []Permission)
 	known := setOf(Permissions())
 	problems.Check(len(all) <= 1000, field, "has more than 1000 items")
 	for _, p := range all[:min(len(all), 1000)] {
-		problems.Check(known[p], field, "has an unknown permission: "+cut(clean(string(p)), 64))
+		problems.Check(known[p], field, "has an unknown permission: "+plain.Cut(plain.Text(string(p)), 64))
 	}
 }
 
 // fillRole copies the validated input. It locks the account, so that names stay unique.
 func (d *Desk) fillRole(ctx context.Context, tx Tx, role *Role, in RoleInput) error {
 	role.Name = in.Name
-	role.Description = clean(in.Description.Or(role.Description))
+	role.Description = plain.Text(in.Description.Or(role.Description))
 	role.Permissions = setOf(in.Permissions.Or(role.Permissions)).sorted()
 	if !d.holdsAll(role.Permissions) {
 		return fault.New(fault.Forbidden, "You cannot grant more than you have.")

@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // SavedReply is a reusable text for replies.
@@ -67,7 +68,7 @@ func filled(body string, values map[string]string) string {
 // apply validates in and copies it into r.
 func (r *SavedReply) apply(d *Desk, in SavedReplyInput) error {
 	var problems fault.Collector
-	r.Name = cleanLine(in.Name)
+	r.Name = plain.Line(in.Name)
 	r.Key = tagKey(r.Name)
 	required(&problems, "name", r.Name, 100)
 	if problems.Check(len(in.Body) <= maxSavedReply, "body", "is larger than 64 KiB") {
@@ -119,7 +120,7 @@ func (d *Desk) SavedReplies(ctx context.Context, prefix string, req storage.Page
 	if err != nil {
 		return storage.Page[SavedReply]{}, err
 	}
-	filter := SavedReplyFilter{UserIDs: []int64{0, d.userID}, Prefix: tagKey(cut(cleanLine(prefix), 100))}
+	filter := SavedReplyFilter{UserIDs: []int64{0, d.userID}, Prefix: tagKey(plain.Cut(plain.Line(prefix), 100))}
 	return storage.List(req, false, func(s SavedReply) storage.Position { return storage.Position{ID: s.ID} },
 		func(seek storage.Seek) ([]SavedReply, error) { return r.SavedReplies().List(ctx, filter, seek) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/plain"
 	"github.com/helpwright/helpwright/storage/search"
 )
 
@@ -213,7 +214,7 @@ func (s *termSet) add(text string) { s.insert(search.Terms(text)) }
 func (s *termSet) addInteraction(i Interaction) {
 	text := mailhtml.Text(i.Body)
 	if len(text) > MaxSearchText {
-		text = clean(text[:MaxSearchText])
+		text = plain.Text(text[:MaxSearchText])
 	}
 	s.add(strings.Join([]string{i.Subject, i.CustomerEmail, text}, "\n"))
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 const (
@@ -160,7 +161,7 @@ func (a *Admin) BeginSecondFactor(ctx context.Context, password, issuer string) 
 	if err != nil {
 		return NewSecondFactor{}, err
 	}
-	return NewSecondFactor{Secret: totpEncoding.EncodeToString(f.Secret), URI: totpURI(f.Secret, cleanLine(issuer), user.Email)}, nil
+	return NewSecondFactor{Secret: totpEncoding.EncodeToString(f.Secret), URI: totpURI(f.Secret, plain.Line(issuer), user.Email)}, nil
 }
 
 // provenBy checks the caller's password before a change of the second factor.

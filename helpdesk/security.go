@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+	"github.com/helpwright/helpwright/storage/plain"
 	"slices"
 )
 
@@ -75,5 +76,5 @@ func (s *MailSecurity) clean() {
 	if s.Signature != SignatureValid {
 		s.Fingerprint = ""
 	}
-	s.Protocol, s.Fingerprint = cut(cleanLine(s.Protocol), 20), cut(cleanLine(s.Fingerprint), 100)
+	s.Protocol, s.Fingerprint = plain.Cut(plain.Line(s.Protocol), 20), plain.Cut(plain.Line(s.Fingerprint), 100)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Faults by kind, for errors.Is.
@@ -257,7 +258,7 @@ func required(c *fault.Collector, field, value string, limit int) {
 
 // bounded adds a problem for a text longer than limit characters.
 func bounded(c *fault.Collector, field, value string, limit int) {
-	c.Check(runes(value) <= limit, field, fmt.Sprintf("is longer than %d characters", limit))
+	c.Check(plain.Length(value) <= limit, field, fmt.Sprintf("is longer than %d characters", limit))
 }
 
 // signedBy reports whether check succeeds for the current or a former signing key.

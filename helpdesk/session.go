@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // SessionLife is the lifetime of a session.
@@ -34,7 +35,7 @@ func (s *Service) StartSession(ctx context.Context, c Caller, device string) (Se
 	now := s.now()
 	session := Session{Secret: newSecret(), ExpiresAt: now.Add(SessionLife)}
 	token := AccessToken{
-		UserID: c.userID, Name: cmp.Or(cut(cleanLine(device), 200), "Session"), Hash: hashSecret(session.Secret), ExpiresAt: session.ExpiresAt, CreatedAt: now, Session: true, Factors: c.factors,
+		UserID: c.userID, Name: cmp.Or(plain.Cut(plain.Line(device), 200), "Session"), Hash: hashSecret(session.Secret), ExpiresAt: session.ExpiresAt, CreatedAt: now, Session: true, Factors: c.factors,
 	}
 	err := s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
 		if user, err := tx.UserForUpdate(ctx, c.userID); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Ending is the text below a reply's body in its message. It is fixed when the reply is posted or,
@@ -63,7 +64,7 @@ func checkPlaceholders(problems *fault.Collector, field, body string, names []st
 	}
 	for _, found := range placeholderPattern.FindAllStringSubmatch(body, -1) {
 		name := strings.TrimSpace(html.UnescapeString(found[1]))
-		problems.Check(known[name], field, fmt.Sprintf("has the unknown placeholder {{%s}}; known are %s", cut(name, 50), strings.Join(names, ", ")))
+		problems.Check(known[name], field, fmt.Sprintf("has the unknown placeholder {{%s}}; known are %s", plain.Cut(name, 50), strings.Join(names, ", ")))
 	}
 }
 

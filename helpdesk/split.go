@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // SplitInput selects the interactions that become a new conversation.
@@ -38,7 +39,7 @@ func (d *Desk) SplitConversation(ctx context.Context, id int64, in SplitInput) (
 	if _, err := d.guard.Write(ConversationsCreate); err != nil {
 		return Conversation{}, err
 	}
-	in.Subject = cleanLine(in.Subject)
+	in.Subject = plain.Line(in.Subject)
 	var problems fault.Collector
 	bounded(&problems, "subject", in.Subject, 998)
 	problems.Check(in.InteractionID != 0 || len(in.InteractionIDs) > 0, "interaction", "is required unless interactions is given")

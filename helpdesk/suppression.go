@@ -6,6 +6,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // SuppressionReason is the reason why no mail is sent to an address.
@@ -80,7 +81,7 @@ func (d *Desk) Suppress(ctx context.Context, in SuppressionInput) (Suppression, 
 		return Suppression{}, err
 	}
 	var problems fault.Collector
-	s := Suppression{Email: cleanLine(in.Email), Detail: cleanLine(in.Detail), Reason: SuppressedManual, UserID: d.userID, CreatedAt: d.svc.now()}
+	s := Suppression{Email: plain.Line(in.Email), Detail: plain.Line(in.Detail), Reason: SuppressedManual, UserID: d.userID, CreatedAt: d.svc.now()}
 	if problems.Check(s.Email != "", "email", "is required") {
 		problems.Check(ValidEmail(s.Email), "email", "is not an email address")
 	}

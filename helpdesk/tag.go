@@ -13,6 +13,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Tag is a label for conversations.
@@ -57,7 +58,7 @@ func paletteColor(key string) string {
 // apply validates in and copies it into t.
 func (t *Tag) apply(in TagInput) error {
 	var problems fault.Collector
-	t.Name = cleanLine(in.Name)
+	t.Name = plain.Line(in.Name)
 	t.Key = tagKey(t.Name)
 	required(&problems, "tag", t.Name, 100)
 	t.Color = strings.ToLower(strings.TrimSpace(in.Color.Or(t.Color)))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Team is a set of members that conversations can be assigned to. It grants nothing: its members
@@ -56,7 +57,7 @@ func (t Team) Has(userID int64) bool { return slices.Contains(t.MemberIDs, userI
 // apply validates in and copies it into t.
 func (t *Team) apply(in TeamInput) error {
 	var problems fault.Collector
-	t.Name = cleanLine(in.Name)
+	t.Name = plain.Line(in.Name)
 	t.Key = tagKey(t.Name)
 	required(&problems, "name", t.Name, 100)
 	checkTeamMembers(&problems, in.MemberIDs.Or(nil))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // AccessToken lets a program act for a user. Only the hash of its secret is stored.
@@ -33,7 +34,7 @@ const ownUser Permission = "user.update"
 // newToken validates an input and returns its token; it leaves the secret in the input.
 func (s *Service) newToken(userID int64, in *TokenInput) (AccessToken, error) {
 	now := s.now()
-	in.Name = cleanLine(in.Name)
+	in.Name = plain.Line(in.Name)
 	if in.Secret == "" {
 		in.Secret = newSecret()
 	}

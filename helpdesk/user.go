@@ -6,6 +6,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // User is a person who signs in. A user works in accounts through memberships.
@@ -49,12 +50,12 @@ func (a *Admin) UpdateMe(ctx context.Context, in UserUpdate) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
-	name := cleanLine(in.Name.Or(""))
+	name := plain.Line(in.Name.Or(""))
 	var problems fault.Collector
 	if in.Name.IsSet() || in.Password == "" {
 		required(&problems, "name", name, 200)
 	}
-	problems.Check(in.Password == "" || runes(in.Password) >= 8 && runes(in.Password) <= 200, "password", "must have 8 to 200 characters")
+	problems.Check(in.Password == "" || plain.Length(in.Password) >= 8 && plain.Length(in.Password) <= 200, "password", "must have 8 to 200 characters")
 	problems.Check(in.Password != "" || in.CurrentPassword == "", "password", "is required with current_password")
 	if in.Password != "" {
 		if err := a.provePassword(ctx, dir, in.CurrentPassword, &problems); err != nil {

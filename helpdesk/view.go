@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // View is a saved filter of the list of conversations, shared by all members.
@@ -139,11 +140,11 @@ func (q *ConversationQuery) inherit(view ConversationQuery) {
 // prepare normalises the input and returns its problems.
 func (in *ViewInput) prepare(userID int64) (ConversationQuery, error) {
 	var problems fault.Collector
-	in.Name = cleanLine(in.Name)
+	in.Name = plain.Line(in.Name)
 	required(&problems, "name", in.Name, 100)
 	in.Filter.Statuses, in.Filter.TagIDs = slices.Clone(in.Filter.Statuses), sortedSet(in.Filter.TagIDs)
 	in.Filter.Priorities = slices.Clone(in.Filter.Priorities)
-	in.Filter.Words = cut(cleanLine(in.Filter.Words), 1000)
+	in.Filter.Words = plain.Cut(plain.Line(in.Filter.Words), 1000)
 	in.Filter.UpdatedSince = in.Filter.UpdatedSince.UTC().Truncate(time.Microsecond)
 	problems.Check(in.Filter.Draft == "" || in.Filter.Draft == AgentMe, "filter[draft]", "must be me")
 	q, ok := in.Filter.Query(userID)

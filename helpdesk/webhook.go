@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 const (
@@ -115,7 +116,7 @@ func (w *Webhook) apply(in WebhookInput) error {
 func validWebhookURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && len(text) <= 2000 && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
-		clean(text) == text
+		plain.Text(text) == text
 }
 
 // mayAim returns a fault if the webhook receives more than the member may view.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // KeyKind is the kind of resource that an [ExchangeKey] names.
@@ -51,7 +52,7 @@ func (e *Editor) SetExchangeKeys(ctx context.Context, keys []ExchangeKey) error 
 func checkKeys(keys []ExchangeKey) error {
 	var problems fault.Collector
 	for _, k := range keys {
-		problems.Check(k.Key != "" && len(k.Key) <= 255 && clean(k.Key) == k.Key, "key", "must have from 1 to 255 bytes of text")
+		problems.Check(k.Key != "" && len(k.Key) <= 255 && plain.Text(k.Key) == k.Key, "key", "must have from 1 to 255 bytes of text")
 	}
 	return problems.Err()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // MaxFeedback is the maximum length of a feedback in characters.
@@ -38,7 +39,7 @@ func (v *Visitor) SendFeedback(ctx context.Context, in FeedbackInput) (Feedback,
 	if err != nil {
 		return Feedback{}, err
 	}
-	in.Text = strings.TrimSpace(clean(in.Text))
+	in.Text = strings.TrimSpace(plain.Text(in.Text))
 	var problems fault.Collector
 	problems.Check(in.ArticleID != 0, "article_id", "is required")
 	required(&problems, "feedback", in.Text, MaxFeedback)

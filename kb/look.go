@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/kb/theme"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Hero is the style of the header of a site's home page.
@@ -128,7 +129,7 @@ func (l *Look) apply(problems *fault.Collector, in LookInput) {
 
 func (t *LookText) apply(problems *fault.Collector, field string, in LookTextInput) {
 	line := func(name, old string, given storage.Opt[string], limit int) string {
-		text := cleanLine(given.Or(old))
+		text := plain.Line(given.Or(old))
 		bounded(problems, field+"["+name+"]", text, limit)
 		return text
 	}
@@ -137,7 +138,7 @@ func (t *LookText) apply(problems *fault.Collector, field string, in LookTextInp
 	if searches, given := in.Searches.Get(); given || in.Searches.IsNull() {
 		t.Searches = nil
 		for _, s := range searches {
-			if s = cleanLine(s); s != "" {
+			if s = plain.Line(s); s != "" {
 				bounded(problems, field+"[searches]", s, 100)
 				t.Searches = append(t.Searches, s)
 			}
@@ -157,7 +158,7 @@ func cleanLinks(problems *fault.Collector, field string, old []Link, given stora
 	var out []Link
 	for i, l := range links {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		l.Name, l.URL = cleanLine(l.Name), strings.TrimSpace(clean(l.URL))
+		l.Name, l.URL = plain.Line(l.Name), strings.TrimSpace(plain.Text(l.URL))
 		required(problems, at+"[name]", l.Name, 100)
 		problems.Check(linkable(l.URL), at+"[url]", "must be an address such as https://example.com/terms")
 		out = append(out, l)

@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/kb/contenthtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 	"github.com/helpwright/helpwright/storage/search"
 )
 
@@ -135,7 +136,7 @@ const maxChoices = 30
 
 func searchTerms(text string) []string {
 	if len(text) > MaxSearchText {
-		text = clean(text[:MaxSearchText])
+		text = plain.Text(text[:MaxSearchText])
 	}
 	terms, size := search.Terms(text), 0
 	for i, t := range terms {
@@ -231,7 +232,7 @@ func highlight(title, summary, content string, words [][]SearchTerm) Highlight {
 	terms := slices.Concat(words...)
 	text := contenthtml.Text(content)
 	if len(text) > MaxSearchText {
-		text = clean(text[:MaxSearchText])
+		text = plain.Text(text[:MaxSearchText])
 	}
 	marks := search.Marks(text, terms)
 	if len(marks) == 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Faults by kind, for errors.Is.
@@ -200,5 +201,5 @@ func required(c *fault.Collector, field, value string, limit int) {
 
 // bounded reports a text that is longer than limit characters.
 func bounded(c *fault.Collector, field, value string, limit int) {
-	c.Check(runes(value) <= limit, field, fmt.Sprintf("is longer than %d characters", limit))
+	c.Check(plain.Length(value) <= limit, field, fmt.Sprintf("is longer than %d characters", limit))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Visibility says who may read a site.
@@ -86,12 +87,12 @@ var reservedPaths = []string{"api", "assets", "auth", "debug", "desk", "docs", "
 // apply validates in and applies it to site. It leaves a path that has to be generated empty.
 func (s *Service) apply(site *Site, in SiteInput, reaches func(mailboxID int64) bool) error {
 	var problems fault.Collector
-	site.Name = cleanLine(in.Name)
+	site.Name = plain.Line(in.Name)
 	required(&problems, "name", site.Name, 200)
 	problems.Check(in.AccountID == site.AccountID, "account_id", "must be the account of the site")
 	former := site.MailboxID
 	site.MailboxID = in.MailboxID.Or(site.MailboxID)
-	site.HTMLHead = clean(in.HTMLHead.Or(site.HTMLHead))
+	site.HTMLHead = plain.Text(in.HTMLHead.Or(site.HTMLHead))
 	problems.Check(len(site.HTMLHead) <= maxHTMLHead, "html_head", "is longer than 64 KiB")
 	site.Visibility = in.Visibility.Or(site.Visibility)
 	if site.Visibility == "" {

@@ -108,3 +108,13 @@ func TestURL(t *testing.T) {
 		}
 	}
 }
+
+// A right-to-left override in a name could change the meaning of the rest of a line.
+func TestNamesKeepTheirDirection(t *testing.T) {
+	t.Parallel()
+	b := memory(t)
+	site := b.site(t, kb.SiteInput{Path: storage.Some("a"), Name: "Help \u202Eelif\u2069"})
+	if site.Name != "Help elif" {
+		t.Errorf("the site is called %q", site.Name)
+	}
+}

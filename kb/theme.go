@@ -19,6 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/filetype"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Theme is a set of templates and assets that a site is rendered with. At most one theme of a site
@@ -55,7 +56,7 @@ func (e *Editor) CreateTheme(ctx context.Context, name string) (Theme, error) {
 		return Theme{}, err
 	}
 	source := e.svc.cfg.Theme
-	t := Theme{Name: cleanLine(name), Source: source.Name, Version: source.Version}
+	t := Theme{Name: plain.Line(name), Source: source.Name, Version: source.Version}
 	if t.Name == "" {
 		t.Name = source.Name
 	}
@@ -90,25 +91,15 @@ func (e *Editor) UploadTheme(ctx context.Context, up ThemeUpload) (Theme, error)
 	} else if err != nil {
 		return Theme{}, err
 	}
-	t := Theme{Name: cleanLine(up.Name)}
+	t := Theme{Name: plain.Line(up.Name)}
 	for _, name := range []string{archive.Description().Name, strings.TrimSuffix(filetype.SafeName(up.Filename), path.Ext(up.Filename)), "Theme"} {
 		if t.Name == "" {
-			t.Name = cut(cleanLine(name), maxThemeName)
+			t.Name = plain.Cut(plain.Line(name), maxThemeName)
 		}
 	}
 	return e.createTheme(ctx, begin, t, func(fn fileFunc) error {
 		return archive.Each(func(f theme.File, content io.Reader) error { return fn(f.Path, content) })
 	})
-}
-
-// cut truncates a text to n characters.
-func cut(s string, n int) string {
-	for i := range s {
-		if n--; n < 0 {
-			return s[:i]
-		}
-	}
-	return s
 }
 
 // fileFunc takes a file of a theme, each an iterator over all of them.

@@ -15,6 +15,7 @@ import (
 	"github.com/helpwright/helpwright/kb/theme"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // ThemeFile is a file of a theme. Its bytes are a blob.
@@ -73,7 +74,7 @@ func findThemeFile(ctx context.Context, r Reader, themeID int64, path string) (T
 	if clean, err := theme.CleanPath(path); err == nil {
 		path = clean
 	}
-	return r.ThemeFileByPath(ctx, themeID, clean(path))
+	return r.ThemeFileByPath(ctx, themeID, plain.Text(path))
 }
 
 func (e *Editor) content(ctx context.Context, f ThemeFile) ([]byte, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/kb/contenthtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Limits of a translation.
@@ -219,8 +220,8 @@ func (in TextInput) cleaned() TextInput {
 		t.twice = t.both()
 		content, any := t.Content.Get()
 		if source, given := t.Markdown.Get(); given && (source != "" || !any) && len(source) <= MaxContent && !t.both() {
-			made, err := contenthtml.FromMarkdown(clean(source))
-			t.Content, t.Markdown, t.refused = storage.Some(made), storage.Some(clean(source)), err != nil
+			made, err := contenthtml.FromMarkdown(plain.Text(source))
+			t.Content, t.Markdown, t.refused = storage.Some(made), storage.Some(plain.Text(source)), err != nil
 		} else if any && len(content) <= MaxContent && !t.both() {
 			t.Content, t.Markdown = storage.Some(contenthtml.Clean(content)), storage.Some("")
 		}
@@ -349,9 +350,9 @@ func (t *Text) change(problems *fault.Collector, field, locale string, in Transl
 	}
 	old := t.Translations[i]
 	o := old
-	o.Title = cleanLine(in.Title.Or(o.Title))
+	o.Title = plain.Line(in.Title.Or(o.Title))
 	bounded(problems, field+"["+kind.title+"]", o.Title, MaxTitle)
-	o.Summary = strings.TrimSpace(clean(in.Summary.Or(o.Summary)))
+	o.Summary = strings.TrimSpace(plain.Text(in.Summary.Or(o.Summary)))
 	bounded(problems, field+"[summary]", o.Summary, MaxSummary)
 	if kind.content {
 		problems.Check(!in.twice, field+"[markdown]", "cannot be given together with content")

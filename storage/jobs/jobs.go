@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Func runs one job. When it returns nil the job is finished. After an error the job is retried
@@ -151,7 +152,7 @@ const maxReason = 500
 
 // reason returns the text of an error in a form that any database can store.
 func reason(err error) string {
-	text := strings.ReplaceAll(strings.ToValidUTF8(err.Error(), "\uFFFD"), "\x00", "")
+	text := plain.Text(err.Error())
 	if len(text) > maxReason {
 		text = strings.ToValidUTF8(text[:maxReason], "")
 	}

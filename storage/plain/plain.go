@@ -1,4 +1,6 @@
-package helpdesk
+// Package plain cleans plain text for storage. Both domains use it for names, subjects, notes and
+// other text that is not HTML.
+package plain
 
 import (
 	"strings"
@@ -6,16 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-func runes(s string) int { return utf8.RuneCountInString(s) }
+// Length returns the number of characters in s.
+func Length(s string) int { return utf8.RuneCountInString(s) }
 
-// clean makes a text valid for storage: UTF-8 without NUL.
-func clean(s string) string {
+// Text makes a text valid for storage: UTF-8 without NUL.
+func Text(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "")
 }
 
-// cleanLine converts a text to a single line without control characters, trimmed.
-func cleanLine(s string) string {
+// Line converts a text to a single line without control characters and without characters that
+// change the text direction of what follows, trimmed.
+func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' {
 			return ' '
@@ -24,16 +28,16 @@ func cleanLine(s string) string {
 			return -1
 		}
 		return r
-	}, clean(s))
+	}, Text(s))
 	return strings.TrimSpace(s)
 }
 
-// cleanText makes a multi-line text valid for storage, with line feeds and without control
+// Lines makes a multi-line text valid for storage, with line feeds and without control
 // characters.
-func cleanText(s string) string {
+func Lines(s string) string {
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s), "\n")
 	for i, line := range lines {
-		lines[i] = strings.TrimRight(cleanLine("." + line)[1:], " ")
+		lines[i] = strings.TrimRight(Line("." + line)[1:], " ") // the dot keeps leading spaces
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
@@ -43,8 +47,8 @@ func cleanText(s string) string {
 // (U+200E, U+200F, U+061C) are allowed, since Hebrew and Arabic use them.
 func turns(r rune) bool { return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 }
 
-// cut truncates a text to n characters.
-func cut(s string, n int) string {
+// Cut truncates a text to n characters.
+func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
