@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -175,17 +176,17 @@ func (a *Admin) CreateUser(ctx context.Context, in UserInput) (User, error) {
 	in.Email, in.Name = plain.Line(in.Email), plain.Line(in.Name)
 	var problems fault.Collector
 	// The bootstrap user's address owner@localhost has a domain without a dot, which is valid.
-	problems.Check(ValidEmail(in.Email), "email", "is not an email address")
+	problems.Check(mailaddr.Valid(in.Email), "email", "is not an email address")
 	bounded(&problems, "name", in.Name, 200)
 	problems.Check(in.Password == "" || plain.Length(in.Password) >= 8 && plain.Length(in.Password) <= 200, "password", "must have 8 to 200 characters")
 	if err := problems.Err(); err != nil {
 		return User{}, err
 	}
 	if in.Name == "" {
-		in.Name, _, _ = cutLast(in.Email, "@")
+		in.Name, _, _ = plain.CutLast(in.Email, "@")
 	}
 	now := a.svc.now()
-	user := User{Name: in.Name, Email: in.Email, EmailKey: EmailKey(in.Email), CreatedAt: now, UpdatedAt: now}
+	user := User{Name: in.Name, Email: in.Email, EmailKey: mailaddr.Key(in.Email), CreatedAt: now, UpdatedAt: now}
 	if in.Password != "" {
 		if user.PasswordHash, err = a.svc.hashPassword(ctx, in.Password); err != nil {
 			return User{}, err
@@ -222,7 +223,7 @@ func (a *Admin) UserByEmail(ctx context.Context, email string) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
-	return dir.UserByEmail(ctx, EmailKey(email))
+	return dir.UserByEmail(ctx, mailaddr.Key(email))
 }
 
 // AddMember adds a user to an account with the built-in role of a key; operators only. An unknown

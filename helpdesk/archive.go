@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -21,7 +22,7 @@ const longAnswered = 30 * 24 * time.Hour
 // archivedAnswer determines whether an archived message was sent by us, and its recipients: its
 // author is a mailbox of the account, or a member who wrote to others and not to us. userID is the
 // member, 0 if unknown.
-func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogether) (to []Address, userID int64, err error) {
+func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogether) (to []mailaddr.Address, userID int64, err error) {
 	if !f.mail.Archived || f.mail.Report != nil || f.mail.From.Email == UnknownSender {
 		return nil, 0, nil
 	}
@@ -30,7 +31,7 @@ func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogeth
 		return nil, 0, err
 	}
 	for _, a := range slices.Concat(f.mail.To, f.mail.Cc, f.mail.Bcc) {
-		if ValidEmail(a.Email) && !own.receives(a.Email) {
+		if mailaddr.Valid(a.Email) && !own.receives(a.Email) {
 			to = append(to, a)
 		}
 	}
@@ -41,7 +42,7 @@ func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogeth
 	if ours {
 		author = f.mail.Sender // the sender on the mailbox's behalf (RFC 5322 section 3.6.2)
 	}
-	if userID = f.users[EmailKey(author.Email)]; userID != 0 {
+	if userID = f.users[mailaddr.Key(author.Email)]; userID != 0 {
 		members, err := tx.UsersByID(ctx, []int64{userID})
 		if err != nil {
 			return nil, 0, err
@@ -50,7 +51,7 @@ func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogeth
 			userID = 0
 		}
 	}
-	if !ours && (userID == 0 || slices.ContainsFunc(f.mail.To, func(a Address) bool { return own.receives(a.Email) })) {
+	if !ours && (userID == 0 || slices.ContainsFunc(f.mail.To, func(a mailaddr.Address) bool { return own.receives(a.Email) })) {
 		return nil, 0, nil
 	}
 	return to, userID, nil
@@ -58,7 +59,7 @@ func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogeth
 
 // fileAnswer files a message sent by us as an interaction, either of the conversation that it
 // refers to or of a new one with its first recipient.
-func (f *filing) fileAnswer(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, to []Address, userID int64, shared *filingTogether) (InboundMail, error) {
+func (f *filing) fileAnswer(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, to []mailaddr.Address, userID int64, shared *filingTogether) (InboundMail, error) {
 	m, err := f.answeredThread(ctx, tx, mailbox)
 	if err != nil {
 		return row, err
@@ -77,7 +78,7 @@ func (f *filing) fileAnswer(ctx context.Context, tx Tx, row InboundMail, mailbox
 		if created {
 			events = append(events, storage.Event{Type: "customer.created", Subject: customer.ID, Data: eventData(customer.ID), Time: f.now})
 		}
-		c = f.open(mailbox, customer, customer.emailByKey(EmailKey(to[0].Email)), at, m)
+		c = f.open(mailbox, customer, customer.emailByKey(mailaddr.Key(to[0].Email)), at, m)
 		c.Status = StatusClosed
 	} else if dropped, err := f.dropTwice(ctx, tx, &row, c.ID, nil); dropped || err != nil {
 		return row, err
@@ -143,13 +144,13 @@ func (f *filing) answeredThread(ctx context.Context, tx Tx, mailbox Mailbox) (ma
 
 // passesOn reports whether a reply went to none of the conversation's participants, so that the
 // customer still waits.
-func (f *filing) passesOn(ctx context.Context, tx Tx, c Conversation, to []Address) (bool, error) {
+func (f *filing) passesOn(ctx context.Context, tx Tx, c Conversation, to []mailaddr.Address) (bool, error) {
 	if c.ID == 0 {
 		return false, nil
 	}
 	var keys []string
 	for _, a := range to {
-		keys = append(keys, EmailKey(a.Email))
+		keys = append(keys, mailaddr.Key(a.Email))
 	}
 	takesPart, err := tx.Participant(ctx, c.ID, keys)
 	return !takesPart, err
@@ -190,7 +191,7 @@ func (c *Conversation) receivedBefore(old Conversation, at, now time.Time) {
 }
 
 // putAnswer inserts the interaction with its files, search terms and participants.
-func (f *filing) putAnswer(ctx context.Context, tx Tx, c *Conversation, i *Interaction, to []Address, shared *filingTogether) error {
+func (f *filing) putAnswer(ctx context.Context, tx Tx, c *Conversation, i *Interaction, to []mailaddr.Address, shared *filingTogether) error {
 	if err := f.putIn(ctx, tx, c, i); err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func (f *filing) putAnswer(ctx context.Context, tx Tx, c *Conversation, i *Inter
 	}
 	keys := make([]string, len(to))
 	for n, a := range to {
-		keys[n] = EmailKey(a.Email)
+		keys[n] = mailaddr.Key(a.Email)
 	}
 	return tx.AddParticipants(ctx, c.ID, keys)
 }

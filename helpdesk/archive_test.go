@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
 // imported files a mail from an archive that was sent some days ago.
@@ -26,9 +27,9 @@ func (b *bundle) imported(days int, m helpdesk.IncomingMail) helpdesk.InboundMai
 // Whom a mail of an archive is from decides whether it is a customer's or an answer.
 func TestAnswersOfAnArchive(t *testing.T) {
 	t.Parallel()
-	support, lise := helpdesk.Address{Name: "Support", Email: "Support@example.org"}, helpdesk.Address{Name: "Lise", Email: "agent@example.org"}
-	to := func(all ...helpdesk.Address) []helpdesk.Address { return all }
-	bob, stranger := helpdesk.Address{Email: "bob@example.com"}, helpdesk.Address{Email: "stranger@example.net"}
+	support, lise := mailaddr.Address{Name: "Support", Email: "Support@example.org"}, mailaddr.Address{Name: "Lise", Email: "agent@example.org"}
+	to := func(all ...mailaddr.Address) []mailaddr.Address { return all }
+	bob, stranger := mailaddr.Address{Email: "bob@example.com"}, mailaddr.Address{Email: "stranger@example.net"}
 	for name, c := range map[string]struct {
 		mail   helpdesk.IncomingMail
 		kind   helpdesk.InteractionType
@@ -81,15 +82,15 @@ func TestAnswersOfAnArchive(t *testing.T) {
 func TestThreadOfAnArchive(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	support := helpdesk.Address{Email: "support@example.org"}
+	support := mailaddr.Address{Email: "support@example.org"}
 	ask := func(days int, id, answers, text string) helpdesk.InboundMail {
-		m := helpdesk.IncomingMail{MessageID: id, From: ada, To: []helpdesk.Address{support}, Subject: "The door", Text: text}
+		m := helpdesk.IncomingMail{MessageID: id, From: ada, To: []mailaddr.Address{support}, Subject: "The door", Text: text}
 		if answers != "" {
 			m.InReplyTo = []string{answers}
 		}
 		return b.imported(days, m)
 	}
-	answer := func(days int, id, answers string, to ...helpdesk.Address) helpdesk.InboundMail {
+	answer := func(days int, id, answers string, to ...mailaddr.Address) helpdesk.InboundMail {
 		return b.imported(days, helpdesk.IncomingMail{MessageID: id, From: support, To: to, Subject: "Re: The door", Text: "Pull.", InReplyTo: []string{answers}})
 	}
 	state := func(id int64) string {
@@ -112,10 +113,10 @@ func TestThreadOfAnArchive(t *testing.T) {
 			return ask(10, "q3@x.example", "a2@x.example", "It sticks again.")
 		},
 		func() helpdesk.InboundMail {
-			return b.imported(9, helpdesk.IncomingMail{From: support, To: []helpdesk.Address{ada}, Subject: "Re: The door", Text: "We got it.", InReplyTo: []string{"q3@x.example"}, AutoSubmitted: true})
+			return b.imported(9, helpdesk.IncomingMail{From: support, To: []mailaddr.Address{ada}, Subject: "Re: The door", Text: "We got it.", InReplyTo: []string{"q3@x.example"}, AutoSubmitted: true})
 		},
 		func() helpdesk.InboundMail {
-			return answer(8, "f1@x.example", "q3@x.example", helpdesk.Address{Email: "smith@locks.example"})
+			return answer(8, "f1@x.example", "q3@x.example", mailaddr.Address{Email: "smith@locks.example"})
 		},
 		func() helpdesk.InboundMail {
 			return answer(5, "a3@x.example", "q3@x.example", ada)
@@ -171,7 +172,7 @@ func TestArchiveLeavesWorkAlone(t *testing.T) {
 	}
 	before := b.count()
 	command := helpdesk.IncomingMail{
-		From: helpdesk.Address{Email: "agent@example.org"}, To: []helpdesk.Address{{Email: "support@example.org"}}, Subject: "Fwd: Hello",
+		From: mailaddr.Address{Email: "agent@example.org"}, To: []mailaddr.Address{{Email: "support@example.org"}}, Subject: "Fwd: Hello",
 		Text: "@fwd\n\n---------- Forwarded message ---------\nFrom: Bob <bob@example.com>\nSubject: Hello\n\nHello!",
 	}
 	got := b.imported(3, command)

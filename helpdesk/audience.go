@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Audience returns who may see an interaction besides members, as address keys (see [EmailKey]). A
+// Audience returns who may see an interaction besides members, as address keys (see [mailaddr.Key]). A
 // customer sees what they wrote and what was mailed to them. It is empty for notes, drafts,
 // forwards, replies whose sending has not begun, and unknown types.
 func (i Interaction) Audience() []string {
@@ -25,7 +26,7 @@ func (i Interaction) Audience() []string {
 	}
 	var keys []string
 	for _, a := range addresses {
-		if key := EmailKey(a); key != "" && !strings.Contains(key, "\n") && !slices.Contains(keys, key) {
+		if key := mailaddr.Key(a); key != "" && !strings.Contains(key, "\n") && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -110,7 +111,7 @@ func (s *Service) noteFor(ctx context.Context, tx SystemTx, userID int64, entry 
 // transaction, so that the timing is the same. It records only some of many failures, so that
 // password guessing does not fill the log.
 func (s *Service) failedLogin(ctx context.Context, userID int64, email string) error {
-	if !s.throttle.worthNoting(s.now(), EmailKey(email), network(s.address)) {
+	if !s.throttle.worthNoting(s.now(), mailaddr.Key(email), network(s.address)) {
 		return nil
 	}
 	return s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {

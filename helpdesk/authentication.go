@@ -3,7 +3,9 @@ package helpdesk
 import (
 	"context"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Results of SPF, DKIM and DMARC as named in RFC 8601 section 2.7, which has others, too.
@@ -81,7 +83,7 @@ func (f *filing) authentication(row InboundMail) MailAuthentication {
 		a = header
 	}
 	// Results for another domain than the displayed one are worthless.
-	_, domain, _ := cutLast(EmailKey(f.mail.From.Email), "@")
+	_, domain, _ := plain.CutLast(mailaddr.Key(f.mail.From.Email), "@")
 	if a.Source != "" && (a.DMARC.Domain != domain || f.mail.Guessed) {
 		a.DMARC, a.FromAligned = AuthPolicy{Result: AuthPermError}, false
 	}
@@ -102,7 +104,7 @@ func (in *Intake) findMember(ctx context.Context, email string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	user, err := dir.UserByEmail(ctx, EmailKey(email))
+	user, err := dir.UserByEmail(ctx, mailaddr.Key(email))
 	if fault.Is(err, fault.NotFound) {
 		return 0, nil
 	}
@@ -138,10 +140,10 @@ func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences st
 // Only From can be proven.
 func (f *filing) unproven() []int64 {
 	var users []int64
-	if user := f.users[EmailKey(f.mail.From.Email)]; user != 0 && !f.auth.FromAligned {
+	if user := f.users[mailaddr.Key(f.mail.From.Email)]; user != 0 && !f.auth.FromAligned {
 		users = append(users, user)
 	}
-	if user := f.users[EmailKey(f.customer.Email)]; user != 0 && EmailKey(f.customer.Email) != EmailKey(f.mail.From.Email) {
+	if user := f.users[mailaddr.Key(f.customer.Email)]; user != 0 && mailaddr.Key(f.customer.Email) != mailaddr.Key(f.mail.From.Email) {
 		users = append(users, user)
 	}
 	return users

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
 // deliver takes a mail from a source with what was found out about it, and files it.
@@ -76,9 +77,9 @@ func TestForgedSender(t *testing.T) {
 			b := newBundle(t)
 			id := b.receive(opening()).ConversationID
 			answer := b.answer(id, helpdesk.InteractionInput{To: []string{"ada@example.com"}, Cc: []string{"owner@example.org"}})
-			m := helpdesk.IncomingMail{From: helpdesk.Address{Email: tt.from}, InReplyTo: []string{answer.MessageID}, Text: "It works now.", Guessed: tt.auth.FromGuessed}
+			m := helpdesk.IncomingMail{From: mailaddr.Address{Email: tt.from}, InReplyTo: []string{answer.MessageID}, Text: "It works now.", Guessed: tt.auth.FromGuessed}
 			if tt.token {
-				m.To = []helpdesk.Address{{Email: begin(b, answer.ID).ReplyTo}}
+				m.To = []mailaddr.Address{{Email: begin(b, answer.ID).ReplyTo}}
 			}
 			i := b.deliver("smtp", tt.auth, m)
 			got := i.Threading.Rule

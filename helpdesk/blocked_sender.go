@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -51,8 +52,8 @@ func (b BlockedSender) Blocks(address string) bool { return slices.Contains(bloc
 // blockKeys returns the keys that block an address: its own, its domain's and those of parent
 // domains.
 func blockKeys(address string) []string {
-	key := EmailKey(address)
-	_, domain, found := cutLast(key, "@")
+	key := mailaddr.Key(address)
+	_, domain, found := plain.CutLast(key, "@")
 	if !found {
 		return nil
 	}
@@ -73,17 +74,17 @@ func newBlockedSender(text string) (BlockedSender, error) {
 		return b, fault.Field("sender", "is required")
 	}
 	if strings.Contains(b.Sender, "@") {
-		b.Key = EmailKey(b.Sender)
-		if !ValidEmail(b.Sender) || len(b.Key) > 320 {
+		b.Key = mailaddr.Key(b.Sender)
+		if !mailaddr.Valid(b.Sender) || len(b.Key) > 320 {
 			return b, fault.Field("sender", "is neither an email address nor a domain")
 		}
 		return b, nil
 	}
 	domain, err := idna.Lookup.ToASCII(strings.TrimSuffix(b.Sender, "."))
-	if err != nil || !strings.Contains(domain, ".") || !ValidEmail("a@"+domain) {
+	if err != nil || !strings.Contains(domain, ".") || !mailaddr.Valid("a@"+domain) {
 		return b, fault.Field("sender", "is neither an email address nor a domain")
 	}
-	if b.Key = "@" + foldCase(domain); isSuffix(b.Key[1:]) {
+	if b.Key = "@" + mailaddr.Fold(domain); isSuffix(b.Key[1:]) {
 		return b, fault.Field("sender", "is a public suffix: block a domain below it")
 	}
 	return b, nil
@@ -213,7 +214,7 @@ func (shared *filingTogether) blocked(ctx context.Context, tx Tx, f *filing) (Bl
 				keys = append(keys, blockKeys(a.Email)...)
 			}
 			if one.passed != nil {
-				for _, a := range append([]Address{one.passed.mail.From}, one.passed.mail.ReplyTo...) {
+				for _, a := range append([]mailaddr.Address{one.passed.mail.From}, one.passed.mail.ReplyTo...) {
 					keys = append(keys, blockKeys(a.Email)...)
 				}
 			}
@@ -233,7 +234,7 @@ func (shared *filingTogether) blocked(ctx context.Context, tx Tx, f *filing) (Bl
 		if !ok {
 			continue
 		}
-		user := f.users[EmailKey(f.customer.Email)]
+		user := f.users[mailaddr.Key(f.customer.Email)]
 		if user == 0 {
 			return b, nil
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -25,7 +26,7 @@ func TestBlockedSenders(t *testing.T) {
 	t.Parallel()
 	from := func(address string) helpdesk.IncomingMail {
 		m := opening()
-		m.From = helpdesk.Address{Name: "Ada", Email: address}
+		m.From = mailaddr.Address{Name: "Ada", Email: address}
 		return m
 	}
 	for name, tt := range map[string]struct {
@@ -47,27 +48,27 @@ func TestBlockedSenders(t *testing.T) {
 		"a name that says another one": {"ada@example.com", func() helpdesk.IncomingMail { m := from("bob@example.net"); m.From.Name = "ada@example.com"; return m }(), false},
 		"only in Reply-To": {"ada@example.com", func() helpdesk.IncomingMail {
 			m := from("bob@example.net")
-			m.ReplyTo = []helpdesk.Address{{Email: "ada@example.com"}}
+			m.ReplyTo = []mailaddr.Address{{Email: "ada@example.com"}}
 			return m
 		}(), false},
 		"only in Sender": {"ada@example.com", func() helpdesk.IncomingMail {
 			m := from("bob@example.net")
-			m.Sender = helpdesk.Address{Email: "ada@example.com"}
+			m.Sender = mailaddr.Address{Email: "ada@example.com"}
 			return m
 		}(), false},
 		"the first of several": {"ada@example.com", func() helpdesk.IncomingMail {
 			m := from("ada@example.com")
-			m.Authors = []helpdesk.Address{{Email: "ada@example.com"}, {Email: "bob@example.net"}}
+			m.Authors = []mailaddr.Address{{Email: "ada@example.com"}, {Email: "bob@example.net"}}
 			return m
 		}(), true},
 		"the second of several": {"ada@example.com", func() helpdesk.IncomingMail {
 			m := from("bob@example.net")
-			m.Authors = []helpdesk.Address{{Email: "bob@example.net"}, {Email: "ada@example.com"}}
+			m.Authors = []mailaddr.Address{{Email: "bob@example.net"}, {Email: "ada@example.com"}}
 			return m
 		}(), false},
 		"who was there before a list rewrote it": {"ada@example.com", func() helpdesk.IncomingMail {
 			m := from("list@lists.example.net")
-			m.Rewritten, m.Original = true, helpdesk.Address{Email: "ada@example.com"}
+			m.Rewritten, m.Original = true, mailaddr.Address{Email: "ada@example.com"}
 			return m
 		}(), true},
 	} {

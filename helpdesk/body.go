@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -190,7 +191,7 @@ func (s *Service) named(accountID int64, i Interaction, src string, attachments 
 	for _, a := range attachments {
 		switch {
 		case a.ConversationID != i.ConversationID:
-		case a.InteractionID == i.ID && a.ContentID != "" && foldCase(a.ContentID) == foldCase(cid):
+		case a.InteractionID == i.ID && a.ContentID != "" && mailaddr.Fold(a.ContentID) == mailaddr.Fold(cid):
 			return a, true
 		case !isRef || a.ID != ref.attachment || a.InteractionID != ref.interaction:
 		case a.InteractionID == i.ID || s.signedBy(func(key []byte) bool {

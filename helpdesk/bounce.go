@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -171,7 +172,7 @@ func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 func (r ReportedRecipient) keys() []string {
 	var keys []string
 	for _, name := range []string{r.Address, r.Original} {
-		if key := EmailKey(plain.Line(name)); key != "" {
+		if key := mailaddr.Key(plain.Line(name)); key != "" {
 			keys = append(keys, key)
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
 // report is a mail of a mail system about another one.
 func reportOf(messageID string, recipients ...helpdesk.ReportedRecipient) helpdesk.IncomingMail {
 	return helpdesk.IncomingMail{
-		MessageID: "report-" + messageID, From: helpdesk.Address{Email: "MAILER-DAEMON@mx.example.com"}, Subject: "Undelivered", Text: "Sorry",
+		MessageID: "report-" + messageID, From: mailaddr.Address{Email: "MAILER-DAEMON@mx.example.com"}, Subject: "Undelivered", Text: "Sorry",
 		AutoSubmitted: true, Report: &helpdesk.DeliveryReport{MessageIDs: []string{messageID}, Recipients: recipients},
 		Attachments: []helpdesk.IncomingFile{{Filename: "status.txt", ContentType: "message/delivery-status", Content: []byte("x")}},
 	}
@@ -138,7 +139,7 @@ func TestBouncesByReturnPath(t *testing.T) {
 				path := mail.ReturnPaths[mail.Due[0].ID]
 				switch where {
 				case "To":
-					m.To = []helpdesk.Address{{Email: strings.ToUpper(path)}}
+					m.To = []mailaddr.Address{{Email: strings.ToUpper(path)}}
 				case "Delivered-To":
 					m.DeliveredTo = []string{path}
 				default:
@@ -236,7 +237,7 @@ func TestBouncesByReplyToken(t *testing.T) {
 	}
 	file := func(r helpdesk.ReportedRecipient) helpdesk.InboundMail {
 		m := reportOf("unknown@example.com", r)
-		m.MessageID, m.Report.MessageIDs, m.To = r.Address+r.Response, nil, []helpdesk.Address{{Email: token}}
+		m.MessageID, m.Report.MessageIDs, m.To = r.Address+r.Response, nil, []mailaddr.Address{{Email: token}}
 		return b.receive(m)
 	}
 	states := func() (all []helpdesk.DeliveryState) {
@@ -283,7 +284,7 @@ func TestAnswersToTheReturnPath(t *testing.T) {
 	path := mail.ReturnPaths[mail.Due[0].ID]
 	for n, m := range []helpdesk.IncomingMail{
 		{MessageID: "v", From: ada, Subject: "Out of office", Text: "Ask bob@example.com.", AutoSubmitted: true, DeliveredTo: []string{path}},
-		{MessageID: "w", From: helpdesk.Address{Email: "ada@home.example"}, Subject: "Undelivered", Text: "From home.", To: []helpdesk.Address{{Email: path}}},
+		{MessageID: "w", From: mailaddr.Address{Email: "ada@home.example"}, Subject: "Undelivered", Text: "From home.", To: []mailaddr.Address{{Email: path}}},
 	} {
 		row := b.receive(m)
 		all := b.interactions(id)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -145,12 +146,12 @@ func (b *bundle) receive(m helpdesk.IncomingMail) helpdesk.InboundMail {
 }
 
 // ada is the customer of most tests.
-var ada = helpdesk.Address{Name: "Ada Lovelace", Email: "ada@example.com"}
+var ada = mailaddr.Address{Name: "Ada Lovelace", Email: "ada@example.com"}
 
 // opening is the mail that begins most tests.
 func opening() helpdesk.IncomingMail {
 	return helpdesk.IncomingMail{
-		MessageID: "1@example.com", From: ada, To: []helpdesk.Address{{Email: "support@example.org"}},
+		MessageID: "1@example.com", From: ada, To: []mailaddr.Address{{Email: "support@example.org"}},
 		Subject: "The door is stuck", Text: "It does not open.",
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
 )
@@ -71,7 +72,7 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, erro
 // that contains the waiting time. Attempts are counted per client address, see [Service.From].
 // Attempts from other addresses do not block an address that the user has signed in from before.
 func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, error) {
-	user, err := s.cfg.Store.UserByEmail(ctx, EmailKey(email))
+	user, err := s.cfg.Store.UserByEmail(ctx, mailaddr.Key(email))
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return Caller{}, err
 	}

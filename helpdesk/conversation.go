@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -241,7 +242,7 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 			return Conversation{}, err
 		}
 	}
-	email := customer.emailByKey(EmailKey(address))
+	email := customer.emailByKey(mailaddr.Key(address))
 	c := newConversation(mailbox.ID, customer.ID, email, now)
 	c.UserID, c.TeamID, c.Status, c.Priority, c.Subject = in.UserID.Or(0), in.TeamID.Or(0), in.Status, in.Priority, in.Subject
 	if err := c.insert(ctx, tx); err != nil {

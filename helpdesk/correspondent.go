@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // maxReplyTo limits the addresses of Reply-To that count, since replies go to all of them.
@@ -15,16 +17,16 @@ const maxReplyTo = 10
 
 // speakers returns the addresses that a message may be filed under: its author, and the
 // alternatives that it names.
-func (m *IncomingMail) speakers() []Address {
-	all := []Address{m.From, m.Sender, m.Original}
+func (m *IncomingMail) speakers() []mailaddr.Address {
+	all := []mailaddr.Address{m.From, m.Sender, m.Original}
 	all = append(all, m.ReplyTo[:min(len(m.ReplyTo), maxReplyTo)]...)
-	all = append(all, Address{Email: m.ReturnPath})
-	return slices.DeleteFunc(all, func(a Address) bool { return a.Email == "" || Unreachable(a.Email) })
+	all = append(all, mailaddr.Address{Email: m.ReturnPath})
+	return slices.DeleteFunc(all, func(a mailaddr.Address) bool { return a.Email == "" || Unreachable(a.Email) })
 }
 
 // header returns the part of the message's header that is kept.
 func (m *IncomingMail) header() MailHeader {
-	from := []Address{m.From}
+	from := []mailaddr.Address{m.From}
 	if len(m.Authors) > 0 {
 		from = m.Authors
 	}
@@ -56,16 +58,16 @@ func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogeth
 		return err
 	}
 	f.forOthers = m.Rewritten || noReply(m.From.Email) || own.receives(m.From.Email)
-	isUser := f.users[EmailKey(m.From.Email)] != 0
+	isUser := f.users[mailaddr.Key(m.From.Email)] != 0
 	if !f.forOthers && (isUser || !own.writes(m.From.Email)) {
 		return nil
 	}
 	could := m.ReplyTo[:min(len(m.ReplyTo), maxReplyTo)]
 	if m.Rewritten {
-		could = append([]Address{m.Original}, could...)
+		could = append([]mailaddr.Address{m.Original}, could...)
 	}
 	for _, a := range could {
-		if !ValidEmail(a.Email) || EmailKey(a.Email) == EmailKey(m.From.Email) || noReply(a.Email) || own.receives(a.Email) {
+		if !mailaddr.Valid(a.Email) || mailaddr.Key(a.Email) == mailaddr.Key(m.From.Email) || noReply(a.Email) || own.receives(a.Email) {
 			continue
 		}
 		if a.Name == "" && m.Rewritten {
@@ -98,7 +100,7 @@ var noReplyLocal = regexp.MustCompile(`^(nobody|wordpress|www-data|apache2?|http
 
 // noReply reports whether nobody reads mail to an address.
 func noReply(address string) bool {
-	local, _, _ := cutLast(EmailKey(address), "@")
+	local, _, _ := plain.CutLast(mailaddr.Key(address), "@")
 	return noReplyLocal.MatchString(local)
 }
 
@@ -122,7 +124,7 @@ func (shared *filingTogether) ownAddresses(ctx context.Context, r Reader, svc *S
 func (s *Service) ownAddresses(ctx context.Context, r Reader, accountID int64) (*ownAddresses, error) {
 	own := &ownAddresses{svc: s, accountID: accountID, mailboxes: map[string]bool{}, domains: map[string]bool{s.cfg.IntakeDomain: true}}
 	err := eachRow(ctx, r.Mailboxes(), func(m Mailbox) int64 {
-		if _, domain, found := cutLast(m.EmailKey, "@"); found {
+		if _, domain, found := plain.CutLast(m.EmailKey, "@"); found {
 			own.mailboxes[m.EmailKey] = true
 			own.domains[domain] = own.domains[domain] || !publicProvider(domain)
 		}
@@ -160,18 +162,18 @@ func eachRow[T any](ctx context.Context, rows storage.RowReader[T, storage.NoFil
 
 // receives reports whether mail to an address arrives in a mailbox of the account.
 func (own *ownAddresses) receives(address string) bool {
-	key := EmailKey(address)
-	local, domain, _ := cutLast(key, "@")
+	key := mailaddr.Key(address)
+	local, domain, _ := plain.CutLast(key, "@")
 	if base, detail := splitDetail(local); detail != "" && own.mailboxes[base+"@"+domain] {
 		return true
 	}
 	_, isToken := own.svc.tokenConversation(own.accountID, key)
-	return isToken || domain == EmailKey(own.svc.cfg.IntakeDomain) || own.mailboxes[key]
+	return isToken || domain == mailaddr.Key(own.svc.cfg.IntakeDomain) || own.mailboxes[key]
 }
 
 // writes reports whether an address is a mailbox of the account or in one of its domains.
 func (own *ownAddresses) writes(address string) bool {
-	_, domain, _ := cutLast(EmailKey(address), "@")
+	_, domain, _ := plain.CutLast(mailaddr.Key(address), "@")
 	return own.receives(address) || own.domains[domain]
 }
 
@@ -217,8 +219,8 @@ func (s *Service) replyTo(ctx context.Context, r Reader, accountID int64, i Inte
 	trusted := i.Threading.Rule == RuleNew || i.Authentication.FromAligned
 	var to, keys []string
 	for _, a := range wanted[:min(len(wanted), maxReplyTo)] {
-		key := EmailKey(a.Email)
-		if !ValidEmail(a.Email) || own.receives(a.Email) || slices.Contains(keys, key) {
+		key := mailaddr.Key(a.Email)
+		if !mailaddr.Valid(a.Email) || own.receives(a.Email) || slices.Contains(keys, key) {
 			continue
 		}
 		if !trusted {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -95,7 +96,7 @@ func (s *Service) mailToUser(ctx context.Context, userID int64, email string) (S
 		return SystemMail{}, Account{}, err
 	}
 	dkim, err := s.signers(ctx, r, from.Email)
-	return SystemMail{From: from, To: Address{Name: user.Name, Email: user.Email}, DKIM: dkim}, accounts[0], err
+	return SystemMail{From: from, To: mailaddr.Address{Name: user.Name, Email: user.Email}, DKIM: dkim}, accounts[0], err
 }
 
 // credentialText is what a mail says about one kind of change. In text, %[1]s is the account's name

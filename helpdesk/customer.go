@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -39,7 +40,7 @@ type Customer struct {
 type CustomerEmail struct {
 	ID    int64
 	Email string
-	Key   string // normalised, see [EmailKey]; unique in the account
+	Key   string // normalised, see [mailaddr.Key]; unique in the account
 }
 
 // CustomerPhone is one of a customer's phone numbers.
@@ -233,9 +234,9 @@ func (in CustomerInput) apply(c *Customer) error {
 		c.Emails = c.Emails[:0:0]
 		seen := map[string]bool{}
 		for i, item := range items {
-			key := EmailKey(item.Value)
+			key := mailaddr.Key(item.Value)
 			field := fmt.Sprintf("emails[%d][email]", i)
-			problems.Check(ValidEmail(item.Value), field, "is not an email address")
+			problems.Check(mailaddr.Valid(item.Value), field, "is not an email address")
 			problems.Check(!seen[key], field, "is listed twice")
 			seen[key] = true
 			c.Emails = append(c.Emails, CustomerEmail{ID: item.ID, Email: item.Value, Key: key})
@@ -368,7 +369,7 @@ func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageR
 	}
 	filter := CustomerFilter{Terms: terms}
 	if q.Email != "" {
-		filter.EmailKey = EmailKey(q.Email)
+		filter.EmailKey = mailaddr.Key(q.Email)
 	}
 	return storage.List(req, true, func(c Customer) storage.Position { return storage.Position{ID: c.ID} },
 		func(seek storage.Seek) ([]Customer, error) { return r.Customers(ctx, filter, seek) })
@@ -419,7 +420,7 @@ func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 // findCustomer returns the customer with an address. If there is none, it creates one with that
 // address and name and adds it to index. The caller retries on UniqueCustomerEmail.
 func findCustomer(ctx context.Context, tx Tx, address, name string, now time.Time, index *indexing) (Customer, bool, error) {
-	key := EmailKey(address)
+	key := mailaddr.Key(address)
 	c, err := tx.CustomerByEmail(ctx, key)
 	if !fault.Is(err, fault.NotFound) {
 		return c, false, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -341,15 +342,15 @@ func (e *eraser) blank(i *Interaction) {
 // and reports whether there were any.
 func (e *eraser) strip(i *Interaction, messages map[string]bool) (found bool) {
 	is := func(email string) bool {
-		hit := slices.Contains(e.keys, EmailKey(email))
+		hit := slices.Contains(e.keys, mailaddr.Key(email))
 		found = found || hit
 		return hit
 	}
-	isAddress := func(a Address) bool { return is(a.Email) }
+	isAddress := func(a mailaddr.Address) bool { return is(a.Email) }
 	for _, list := range []*[]string{&i.To, &i.Cc, &i.Bcc} {
 		*list = slices.DeleteFunc(*list, is)
 	}
-	for _, list := range []*[]Address{&i.Mail.From, &i.Mail.ReplyTo, &i.Mail.To, &i.Mail.Cc, &i.Mail.Forwarded.ReplyTo} {
+	for _, list := range []*[]mailaddr.Address{&i.Mail.From, &i.Mail.ReplyTo, &i.Mail.To, &i.Mail.Cc, &i.Mail.Forwarded.ReplyTo} {
 		*list = slices.DeleteFunc(*list, isAddress)
 	}
 	i.References = slices.DeleteFunc(i.References, func(id string) bool {
@@ -360,7 +361,7 @@ func (e *eraser) strip(i *Interaction, messages map[string]bool) (found bool) {
 		i.Threading.Colleague, i.Threading.Matched, found = "", "", true
 	}
 	if isAddress(i.Mail.Sender) {
-		i.Mail.Sender = Address{}
+		i.Mail.Sender = mailaddr.Address{}
 	}
 	if found {
 		i.UpdatedAt = e.at
@@ -421,7 +422,7 @@ func (e *eraser) eraseUnfiled(ctx context.Context) error {
 		var mine []int64
 		for _, m := range batch {
 			seek.From = &storage.Position{ID: m.ID}
-			if slices.Contains(e.keys, EmailKey(m.From.Email)) {
+			if slices.Contains(e.keys, mailaddr.Key(m.From.Email)) {
 				mine = append(mine, m.ID)
 			}
 		}

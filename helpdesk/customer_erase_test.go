@@ -14,13 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
 // eve is a customer in all of whose data the word is.
 const word = "zanzibar"
 
-var eve = helpdesk.Address{Name: "Eve " + word, Email: "eve@" + word + ".example"}
+var eve = mailaddr.Address{Name: "Eve " + word, Email: "eve@" + word + ".example"}
 
 // toErase is a help desk with a customer who left traces everywhere.
 type toErase struct {
@@ -34,7 +35,7 @@ func newToErase(t *testing.T) *toErase {
 	t.Helper()
 	b := newBundle(t)
 	e := &toErase{bundle: b}
-	support := []helpdesk.Address{{Email: "support@example.org"}}
+	support := []mailaddr.Address{{Email: "support@example.org"}}
 	first := b.receive(helpdesk.IncomingMail{
 		MessageID: "1@" + word, From: eve, To: support, Subject: "I live in " + word, Text: "My street in " + word,
 		Attachments: []helpdesk.IncomingFile{{Filename: word + ".txt", Content: []byte(word)}},
@@ -50,7 +51,7 @@ func newToErase(t *testing.T) *toErase {
 	b.answer(e.own, helpdesk.InteractionInput{Body: "Draft for " + word, Status: helpdesk.StatusDraft})
 	b.note(e.own, "Is "+word+" nice?")
 	e.others = b.receive(helpdesk.IncomingMail{
-		MessageID: "2@example.com", From: ada, To: support, Cc: []helpdesk.Address{eve}, Subject: "The door is stuck", Text: "It does not open.",
+		MessageID: "2@example.com", From: ada, To: support, Cc: []mailaddr.Address{eve}, Subject: "The door is stuck", Text: "It does not open.",
 	}).ConversationID
 	b.receive(helpdesk.IncomingMail{
 		MessageID: "3@" + word, InReplyTo: []string{"2@example.com"}, From: eve, To: support, Subject: "Re: The door is stuck", Text: "Not in " + word,
@@ -182,8 +183,8 @@ func TestErasedMailDoesNotComeBack(t *testing.T) {
 	}
 	after := b.clock.Now().Add(time.Minute)
 	b.clock.Add(time.Hour)
-	support := helpdesk.Address{Email: "support@example.org"}
-	second := helpdesk.Address{Email: "Second@" + strings.ToUpper(word) + ".example"}
+	support := mailaddr.Address{Email: "support@example.org"}
+	second := mailaddr.Address{Email: "Second@" + strings.ToUpper(word) + ".example"}
 	for name, test := range map[string]struct {
 		source string
 		mail   helpdesk.IncomingMail
@@ -194,17 +195,17 @@ func TestErasedMailDoesNotComeBack(t *testing.T) {
 		"fetched, written since":            {"imap", helpdesk.IncomingMail{From: eve, LastHop: after}, true},
 		"fetched, with a wrong Date":        {"imap", helpdesk.IncomingMail{From: eve, LastHop: after, Date: before}, true},
 		"fetched, known by its Date":        {"imap", helpdesk.IncomingMail{From: eve, Date: before}, false},
-		"fetched, in the name of another":   {"imap", helpdesk.IncomingMail{From: helpdesk.Address{Email: "no-reply@forms.example"}, ReplyTo: []helpdesk.Address{eve}, LastHop: before}, false},
+		"fetched, in the name of another":   {"imap", helpdesk.IncomingMail{From: mailaddr.Address{Email: "no-reply@forms.example"}, ReplyTo: []mailaddr.Address{eve}, LastHop: before}, false},
 		"of an archive":                     {helpdesk.SourceImport, helpdesk.IncomingMail{From: eve, Archived: true, Date: before}, false},
-		"our answer of an archive":          {helpdesk.SourceImport, helpdesk.IncomingMail{From: support, To: []helpdesk.Address{eve}, Archived: true, Date: before}, false},
-		"our later answer of an archive":    {helpdesk.SourceImport, helpdesk.IncomingMail{From: support, To: []helpdesk.Address{eve}, Archived: true, Date: after}, true},
+		"our answer of an archive":          {helpdesk.SourceImport, helpdesk.IncomingMail{From: support, To: []mailaddr.Address{eve}, Archived: true, Date: before}, false},
+		"our later answer of an archive":    {helpdesk.SourceImport, helpdesk.IncomingMail{From: support, To: []mailaddr.Address{eve}, Archived: true, Date: after}, true},
 		"sent now":                          {"smtp", helpdesk.IncomingMail{From: eve, Date: before}, true},
 		"of another customer, from before":  {"imap", helpdesk.IncomingMail{From: ada, LastHop: before}, true},
 		"an answer to what was erased, now": {"smtp", helpdesk.IncomingMail{From: eve, InReplyTo: []string{"1@" + word}}, true},
 	} {
 		b.source = test.source
 		if test.mail.To == nil {
-			test.mail.To = []helpdesk.Address{support}
+			test.mail.To = []mailaddr.Address{support}
 		}
 		test.mail.Subject, test.mail.Text, test.mail.MessageID = name, name, strings.ReplaceAll(name, " ", "-")+"@example.net"
 		row := b.receive(test.mail)
@@ -228,7 +229,7 @@ func TestReplyTokenOfErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.clock.Add(time.Minute)
-	row := b.receive(helpdesk.IncomingMail{MessageID: "9@example.net", From: eve, To: []helpdesk.Address{{Email: begun.ReplyTo}}, Subject: "Again", Text: "Hello"})
+	row := b.receive(helpdesk.IncomingMail{MessageID: "9@example.net", From: eve, To: []mailaddr.Address{{Email: begun.ReplyTo}}, Subject: "Again", Text: "Hello"})
 	if row.State != helpdesk.InboundFiled || row.ConversationID == b.own {
 		t.Errorf("filed as %+v", row)
 	}
@@ -250,13 +251,13 @@ func TestErasedDoNotMoveIn(t *testing.T) {
 	people := []helpdesk.PastCustomer{
 		{Name: "Eve", Emails: []string{"other@example.com", eve.Email}, Note: word}, {Name: "Bob", Emails: []string{"bob@example.com"}},
 	}
-	message := func(key string, from helpdesk.Address, at time.Time) helpdesk.PastMessage {
-		return helpdesk.PastMessage{Key: key, Type: helpdesk.TypeCustomer, Author: from, Cc: []helpdesk.Address{eve, {Email: "bob@example.com"}}, Text: "Text of " + from.Name, At: at}
+	message := func(key string, from mailaddr.Address, at time.Time) helpdesk.PastMessage {
+		return helpdesk.PastMessage{Key: key, Type: helpdesk.TypeCustomer, Author: from, Cc: []mailaddr.Address{eve, {Email: "bob@example.com"}}, Text: "Text of " + from.Name, At: at}
 	}
 	past := []helpdesk.PastConversation{
 		{Key: "hers", Customer: eve, Messages: []helpdesk.PastMessage{message("1", eve, before)}},
 		{Key: "his", Customer: ada, Messages: []helpdesk.PastMessage{message("1", ada, before), message("2", eve, before)}},
-		{Key: "later", Customer: eve, Messages: []helpdesk.PastMessage{message("1", helpdesk.Address{Email: eve.Email}, b.clock.Now().Add(-time.Hour))}},
+		{Key: "later", Customer: eve, Messages: []helpdesk.PastMessage{message("1", mailaddr.Address{Email: eve.Email}, b.clock.Now().Add(-time.Hour))}},
 	}
 	if n := must(move.ErasedCustomers(b.ctx, b.account.ID, people))(t); n != 1 {
 		t.Errorf("a dry run leaves out %d customers", n)

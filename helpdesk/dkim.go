@@ -15,6 +15,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // DKIMKey signs mail for a domain (RFC 6376). Its key is an *rsa.PrivateKey or an
@@ -85,7 +86,7 @@ func (s *Service) openKeys(d Domain) ([]DKIMKey, error) {
 // parent domain that the account has verified. A key that cannot be unsealed is logged and omitted,
 // since unsigned mail is better than none.
 func (s *Service) signers(ctx context.Context, r Reader, from string) ([]DKIMKey, error) {
-	_, host, _ := cutLast(from, "@")
+	_, host, _ := plain.CutLast(from, "@")
 	host, err := idna.Lookup.ToASCII(host)
 	if err != nil {
 		return nil, nil //nolint:nilerr // no domain that could be verified

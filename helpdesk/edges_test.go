@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -28,7 +29,7 @@ func TestEmailKey(t *testing.T) {
 		"\u212aate":                "\u212aate",
 		"\u03a9mega@example.com":   "\u03c9mega@example.com",
 	} {
-		if got := helpdesk.EmailKey(address); got != want {
+		if got := mailaddr.Key(address); got != want {
 			t.Errorf("EmailKey(%q) = %q, want %q", address, got, want)
 		}
 	}

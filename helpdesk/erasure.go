@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -47,7 +48,7 @@ type ErasureFilter struct {
 // an account. Mail to it is never delivered (RFC 6761 section 6.4), and it is never a participant.
 const ErasedCustomer = "erased-customer@mail.invalid"
 
-var erasedCustomer = Address{Name: "Erased customer", Email: ErasedCustomer}
+var erasedCustomer = mailaddr.Address{Name: "Erased customer", Email: ErasedCustomer}
 
 // Unreachable reports whether an address is a placeholder, [UnknownSender] or [ErasedCustomer].
 func Unreachable(email string) bool { return email == UnknownSender || email == ErasedCustomer }
@@ -230,7 +231,7 @@ func (s *Service) erasures(ctx context.Context, r Reader, email string, req stor
 		if err != nil || len(keys) == 0 {
 			return storage.Page[Erasure]{}, err
 		}
-		filter.Digests = erasureKeys(keys).digests(EmailKey(email))
+		filter.Digests = erasureKeys(keys).digests(mailaddr.Key(email))
 	}
 	return storage.List(req, true, func(e Erasure) storage.Position { return storage.Position{ID: e.ID} },
 		func(seek storage.Seek) ([]Erasure, error) { return r.Erasures().List(ctx, filter, seek) })
@@ -250,7 +251,7 @@ func (in *Intake) Erased(ctx context.Context, accountID int64, addresses []strin
 func (s *Service) erasedAddresses(ctx context.Context, r Reader, addresses []string) (map[string]time.Time, error) {
 	keys := make([]string, len(addresses))
 	for n, a := range addresses {
-		keys[n] = EmailKey(plain.Line(a))
+		keys[n] = mailaddr.Key(plain.Line(a))
 	}
 	at, err := s.erased(ctx, r, keys)
 	if err != nil || len(at) == 0 {
@@ -268,14 +269,14 @@ func (s *Service) erasedAddresses(ctx context.Context, r Reader, addresses []str
 // dropErased ignores a message from before the erasure of one of the given addresses, such as one
 // that is fetched again. It leaves nothing of the message but its identity. Whoever writes again is
 // a new customer.
-func (f *filing) dropErased(ctx context.Context, tx Tx, row *InboundMail, shared *filingTogether, addresses ...Address) (bool, error) {
+func (f *filing) dropErased(ctx context.Context, tx Tx, row *InboundMail, shared *filingTogether, addresses ...mailaddr.Address) (bool, error) {
 	erased, err := shared.erasures(ctx, tx, f.svc)
 	if err != nil || len(erased) == 0 {
 		return false, err
 	}
 	reached := f.reached(*row)
 	for _, a := range addresses {
-		if at, found := erased[EmailKey(a.Email)]; !found || reached.After(at) {
+		if at, found := erased[mailaddr.Key(a.Email)]; !found || reached.After(at) {
 			continue
 		}
 		if err := row.forget(ctx, tx, f.accountID); err != nil {
@@ -289,7 +290,7 @@ func (f *filing) dropErased(ctx context.Context, tx Tx, row *InboundMail, shared
 
 // unlessErased files a message unless dropErased ignores it.
 func (f *filing) unlessErased(
-	ctx context.Context, tx Tx, row InboundMail, shared *filingTogether, addresses []Address, file func() (InboundMail, error),
+	ctx context.Context, tx Tx, row InboundMail, shared *filingTogether, addresses []mailaddr.Address, file func() (InboundMail, error),
 ) (InboundMail, error) {
 	if gone, err := f.dropErased(ctx, tx, &row, shared, addresses...); gone || err != nil {
 		return row, err
@@ -298,11 +299,11 @@ func (f *filing) unlessErased(
 }
 
 // passedOn returns the customer of a message that a member forwarded, if any.
-func (f *filing) passedOn() []Address {
+func (f *filing) passedOn() []mailaddr.Address {
 	if f.forward == nil {
 		return nil
 	}
-	return []Address{f.forward.customer}
+	return []mailaddr.Address{f.forward.customer}
 }
 
 // reached returns when a message reached the first server known to have received it. The Date,
@@ -346,18 +347,18 @@ func (shared *filingTogether) erasures(ctx context.Context, tx Tx, s *Service) (
 	}
 	var could []string
 	for _, one := range shared.all {
-		could = append(could, EmailKey(one.mail.From.Email))
+		could = append(could, mailaddr.Key(one.mail.From.Email))
 		for _, a := range one.mail.speakers() {
-			could = append(could, EmailKey(a.Email))
+			could = append(could, mailaddr.Key(a.Email))
 		}
 		if one.passed != nil {
-			for _, a := range append([]Address{one.passed.mail.From}, one.passed.mail.ReplyTo...) {
-				could = append(could, EmailKey(a.Email))
+			for _, a := range append([]mailaddr.Address{one.passed.mail.From}, one.passed.mail.ReplyTo...) {
+				could = append(could, mailaddr.Key(a.Email))
 			}
 		}
 		if one.mail.Archived {
 			for _, a := range slices.Concat(one.mail.To, one.mail.Cc, one.mail.Bcc) {
-				could = append(could, EmailKey(a.Email))
+				could = append(could, mailaddr.Key(a.Email))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -78,7 +79,7 @@ func ExampleIntake() {
 	_ = intake.Take(ctx, desk.AccountID(), mailbox.ID, "smtp", []helpdesk.RawMail{{Raw: []byte("From: ada@example.com\r\n\r\nHelp!")}}, nil)
 	waiting, _ := intake.Waiting(ctx, desk.AccountID(), mailbox.ID, 0, 10)
 	row, _ := intake.File(ctx, desk.AccountID(), waiting[0].ID, helpdesk.IncomingMail{
-		Identity: []byte("of this mail"), From: helpdesk.Address{Name: "Ada", Email: "ada@example.com"}, Text: "Help!",
+		Identity: []byte("of this mail"), From: mailaddr.Address{Name: "Ada", Email: "ada@example.com"}, Text: "Help!",
 	})
 	c, _ := desk.Conversation(ctx, row.ConversationID)
 	fmt.Println(row.State, c.CustomerEmail, c.Preview)

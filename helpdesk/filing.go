@@ -9,18 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/filetype"
 	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
-
-// Address is an email address with its display name.
-type Address struct {
-	Name  string `json:"name,omitempty"`
-	Email string `json:"email"`
-}
 
 // IncomingMail is a parsed message, ready to be filed.
 type IncomingMail struct {
@@ -31,21 +26,21 @@ type IncomingMail struct {
 	MessageID      string // without angle brackets; "" if missing
 	InReplyTo      []string
 	References     []string
-	From           Address   // the first author; Email "": none given
-	Authors        []Address // all addresses of From, if several
+	From           mailaddr.Address   // the first author; Email "": none given
+	Authors        []mailaddr.Address // all addresses of From, if several
 	// Guessed: the message lacks a single From header field with a single address, so readers may
 	// see different senders. It joins a conversation only by a reply token.
 	Guessed    bool
-	Sender     Address
-	ReplyTo    []Address
-	To, Cc     []Address
-	Bcc        []Address // of a copy kept by its sender
-	Archived   bool      // from an archive, see [SourceImport]
+	Sender     mailaddr.Address
+	ReplyTo    []mailaddr.Address
+	To, Cc     []mailaddr.Address
+	Bcc        []mailaddr.Address // of a copy kept by its sender
+	Archived   bool               // from an archive, see [SourceImport]
 	ReturnPath string
 	// Rewritten reports that a list or group replaced From with its own address. Original is the
 	// previous author, as far as the message contains it.
 	Rewritten     bool
-	Original      Address
+	Original      mailaddr.Address
 	DeliveredTo   []string // further delivery addresses, for reply tokens
 	Subject       string
 	Date          time.Time // zero: unparsable
@@ -75,7 +70,7 @@ type IncomingFile struct {
 // It is never a participant.
 const UnknownSender = "unknown-sender@mail.invalid"
 
-var unknownSender = Address{Name: "Unknown sender", Email: UnknownSender}
+var unknownSender = mailaddr.Address{Name: "Unknown sender", Email: UnknownSender}
 
 // ReceivedMail is a parsed message with its ledger row.
 type ReceivedMail struct {
@@ -110,7 +105,7 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 		f := &filing{svc: in.svc, accountID: accountID, ledgerID: m.ID, mail: m.Mail, now: now, users: members}
 		f.prepareBody()
 		for _, a := range f.mail.speakers() {
-			key := EmailKey(a.Email)
+			key := mailaddr.Key(a.Email)
 			if _, asked := members[key]; asked {
 				continue
 			}
@@ -208,8 +203,8 @@ func discardAll(ctx context.Context, all []*filing, err error) {
 func (m *IncomingMail) clean() {
 	m.MessageID = plain.Cut(plain.Line(m.MessageID), 998)
 	m.InReplyTo, m.References = cleanIDs(m.InReplyTo), cleanIDs(m.References)
-	for _, a := range []*Address{&m.From, &m.Sender, &m.Original} {
-		*a = Address{Name: plain.Cut(plain.Line(a.Name), 200), Email: plain.Cut(plain.Line(a.Email), 320)}
+	for _, a := range []*mailaddr.Address{&m.From, &m.Sender, &m.Original} {
+		*a = mailaddr.Address{Name: plain.Cut(plain.Line(a.Name), 200), Email: plain.Cut(plain.Line(a.Email), 320)}
 	}
 	m.ReturnPath = plain.Cut(plain.Line(m.ReturnPath), 320)
 	m.Authors, m.ReplyTo = cleanAddresses(m.Authors), cleanAddresses(m.ReplyTo)
@@ -251,11 +246,11 @@ func cleanIDs(ids []string) []string {
 	return out
 }
 
-func cleanAddresses(all []Address) []Address {
-	var out []Address
+func cleanAddresses(all []mailaddr.Address) []mailaddr.Address {
+	var out []mailaddr.Address
 	for _, a := range all[:min(len(all), maxThread)] {
 		if email := plain.Cut(plain.Line(a.Email), 320); email != "" {
-			out = append(out, Address{Name: plain.Cut(plain.Line(a.Name), 200), Email: email})
+			out = append(out, mailaddr.Address{Name: plain.Cut(plain.Line(a.Name), 200), Email: email})
 		}
 	}
 	return out
@@ -271,7 +266,7 @@ type filing struct {
 	body      string
 	files     []Attachment
 	users     map[string]int64 // users of any account whom the message names as its author, by EmailKey
-	customer  Address          // the customer it is filed under
+	customer  mailaddr.Address // the customer it is filed under
 	forOthers bool             // From is a form, a list or a group, and not a participant
 	taken     bool             // the ledger was not done with the message, so its parts are named or purged
 	auth      MailAuthentication
@@ -449,7 +444,7 @@ func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, re
 // since a group may put it into all messages sent to it; our replies have no other address in
 // Reply-To.
 func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, error) {
-	if f.mail.MessageID == "" || mailbox.EmailKey == "" || EmailKey(f.mail.From.Email) != mailbox.EmailKey ||
+	if f.mail.MessageID == "" || mailbox.EmailKey == "" || mailaddr.Key(f.mail.From.Email) != mailbox.EmailKey ||
 		f.customer.Email != f.mail.From.Email {
 		return false, nil
 	}
@@ -505,7 +500,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if created {
 		event("customer.created", customer.ID, Conversation{})
 	}
-	email := customer.emailByKey(EmailKey(f.customer.Email))
+	email := customer.emailByKey(mailaddr.Key(f.customer.Email))
 	at, err := f.place(ctx, tx, match, f.sentAt(row, mailbox))
 	if err != nil {
 		return row, err
@@ -676,7 +671,7 @@ func (f *filing) interaction(customer Customer, email CustomerEmail, match match
 	return i
 }
 
-func emails(all []Address) []string {
+func emails(all []mailaddr.Address) []string {
 	var out []string
 	for _, a := range all {
 		out = append(out, a.Email)
@@ -702,14 +697,14 @@ func attach(ctx context.Context, tx Tx, i Interaction, files []Attachment) error
 func (s *Service) bringsIn(accountID int64, mailbox Mailbox, from string, others []string, answersForward bool) []string {
 	var keys []string
 	if !Unreachable(from) {
-		keys = []string{EmailKey(from)}
+		keys = []string{mailaddr.Key(from)}
 	}
 	if answersForward {
 		return keys
 	}
 	for _, address := range others {
-		key := EmailKey(address)
-		if _, domain, _ := cutLast(key, "@"); domain == s.cfg.IntakeDomain || key == mailbox.EmailKey {
+		key := mailaddr.Key(address)
+		if _, domain, _ := plain.CutLast(key, "@"); domain == s.cfg.IntakeDomain || key == mailbox.EmailKey {
 			continue // our own
 		}
 		if !s.isOurs(accountID, key) && !slices.Contains(keys, key) {

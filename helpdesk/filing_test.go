@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -64,7 +65,7 @@ func TestLargeBodyIsAttachedWhole(t *testing.T) {
 
 func TestThreading(t *testing.T) {
 	t.Parallel()
-	eve := helpdesk.Address{Email: "eve@example.net"}
+	eve := mailaddr.Address{Email: "eve@example.net"}
 	replyTo := func(b *bundle, c int64) string { return begin(b, b.answer(c, helpdesk.InteractionInput{}).ID).ReplyTo }
 	tests := []struct {
 		name string
@@ -84,14 +85,14 @@ func TestThreading(t *testing.T) {
 			return helpdesk.IncomingMail{MessageID: "2@example.com", From: ada, References: []string{"x@y", i.MessageID}, Text: "Thanks."}
 		}, true, helpdesk.RuleReferences, "", false, 2, 1},
 		{"address in other case", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
-			return helpdesk.IncomingMail{From: helpdesk.Address{Email: "ADA@Example.COM"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
+			return helpdesk.IncomingMail{From: mailaddr.Address{Email: "ADA@Example.COM"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"address without its tag", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
 			i := b.answer(first.ConversationID, helpdesk.InteractionInput{Cc: []string{"bob+shop@example.com"}})
-			return helpdesk.IncomingMail{From: helpdesk.Address{Email: "Bob@example.com"}, InReplyTo: []string{i.MessageID}, Text: "Still."}
+			return helpdesk.IncomingMail{From: mailaddr.Address{Email: "Bob@example.com"}, InReplyTo: []string{i.MessageID}, Text: "Still."}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"address with another tag", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
-			return helpdesk.IncomingMail{From: helpdesk.Address{Email: "ada+door@example.com"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
+			return helpdesk.IncomingMail{From: mailaddr.Address{Email: "ada+door@example.com"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"references of a stranger", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
 			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, InReplyTo: []string{"1@example.com"}, Text: "Me too."}
@@ -101,22 +102,22 @@ func TestThreading(t *testing.T) {
 			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, InReplyTo: []string{i.MessageID}, Text: "I pushed."}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"token of a stranger", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
-			to := helpdesk.Address{Email: replyTo(b, first.ConversationID)}
-			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, To: []helpdesk.Address{to}, Text: "She gave me this."}
+			to := mailaddr.Address{Email: replyTo(b, first.ConversationID)}
+			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, To: []mailaddr.Address{to}, Text: "She gave me this."}
 		}, true, helpdesk.RuleToken, "", true, 0, 0},
 		{"token as delivered", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
 			return helpdesk.IncomingMail{From: eve, DeliveredTo: []string{replyTo(b, first.ConversationID)}, Text: "She gave me this."}
 		}, true, helpdesk.RuleToken, "", true, 0, 0},
 		{"token of a deleted conversation", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
-			to := helpdesk.Address{Email: replyTo(b, first.ConversationID)}
+			to := mailaddr.Address{Email: replyTo(b, first.ConversationID)}
 			if err := b.desk.DeleteConversation(b.ctx, first.ConversationID); err != nil {
 				b.t.Fatal(err)
 			}
-			return helpdesk.IncomingMail{From: ada, To: []helpdesk.Address{to}, Text: "Hello?"}
+			return helpdesk.IncomingMail{From: ada, To: []mailaddr.Address{to}, Text: "Hello?"}
 		}, false, helpdesk.RuleNew, "the conversation of the reply token was deleted", true, 0, 0},
 		{"forged token", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
-			to := helpdesk.Address{Email: "support+r-aeaqcaibaeaqcaibaeaqc@example.org"}
-			return helpdesk.IncomingMail{From: eve, To: []helpdesk.Address{to}, Text: "Let me in."}
+			to := mailaddr.Address{Email: "support+r-aeaqcaibaeaqcaibaeaqc@example.org"}
+			return helpdesk.IncomingMail{From: eve, To: []mailaddr.Address{to}, Text: "Let me in."}
 		}, false, helpdesk.RuleNew, "", false, 0, 0},
 		{"same subject only", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
 			return helpdesk.IncomingMail{MessageID: "3@example.com", From: ada, Subject: "Re: The door is stuck", Text: "Another door."}
@@ -180,7 +181,7 @@ func TestOwnAnswerInSentFolder(t *testing.T) {
 	b := newBundle(t)
 	first := b.receive(opening())
 	i := b.answer(first.ConversationID, helpdesk.InteractionInput{})
-	own := helpdesk.IncomingMail{MessageID: i.MessageID, From: helpdesk.Address{Email: "Support@example.org"}, Text: i.Body}
+	own := helpdesk.IncomingMail{MessageID: i.MessageID, From: mailaddr.Address{Email: "Support@example.org"}, Text: i.Body}
 	if row := b.receive(own); row.State != helpdesk.InboundIgnored {
 		t.Errorf("our own answer is %s", row.State)
 	}

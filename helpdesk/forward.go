@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/internal/quote"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -17,14 +18,14 @@ import (
 // ForwardedMail is a message that a member forwarded to the desk, as the forwarding message
 // describes it. Missing parts are zero.
 type ForwardedMail struct {
-	UserID    int64     `json:"user_id"` // the member
-	From      Address   `json:"from"`
-	ReplyTo   []Address `json:"reply_to,omitempty"`
-	To        []Address `json:"to,omitempty"`
-	Cc        []Address `json:"cc,omitempty"`
-	Subject   string    `json:"subject,omitempty"`
-	Date      time.Time `json:"date,omitzero"`
-	MessageID string    `json:"message_id,omitempty"`
+	UserID    int64              `json:"user_id"` // the member
+	From      mailaddr.Address   `json:"from"`
+	ReplyTo   []mailaddr.Address `json:"reply_to,omitempty"`
+	To        []mailaddr.Address `json:"to,omitempty"`
+	Cc        []mailaddr.Address `json:"cc,omitempty"`
+	Subject   string             `json:"subject,omitempty"`
+	Date      time.Time          `json:"date,omitzero"`
+	MessageID string             `json:"message_id,omitempty"`
 }
 
 // clockSkew is the tolerated difference between the clocks of two mail systems. It also applies to
@@ -34,7 +35,7 @@ const clockSkew = time.Hour
 // forward is a message forwarded by a member, with the data needed to verify that.
 type forward struct {
 	mail       ForwardedMail
-	customer   Address // set once verified: From, or the address in Reply-To instead
+	customer   mailaddr.Address // set once verified: From, or the address in Reply-To instead
 	body, note string
 	files      []Attachment // files of a message that is attached as a whole
 	attached   bool
@@ -46,7 +47,7 @@ type forward struct {
 // findForward detects a possible forward by a member. It runs before the transaction, which then
 // verifies it.
 func (in *Intake) findForward(ctx context.Context, f *filing) error {
-	user := f.users[EmailKey(f.mail.From.Email)]
+	user := f.users[mailaddr.Key(f.mail.From.Email)]
 	if user == 0 {
 		return nil
 	}
@@ -80,7 +81,7 @@ func (f *filing) forwardedAs(subject string) *forward {
 			h.From, h.ReplyTo = text.Header.From, text.Header.ReplyTo
 		}
 		out := &forward{body: split.Body, note: split.Note, mail: ForwardedMail{
-			From: Address(h.From), ReplyTo: quoted(h.ReplyTo), To: quoted(h.To), Cc: quoted(h.Cc), Subject: h.Subject, Date: f.dateOf(h),
+			From: mailaddr.Address(h.From), ReplyTo: quoted(h.ReplyTo), To: quoted(h.To), Cc: quoted(h.Cc), Subject: h.Subject, Date: f.dateOf(h),
 		}}
 		out.mail.clean()
 		return out
@@ -105,17 +106,17 @@ func (f *filing) forwardedAs(subject string) *forward {
 	return out
 }
 
-func quoted(all []quote.Address) []Address {
-	var out []Address
+func quoted(all []quote.Address) []mailaddr.Address {
+	var out []mailaddr.Address
 	for _, a := range all {
-		out = append(out, Address(a))
+		out = append(out, mailaddr.Address(a))
 	}
 	return out
 }
 
 func (m *ForwardedMail) clean() {
-	from := cleanAddresses([]Address{m.From})
-	if m.From = (Address{}); len(from) > 0 {
+	from := cleanAddresses([]mailaddr.Address{m.From})
+	if m.From = (mailaddr.Address{}); len(from) > 0 {
 		m.From = from[0]
 	}
 	m.ReplyTo, m.To, m.Cc = cleanAddresses(m.ReplyTo), cleanAddresses(m.To), cleanAddresses(m.Cc)
@@ -162,7 +163,7 @@ func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogeth
 		return "", err
 	}
 	one := *f.passed
-	if one.customer = one.author(own, EmailKey(f.mail.From.Email)); one.customer.Email == "" {
+	if one.customer = one.author(own, mailaddr.Key(f.mail.From.Email)); one.customer.Email == "" {
 		return "the forwarded mail names nobody else who could be answered", nil
 	}
 	f.forward = &one
@@ -171,18 +172,18 @@ func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogeth
 
 // author returns the author of a forwarded message: From, or Reply-To if From is our own address or
 // an unread one.
-func (p *forward) author(own *ownAddresses, forwarder string) Address {
+func (p *forward) author(own *ownAddresses, forwarder string) mailaddr.Address {
 	could := p.mail.ReplyTo[:min(len(p.mail.ReplyTo), maxReplyTo)]
 	switch {
 	case !own.writes(p.mail.From.Email) && !noReply(p.mail.From.Email), len(could) == 0 && !own.receives(p.mail.From.Email):
-		could = []Address{p.mail.From}
+		could = []mailaddr.Address{p.mail.From}
 	}
 	for _, a := range could {
-		if ValidEmail(a.Email) && !Unreachable(a.Email) && EmailKey(a.Email) != forwarder && !own.receives(a.Email) {
+		if mailaddr.Valid(a.Email) && !Unreachable(a.Email) && mailaddr.Key(a.Email) != forwarder && !own.receives(a.Email) {
 			return a
 		}
 	}
-	return Address{}
+	return mailaddr.Address{}
 }
 
 // sent returns the time at which the author sent a message, according to its header.

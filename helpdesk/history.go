@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -71,10 +72,10 @@ func (i Interaction) sharedWith(answer Interaction) bool {
 	}
 	keys := map[string]bool{}
 	for _, address := range took {
-		keys[EmailKey(address)] = true
+		keys[mailaddr.Key(address)] = true
 	}
 	delete(keys, "")
-	return slices.ContainsFunc(slices.Concat(answer.To, answer.Cc), func(address string) bool { return keys[EmailKey(address)] })
+	return slices.ContainsFunc(slices.Concat(answer.To, answer.Cc), func(address string) bool { return keys[mailaddr.Key(address)] })
 }
 
 // quotedIn returns the quoted part of a reply's message. It omits interactions that were deleted or

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -242,14 +243,14 @@ func (s *Service) addressed(ctx context.Context, p IdentityProvider, who ProvenI
 	if email == "" {
 		return User{}, strangerAt(p, who)
 	}
-	user, err := s.cfg.Store.UserByEmail(ctx, EmailKey(email))
+	user, err := s.cfg.Store.UserByEmail(ctx, mailaddr.Key(email))
 	if fault.Is(err, fault.NotFound) {
 		now := s.now()
 		name := plain.Cut(plain.Line(who.Name), 200)
 		if name == "" {
-			name, _, _ = cutLast(email, "@")
+			name, _, _ = plain.CutLast(email, "@")
 		}
-		return User{Name: name, Email: email, EmailKey: EmailKey(email), EmailVerifiedAt: now, CreatedAt: now, UpdatedAt: now}, nil
+		return User{Name: name, Email: email, EmailKey: mailaddr.Key(email), EmailVerifiedAt: now, CreatedAt: now, UpdatedAt: now}, nil
 	}
 	if err != nil || user.Disabled() {
 		return user, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
@@ -55,7 +56,7 @@ func checkProviders(all []IdentityProvider, problems *fault.Collector) {
 		problems.Check(p.Begin != nil, field("Begin"), "is required")
 		problems.Check(p.Finish != nil, field("Finish"), "is required")
 		for _, d := range p.Domains {
-			problems.Check(d == "*" || ValidEmail("a@"+d) && foldCase(d) == d, field("Domains"), "must be * or domains in lower case, such as example.org")
+			problems.Check(d == "*" || mailaddr.Valid("a@"+d) && mailaddr.Fold(d) == d, field("Domains"), "must be * or domains in lower case, such as example.org")
 		}
 		keys[p.Key], issuers[p.Issuer] = true, true
 	}
@@ -69,10 +70,10 @@ func (p IdentityProvider) believed(domain string) bool {
 // address is the address that the provider vouches for, and its domain; "" when it does for none.
 func (p IdentityProvider) address(who ProvenIdentity) (email, domain string) {
 	email = plain.Line(who.Email)
-	if !who.EmailVerified || !ValidEmail(email) {
+	if !who.EmailVerified || !mailaddr.Valid(email) {
 		return "", ""
 	}
-	_, domain, _ = cutLast(EmailKey(email), "@")
+	_, domain, _ = plain.CutLast(mailaddr.Key(email), "@")
 	if !p.believed(domain) {
 		return "", ""
 	}

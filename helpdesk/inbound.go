@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -57,13 +58,13 @@ func (m InboundMail) ofAnyAge() bool { return m.fetched() || m.Source == SourceI
 // MailHead contains the header fields by which people recognize a message.
 type MailHead struct {
 	Subject string
-	From    Address
+	From    mailaddr.Address
 }
 
 func (h MailHead) clean() MailHead {
 	return MailHead{
 		Subject: plain.Cut(plain.Line(h.Subject), 998),
-		From:    Address{Name: plain.Cut(plain.Line(h.From.Name), 200), Email: plain.Cut(plain.Line(h.From.Email), 320)},
+		From:    mailaddr.Address{Name: plain.Cut(plain.Line(h.From.Name), 200), Email: plain.Cut(plain.Line(h.From.Email), 320)},
 	}
 }
 

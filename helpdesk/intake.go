@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -41,8 +42,8 @@ func (in *Intake) Recipient(ctx context.Context, address string) (Mailbox, error
 	if err != nil {
 		return Mailbox{}, err
 	}
-	local, domain, found := cutLast(EmailKey(address), "@")
-	if !found || domain != EmailKey(in.svc.cfg.IntakeDomain) {
+	local, domain, found := plain.CutLast(mailaddr.Key(address), "@")
+	if !found || domain != mailaddr.Key(in.svc.cfg.IntakeDomain) {
 		return Mailbox{}, fault.New(fault.NotFound, "There is no such mailbox here.")
 	}
 	base, _ := splitDetail(local)

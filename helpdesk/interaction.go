@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -66,12 +67,12 @@ type Interaction struct {
 // MailHeader holds the author, recipients and date from a received message's header. It is the zero
 // value for messages filed before the header was kept.
 type MailHeader struct {
-	From    []Address `json:"from,omitempty"`
-	Sender  Address   `json:"sender,omitzero"`
-	ReplyTo []Address `json:"reply_to,omitempty"`
-	To      []Address `json:"to,omitempty"`
-	Cc      []Address `json:"cc,omitempty"`
-	Date    time.Time `json:"date,omitzero"` // as given in the header, even if implausible; zero: unparsable
+	From    []mailaddr.Address `json:"from,omitempty"`
+	Sender  mailaddr.Address   `json:"sender,omitzero"`
+	ReplyTo []mailaddr.Address `json:"reply_to,omitempty"`
+	To      []mailaddr.Address `json:"to,omitempty"`
+	Cc      []mailaddr.Address `json:"cc,omitempty"`
+	Date    time.Time          `json:"date,omitzero"` // as given in the header, even if implausible; zero: unparsable
 	// Rewritten reports that a mailing list or group replaced From with its own address.
 	Rewritten bool `json:"rewritten,omitempty"`
 	// Forwarded is the customer's message that a member forwarded with this one, whose From is the
@@ -265,7 +266,7 @@ func recipients(problems *fault.Collector, field string, list []string) []string
 			problems.Add(fmt.Sprintf("%s[%d]", field, i), "is not an email address")
 			continue
 		}
-		if key := EmailKey(address); !seen[key] {
+		if key := mailaddr.Key(address); !seen[key] {
 			seen[key] = true
 			out = append(out, address)
 		}
@@ -275,14 +276,14 @@ func recipients(problems *fault.Collector, field string, list []string) []string
 
 // parseRecipient parses "a@b" or "Name <a@b>".
 func parseRecipient(s string) (address, name string, err error) {
-	if ValidEmail(s) {
+	if mailaddr.Valid(s) {
 		return s, "", nil
 	}
 	parsed, err := netmail.ParseAddress(s)
 	if err != nil {
 		return "", "", err
 	}
-	if !ValidEmail(parsed.Address) {
+	if !mailaddr.Valid(parsed.Address) {
 		return "", "", errors.New("helpdesk: no mail address")
 	}
 	return parsed.Address, parsed.Name, nil
@@ -436,7 +437,7 @@ func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, mailbox M
 	if err != nil {
 		return err
 	}
-	_, domain, found := cutLast(mailbox.EmailKey, "@") // in ASCII, as msg-id requires
+	_, domain, found := plain.CutLast(mailbox.EmailKey, "@") // in ASCII, as msg-id requires
 	if !found {
 		domain = s.cfg.IntakeDomain
 	}
@@ -540,7 +541,7 @@ func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction, sendAt time.Time
 		addresses []string
 	}{{"to", i.To}, {"cc", i.Cc}, {"bcc", i.Bcc}} {
 		for _, address := range list.addresses {
-			key := EmailKey(address)
+			key := mailaddr.Key(address)
 			if slices.Contains(keys, key) {
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -113,7 +114,7 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 	}
 	in.Email, in.Name = plain.Line(in.Email), plain.Line(in.Name)
 	var problems fault.Collector
-	problems.Check(ValidEmail(in.Email), "email", "is not an email address")
+	problems.Check(mailaddr.Valid(in.Email), "email", "is not an email address")
 	bounded(&problems, "name", in.Name, 200)
 	validateGrants(&problems, in.RoleIDs, in.MailboxIDs)
 	if err := problems.Err(); err != nil {
@@ -125,7 +126,7 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 	}
 	now, token := d.svc.now(), invitationToken(d.svc.cfg.SigningKey, nonce)
 	invitation := Invitation{
-		AccountID: d.scope.AccountID, Email: in.Email, EmailKey: EmailKey(in.Email), Name: in.Name,
+		AccountID: d.scope.AccountID, Email: in.Email, EmailKey: mailaddr.Key(in.Email), Name: in.Name,
 		RoleIDs: distinct(in.RoleIDs), MailboxIDs: distinct(in.MailboxIDs), Nonce: nonce, Hash: hashSecret(token),
 		UserID: d.userID, ExpiresAt: now.Add(invitationLife), CreatedAt: now,
 	}
@@ -487,7 +488,7 @@ func (s *Service) invitationMail(ctx context.Context, r Reader, job storage.Clai
 	}
 	return SystemMail{
 		MessageID: fmt.Sprintf("invitation.%d.%d@%s", job.AccountID, i.ID, s.cfg.IntakeDomain), Date: i.CreatedAt,
-		From: from, To: Address{Name: i.Name, Email: i.Email}, Subject: "Invitation to the help desk of " + from.Name,
+		From: from, To: mailaddr.Address{Name: i.Name, Email: i.Email}, Subject: "Invitation to the help desk of " + from.Name,
 		Text: paragraphs(
 			greeting(i.Name),
 			who+" invites you to the help desk of "+from.Name+". To accept, open",

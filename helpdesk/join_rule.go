@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -275,10 +276,10 @@ func joinDomain(text string) (domain, why string) {
 		return "", "is required"
 	}
 	domain, err := idna.Lookup.ToASCII(text)
-	if err != nil || !strings.Contains(domain, ".") || !ValidEmail("a@"+domain) || len(domain) > 253 {
+	if err != nil || !strings.Contains(domain, ".") || !mailaddr.Valid("a@"+domain) || len(domain) > 253 {
 		return "", "is no domain, such as example.org"
 	}
-	if domain = foldCase(domain); isSuffix(domain) || publicProvider(domain) {
+	if domain = mailaddr.Fold(domain); isSuffix(domain) || publicProvider(domain) {
 		return "", "is one where anybody can have an address"
 	}
 	return domain, ""

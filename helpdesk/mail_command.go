@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"fmt"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/plain"
 	"regexp"
 	"slices"
@@ -116,7 +117,7 @@ func (c *mailCommands) readAssign(rest string) error {
 		c.Team = rest
 		return nil
 	}
-	if who != "me" && !ValidEmail(rest) {
+	if who != "me" && !mailaddr.Valid(rest) {
 		return fmt.Errorf("say whom: @assign me, or @assign and the address of a colleague, or the name of a team")
 	}
 	if c.Unassign || c.Assign != "" && c.Assign != who {

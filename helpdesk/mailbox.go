@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -354,10 +355,10 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 	var problems fault.Collector
 	old := *m
 	m.Email = plain.Line(in.Email.Or(m.Email))
-	m.EmailKey = EmailKey(m.Email)
+	m.EmailKey = mailaddr.Key(m.Email)
 	m.Name = plain.Line(in.Name.Or(m.Name))
 	m.From = plain.Line(in.From.Or(m.From))
-	problems.Check(m.Email == "" || ValidEmail(m.Email), "email", "is not an email address")
+	problems.Check(m.Email == "" || mailaddr.Valid(m.Email), "email", "is not an email address")
 	bounded(&problems, "name", m.Name, 200)
 	bounded(&problems, "from", m.From, 200)
 	if m.Name == "" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -96,7 +97,7 @@ func (in *Intake) findWork(ctx context.Context, f *filing) error {
 
 // findForwardCommand detects a member's mail that begins with @fwd.
 func (in *Intake) findForwardCommand(ctx context.Context, f *filing) error {
-	user := f.users[EmailKey(f.mail.From.Email)]
+	user := f.users[mailaddr.Key(f.mail.From.Email)]
 	if user == 0 {
 		return nil
 	}
@@ -238,7 +239,7 @@ func (f *filing) workKey() string {
 // the author is in doubt.
 func (f *filing) worker(ctx context.Context, sys SystemTx, row InboundMail) (*Desk, User, memberToken, error) {
 	fail := func(err error) (*Desk, User, memberToken, error) { return nil, User{}, memberToken{}, err }
-	sender, senderDesk, err := f.member(ctx, sys, f.users[EmailKey(f.mail.From.Email)])
+	sender, senderDesk, err := f.member(ctx, sys, f.users[mailaddr.Key(f.mail.From.Email)])
 	if err != nil {
 		return fail(err)
 	}
@@ -276,7 +277,7 @@ func (f *filing) worker(ctx context.Context, sys SystemTx, row InboundMail) (*De
 	case !proven && desk == nil:
 		return fail(&refusal{reason: unprovenMail})
 	case !proven:
-		stranger := EmailKey(f.mail.From.Email) != user.EmailKey
+		stranger := mailaddr.Key(f.mail.From.Email) != user.EmailKey
 		return fail(&refusal{reason: unprovenMail, to: user, unproven: true, stranger: stranger})
 	case desk == nil:
 		return fail(&refusal{reason: notMember, to: user})
@@ -314,7 +315,7 @@ func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (User, 
 // proves reports whether the user is proven to be the author, with the same requirements as for a
 // member's forward, see believeForward.
 func (f *filing) proves(u User) bool {
-	return EmailKey(f.mail.From.Email) == u.EmailKey && len(f.mail.Authors) < 2 && !f.mail.Guessed && !f.mail.Rewritten &&
+	return mailaddr.Key(f.mail.From.Email) == u.EmailKey && len(f.mail.Authors) < 2 && !f.mail.Guessed && !f.mail.Rewritten &&
 		f.auth.FromAligned && !f.auth.Refused()
 }
 
@@ -573,7 +574,7 @@ func (w *mailWorker) colleague(ctx context.Context, who string) (int64, error) {
 		return w.user.ID, nil
 	}
 	unknown := refuse("no member of the account has the address %s", who)
-	user, err := w.sys.UserByEmail(ctx, EmailKey(who))
+	user, err := w.sys.UserByEmail(ctx, mailaddr.Key(who))
 	if fault.Is(err, fault.NotFound) {
 		return 0, unknown
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -28,7 +29,7 @@ func stands(domain string) helpdesk.MailAuthentication {
 type atWork struct {
 	*bundle
 	agent *helpdesk.Desk
-	from  helpdesk.Address
+	from  mailaddr.Address
 	id    int64 // of the conversation
 	seen  int64
 	to    string // Reply-To of what the agent was told
@@ -39,7 +40,7 @@ func newAtWork(t *testing.T, change ...func(*helpdesk.Config)) *atWork {
 	b := newBundle(t, change...)
 	w := &atWork{bundle: b, agent: b.member(helpdesk.RoleAgent)}
 	user := must(b.desk.UsersByID(b.ctx, []int64{w.agent.UserID()}))(t)[0]
-	w.from = helpdesk.Address{Name: "Anna Agent", Email: user.Email}
+	w.from = mailaddr.Address{Name: "Anna Agent", Email: user.Email}
 	row := b.receive(opening())
 	w.id, w.seen = row.ConversationID, row.InteractionID
 	w.to = w.address(w.agent.UserID(), w.id, w.seen)
@@ -58,7 +59,7 @@ func (w *atWork) address(user, conversation, seen int64) string {
 // mail is an answer of the agent.
 func (w *atWork) mail(text string) helpdesk.IncomingMail {
 	return helpdesk.IncomingMail{
-		MessageID: "w@example.org", From: w.from, To: []helpdesk.Address{{Email: w.to}}, Subject: "Re: The door is stuck", Date: w.clock.Now(), Text: text,
+		MessageID: "w@example.org", From: w.from, To: []mailaddr.Address{{Email: w.to}}, Subject: "Re: The door is stuck", Date: w.clock.Now(), Text: text,
 	}
 }
 
@@ -189,17 +190,17 @@ func TestMailOfMembers(t *testing.T) {
 			return stands("example.org")
 		}, true, "answer", false, false},
 		{"the address among others", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.To, m.Cc = []helpdesk.Address{ada, {Email: "support@example.org"}}, m.To
+			m.To, m.Cc = []mailaddr.Address{ada, {Email: "support@example.org"}}, m.To
 			return stands("example.org")
 		}, true, "answer", false, false},
 		{"the address hidden", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.DeliveredTo, m.To = []string{m.To[0].Email}, []helpdesk.Address{ada}
+			m.DeliveredTo, m.To = []string{m.To[0].Email}, []mailaddr.Address{ada}
 			return stands("example.org")
 		}, true, "answer", false, false},
 		{"beside the customer's token", func(w *atWork, m *mail) helpdesk.MailAuthentication {
 			answer := w.answer(w.id, helpdesk.InteractionInput{})
 			w.to = w.address(w.agent.UserID(), w.id, answer.ID)
-			m.To = []helpdesk.Address{{Email: begin(w.bundle, answer.ID).ReplyTo}, {Email: w.to}}
+			m.To = []mailaddr.Address{{Email: begin(w.bundle, answer.ID).ReplyTo}, {Email: w.to}}
 			return stands("example.org")
 		}, true, "answer", false, false},
 		{"nothing known", func(w *atWork, m *mail) helpdesk.MailAuthentication { return helpdesk.MailAuthentication{} }, false, "nothing shows", true, true},
@@ -216,15 +217,15 @@ func TestMailOfMembers(t *testing.T) {
 			return helpdesk.MailAuthentication{Source: "intake", DMARC: helpdesk.AuthPolicy{Result: "fail", Domain: "example.org"}}
 		}, false, "nothing shows", true, true},
 		{"another's address", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.From = helpdesk.Address{Email: "eve@evil.example"}
+			m.From = mailaddr.Address{Email: "eve@evil.example"}
 			return stands("evil.example")
 		}, false, "nothing shows", true, false},
 		{"the agent's address as a name", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.From = helpdesk.Address{Name: m.From.Email, Email: "eve@evil.example"}
+			m.From = mailaddr.Address{Name: m.From.Email, Email: "eve@evil.example"}
 			return stands("evil.example")
 		}, false, "nothing shows", true, false},
 		{"another address of the same domain", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.From = helpdesk.Address{Email: "eve@example.org"}
+			m.From = mailaddr.Address{Email: "eve@example.org"}
 			return stands("example.org")
 		}, false, "nothing shows", true, false},
 		{"the agent's address with a tag", func(w *atWork, m *mail) helpdesk.MailAuthentication {
@@ -232,7 +233,7 @@ func TestMailOfMembers(t *testing.T) {
 			return stands("example.org")
 		}, false, "nothing shows", true, false},
 		{"two authors", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.Authors = []helpdesk.Address{m.From, {Email: "eve@example.org"}}
+			m.Authors = []mailaddr.Address{m.From, {Email: "eve@example.org"}}
 			return stands("example.org")
 		}, false, "nothing shows", true, true},
 		{"a From that can be read as two", func(w *atWork, m *mail) helpdesk.MailAuthentication {
@@ -244,15 +245,15 @@ func TestMailOfMembers(t *testing.T) {
 			return stands("example.org")
 		}, false, "nothing shows", true, true},
 		{"as Sender alone", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.Sender, m.From = m.From, helpdesk.Address{Email: "eve@evil.example"}
+			m.Sender, m.From = m.From, mailaddr.Address{Email: "eve@evil.example"}
 			return stands("evil.example")
 		}, false, "nothing shows", true, false},
 		{"from nobody", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.From = helpdesk.Address{}
+			m.From = mailaddr.Address{}
 			return helpdesk.MailAuthentication{}
 		}, false, "nothing shows", true, false},
 		{"a colleague", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.From = helpdesk.Address{Email: w.owner.Email}
+			m.From = mailaddr.Address{Email: w.owner.Email}
 			return stands("example.org")
 		}, false, "another member", true, true},
 		{"a changed token", func(w *atWork, m *mail) helpdesk.MailAuthentication {
@@ -267,7 +268,7 @@ func TestMailOfMembers(t *testing.T) {
 		{"a changed token, of a stranger", func(w *atWork, m *mail) helpdesk.MailAuthentication {
 			at := strings.LastIndex(m.To[0].Email, "@") - 5
 			m.To[0].Email = m.To[0].Email[:at] + strings.Map(func(r rune) rune { return map[bool]rune{true: 'b', false: 'c'}[r != 'b'] }, m.To[0].Email[at:at+1]) + m.To[0].Email[at+1:]
-			m.From = helpdesk.Address{Email: "eve@evil.example"}
+			m.From = mailaddr.Address{Email: "eve@evil.example"}
 			return stands("evil.example")
 		}, false, "", false, false},
 		{"too late", func(w *atWork, m *mail) helpdesk.MailAuthentication {
@@ -311,7 +312,7 @@ func TestMailOfMembers(t *testing.T) {
 			return stands("example.org")
 		}, false, "a program", false, false},
 		{"a bounce", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.AutoSubmitted, m.From = true, helpdesk.Address{Email: "mailer-daemon@example.org"}
+			m.AutoSubmitted, m.From = true, mailaddr.Address{Email: "mailer-daemon@example.org"}
 			m.Report = &helpdesk.DeliveryReport{Recipients: []helpdesk.ReportedRecipient{{Address: w.from.Email, State: helpdesk.DeliveryBounced}}}
 			return helpdesk.MailAuthentication{}
 		}, false, "a program", false, false},
@@ -449,7 +450,7 @@ func TestMemberAnswersWhatWasMerged(t *testing.T) {
 		t.Fatalf("it is %s: %s; %+v", row.State, row.Reason, back)
 	}
 	again := w.mail("Pull.")
-	again.MessageID, again.To = "again@example.org", []helpdesk.Address{{Email: back[0].ReplyTo}}
+	again.MessageID, again.To = "again@example.org", []mailaddr.Address{{Email: back[0].ReplyTo}}
 	if row := w.arrives(again, stands("example.org")); row.State != helpdesk.InboundFiled || row.ConversationID != w.id {
 		t.Errorf("it is %s: %s", row.State, row.Reason)
 	}
@@ -468,7 +469,7 @@ func TestMemberAnswerCrosses(t *testing.T) {
 	send := func(n int, to, text string) helpdesk.InboundMail {
 		w.clock.Add(time.Minute)
 		m := w.mail(text)
-		m.MessageID, m.To = fmt.Sprintf("m%d@example.org", n), []helpdesk.Address{{Email: to}}
+		m.MessageID, m.To = fmt.Sprintf("m%d@example.org", n), []mailaddr.Address{{Email: to}}
 		return w.arrives(m, stands("example.org"))
 	}
 	if row := send(1, w.to, "@close\n\nPull."); row.State != helpdesk.InboundIgnored || !strings.Contains(row.Reason, "others have said more") {
@@ -572,10 +573,10 @@ func TestNoLoopsWithMembers(t *testing.T) {
 	w.arrives(w.mail("@cloze"), stands("example.org"))
 	back := w.back()[0]
 	for name, m := range map[string]helpdesk.IncomingMail{
-		"out of office": {From: w.from, To: []helpdesk.Address{{Email: "support@example.org"}}, AutoSubmitted: true, InReplyTo: []string{back.MessageID}, Text: "I am away."},
-		"a bounce": {From: helpdesk.Address{Email: "mailer-daemon@example.org"}, To: []helpdesk.Address{{Email: "support@example.org"}}, AutoSubmitted: true, Text: "No such user.",
+		"out of office": {From: w.from, To: []mailaddr.Address{{Email: "support@example.org"}}, AutoSubmitted: true, InReplyTo: []string{back.MessageID}, Text: "I am away."},
+		"a bounce": {From: mailaddr.Address{Email: "mailer-daemon@example.org"}, To: []mailaddr.Address{{Email: "support@example.org"}}, AutoSubmitted: true, Text: "No such user.",
 			Report: &helpdesk.DeliveryReport{MessageIDs: []string{back.MessageID}, Recipients: []helpdesk.ReportedRecipient{{Address: w.from.Email, State: helpdesk.DeliveryBounced}}}},
-		"to its address": {From: w.from, To: []helpdesk.Address{{Email: back.ReplyTo}}, AutoSubmitted: true, Text: "I am away."},
+		"to its address": {From: w.from, To: []mailaddr.Address{{Email: back.ReplyTo}}, AutoSubmitted: true, Text: "I am away."},
 	} {
 		m.MessageID = strings.ReplaceAll(name, " ", "") + "@example.org"
 		if row := w.arrives(m, stands("example.org")); row.State != helpdesk.InboundIgnored || !strings.Contains(row.Reason, "a program") {
@@ -681,7 +682,7 @@ func TestForwardCommand(t *testing.T) {
 			w := newAtWork(t)
 			w.tag("Door")
 			m := helpdesk.IncomingMail{
-				MessageID: "f@example.org", From: w.from, To: []helpdesk.Address{{Email: "support@example.org"}}, Subject: tt.subject, Text: tt.text, InReplyTo: []string{"1@example.com"},
+				MessageID: "f@example.org", From: w.from, To: []mailaddr.Address{{Email: "support@example.org"}}, Subject: tt.subject, Text: tt.text, InReplyTo: []string{"1@example.com"},
 			}
 			row := w.arrives(m, tt.auth)
 			if (row.State == helpdesk.InboundFiled) != tt.done || !strings.Contains(row.Reason, tt.reason) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -23,16 +24,16 @@ const returnLife = 2 * 24 * time.Hour
 
 // returnOrder is the payload of a job of kind [JobReturnMail].
 type returnOrder struct {
-	Mailbox int64       `json:"mailbox"`
-	To      Address     `json:"to"`
-	Subject string      `json:"subject"`
-	Reason  string      `json:"reason"`
-	Newer   string      `json:"newer,omitempty"`
-	From    string      `json:"from,omitempty"` // the author, if the text is not returned
-	Text    string      `json:"text,omitempty"`
-	Token   memberWords `json:"token"`
-	Refers  string      `json:"refers,omitempty"` // Message-ID of the returned message
-	At      time.Time   `json:"at"`
+	Mailbox int64            `json:"mailbox"`
+	To      mailaddr.Address `json:"to"`
+	Subject string           `json:"subject"`
+	Reason  string           `json:"reason"`
+	Newer   string           `json:"newer,omitempty"`
+	From    string           `json:"from,omitempty"` // the author, if the text is not returned
+	Text    string           `json:"text,omitempty"`
+	Token   memberWords      `json:"token"`
+	Refers  string           `json:"refers,omitempty"` // Message-ID of the returned message
+	At      time.Time        `json:"at"`
 }
 
 // memberWords is the stored form of a token.
@@ -121,7 +122,7 @@ func forgetMemberMails(ctx context.Context, tx Tx, userID int64, now time.Time) 
 // orderReturn enqueues the job that returns the message.
 func (f *filing) orderReturn(ctx context.Context, tx Tx, row InboundMail, back *refusal) error {
 	order := returnOrder{
-		Mailbox: row.MailboxID, To: Address{Name: back.to.Name, Email: back.to.Email}, Subject: f.mail.Subject, Reason: plain.Cut(plain.Line(back.reason), 500), Newer: back.newer,
+		Mailbox: row.MailboxID, To: mailaddr.Address{Name: back.to.Name, Email: back.to.Email}, Subject: f.mail.Subject, Reason: plain.Cut(plain.Line(back.reason), 500), Newer: back.newer,
 		Token:  memberWords{User: back.to.ID, Conversation: back.token.conversation, Expires: back.token.expires, Seen: back.token.seen},
 		Refers: f.mail.MessageID, At: f.now,
 	}
@@ -180,7 +181,7 @@ func (s *Service) returnedMail(ctx context.Context, r Reader, job storage.Claime
 	from := s.mailFrom(m)
 	return SystemMail{
 		MessageID: s.memberMessageID(token, job.Subject, from), Date: order.At,
-		From: Address{Name: fromName(m, ""), Email: from}, ReplyTo: s.memberAddress(m, token), To: order.To,
+		From: mailaddr.Address{Name: fromName(m, ""), Email: from}, ReplyTo: s.memberAddress(m, token), To: order.To,
 		Subject: "Not accepted: " + order.Subject, InReplyTo: order.Refers, Text: order.text(),
 	}, nil
 }

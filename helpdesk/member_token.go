@@ -3,6 +3,8 @@ package helpdesk
 import (
 	"encoding/binary"
 	"fmt"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/storage/plain"
 	"slices"
 	"strings"
 	"time"
@@ -81,7 +83,7 @@ func (s *Service) memberToken(detail string) (t memberToken, formal, genuine boo
 // memberForm reports whether a detail looks like a token, even one that was signed with another key
 // or changed.
 func memberForm(detail string) bool {
-	encoded, found := strings.CutPrefix(foldCase(detail), string(memberTag))
+	encoded, found := strings.CutPrefix(mailaddr.Fold(detail), string(memberTag))
 	if !found {
 		return false
 	}
@@ -133,7 +135,7 @@ func (f *filing) aboutMemberMail() bool {
 // memberMessageID returns the Message-ID of a mail to a member. The serial distinguishes mails with
 // the same token.
 func (s *Service) memberMessageID(t memberToken, serial int64, from string) string {
-	_, domain, _ := cutLast(EmailKey(from), "@") // in ASCII, as msg-id requires
+	_, domain, _ := plain.CutLast(mailaddr.Key(from), "@") // in ASCII, as msg-id requires
 	return fmt.Sprintf("%s.%d@%s", s.memberDetail(t), serial, domain)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -32,7 +33,7 @@ func (d *Desk) linkMentions(ctx context.Context, tx Tx, mailboxID int64, i *Inte
 	}
 	keep := func(id int64) bool { return slices.ContainsFunc(users, func(u User) bool { return u.ID == id }) }
 	i.Body = mailhtml.LinkMentions(i.Body, keep, func(address string) (int64, string, bool) {
-		key := EmailKey(address)
+		key := mailaddr.Key(address)
 		at := slices.IndexFunc(users, func(u User) bool { return u.EmailKey == key })
 		if at < 0 {
 			return 0, "", false

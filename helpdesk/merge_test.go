@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-var bob = helpdesk.Address{Name: "Bob", Email: "bob@example.com"}
+var bob = mailaddr.Address{Name: "Bob", Email: "bob@example.com"}
 
 // pair is Ada's older conversation and Bob's newer one.
 func (b *bundle) pair() (adas, bobs int64) {
@@ -86,7 +87,7 @@ func TestAnswersAfterMerge(t *testing.T) {
 	must(b.desk.MergeConversation(b.ctx, adas, bobs))(t)
 	must(b.desk.MergeConversation(b.ctx, bobs, target))(t)
 	for name, mail := range map[string]helpdesk.IncomingMail{
-		"token":      {MessageID: "3@example.com", From: helpdesk.Address{Email: "else@example.com"}, To: []helpdesk.Address{{Email: token}}, Text: "By token."},
+		"token":      {MessageID: "3@example.com", From: mailaddr.Address{Email: "else@example.com"}, To: []mailaddr.Address{{Email: token}}, Text: "By token."},
 		"references": {MessageID: "4@example.com", From: ada, InReplyTo: []string{answer.MessageID}, Text: "By reference."},
 		"bob":        {MessageID: "5@example.com", From: bob, References: []string{"2@example.com"}, Text: "By Bob."},
 	} {
@@ -103,7 +104,7 @@ func TestAnswersAfterMerge(t *testing.T) {
 	if row := b.receive(opening()); row.State != helpdesk.InboundIgnored {
 		t.Errorf("the first mail, after all was deleted, is %s", row.State)
 	}
-	late := b.receive(helpdesk.IncomingMail{MessageID: "6@example.com", From: ada, To: []helpdesk.Address{{Email: token}}, Text: "Late."})
+	late := b.receive(helpdesk.IncomingMail{MessageID: "6@example.com", From: ada, To: []mailaddr.Address{{Email: token}}, Text: "Late."})
 	if late.State != helpdesk.InboundFiled || late.ConversationID == target {
 		t.Errorf("an answer to what is gone: %+v", late)
 	}

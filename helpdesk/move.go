@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -191,7 +192,7 @@ func (d *Desk) brought(mailbox Mailbox, all []Interaction) []string {
 			keys = append(keys, d.svc.bringsIn(d.scope.AccountID, mailbox, i.CustomerEmail, slices.Concat(i.To, i.Cc), i.IsForward)...)
 		case i.Type == TypeUser && i.Status == StatusPosted:
 			for _, address := range slices.Concat(i.To, i.Cc, i.Bcc) {
-				keys = append(keys, EmailKey(address))
+				keys = append(keys, mailaddr.Key(address))
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -44,7 +45,7 @@ type PastConversation struct {
 	Priority Priority // "" means normal
 	Spam     bool     // it is closed, too
 	// Customer is whom answers go to. Without a valid address it is [UnknownSender].
-	Customer Address
+	Customer mailaddr.Address
 	UserID   int64    // assigned member; who is none here is nobody
 	TeamID   int64    // assigned team; one that is not here is none
 	Tags     []string // names, at most [MaxTags] of which count; those that are new are made
@@ -59,9 +60,9 @@ type PastMessage struct {
 	Key  string
 	Type InteractionType // required
 	// Author is who wrote it. Of a customer's message it is the customer, without a valid address that of the conversation.
-	Author      Address
-	UserID      int64     // the member who wrote a user's or a note; 0: Author is no member here, and is shown by name
-	To, Cc, Bcc []Address // of a user's, Bcc of no other; none: it went to the customer
+	Author      mailaddr.Address
+	UserID      int64              // the member who wrote a user's or a note; 0: Author is no member here, and is shown by name
+	To, Cc, Bcc []mailaddr.Address // of a user's, Bcc of no other; none: it went to the customer
 	Subject     string
 	// HTML is preferred to Text. Of more than [MaxBody] the beginning is shown and the whole is attached.
 	HTML, Text    string
@@ -299,18 +300,18 @@ func (p *past) findErased(ctx context.Context, r Reader) error {
 
 // addressKeys are the keys of the customer and of who wrote and got messages.
 func (c PastConversation) addressKeys() []string {
-	keys := []string{EmailKey(plain.Line(c.Customer.Email))}
+	keys := []string{mailaddr.Key(plain.Line(c.Customer.Email))}
 	for _, m := range c.Messages {
-		for _, a := range slices.Concat([]Address{m.Author}, m.To, m.Cc, m.Bcc) {
-			keys = append(keys, EmailKey(plain.Line(a.Email)))
+		for _, a := range slices.Concat([]mailaddr.Address{m.Author}, m.To, m.Cc, m.Bcc) {
+			keys = append(keys, mailaddr.Key(plain.Line(a.Email)))
 		}
 	}
 	return keys
 }
 
 // erasedBy reports whether an address was erased after a time. A zero time is before.
-func (p *past) erasedBy(a Address, at time.Time) bool {
-	when, found := p.erased[EmailKey(plain.Line(a.Email))]
+func (p *past) erasedBy(a mailaddr.Address, at time.Time) bool {
+	when, found := p.erased[mailaddr.Key(plain.Line(a.Email))]
 	return found && !at.After(when)
 }
 
@@ -327,12 +328,12 @@ func (p *past) isErased(c PastConversation) bool {
 
 // strip removes erased addresses from a message in another's conversation, and all of it if one of them wrote it.
 func (p *past) strip(m *PastMessage) {
-	is := func(a Address) bool { return p.erasedBy(a, m.At) }
+	is := func(a mailaddr.Address) bool { return p.erasedBy(a, m.At) }
 	if is(m.Author) {
 		*m = PastMessage{Key: m.Key, Type: m.Type, Author: erasedCustomer, HTML: erasedBody, AutoSubmitted: true, At: m.At}
 		return
 	}
-	for _, list := range []*[]Address{&m.To, &m.Cc, &m.Bcc} {
+	for _, list := range []*[]mailaddr.Address{&m.To, &m.Cc, &m.Bcc} {
 		*list = slices.DeleteFunc(slices.Clone(*list), is)
 	}
 }
@@ -714,11 +715,11 @@ func (p *past) begin(ctx context.Context, tx Tx, in PastConversation, fresh []Pa
 }
 
 // ensureCustomer finds or makes the customer of an address.
-func (p *past) ensureCustomer(ctx context.Context, tx Tx, a Address) (Customer, CustomerEmail, error) {
-	if a.Email = plain.Line(a.Email); !ValidEmail(a.Email) {
+func (p *past) ensureCustomer(ctx context.Context, tx Tx, a mailaddr.Address) (Customer, CustomerEmail, error) {
+	if a.Email = plain.Line(a.Email); !mailaddr.Valid(a.Email) {
 		a = unknownSender
 	}
-	key := EmailKey(a.Email)
+	key := mailaddr.Key(a.Email)
 	c, known := p.customers[key]
 	if !known {
 		var err error
@@ -734,7 +735,7 @@ func (p *past) ensureCustomer(ctx context.Context, tx Tx, a Address) (Customer, 
 func (p *past) putConversation(ctx context.Context, tx Tx, c *Conversation, in PastConversation, fresh []PastMessage) error {
 	said, takes := make([]*Interaction, len(fresh)), []string{}
 	if !Unreachable(c.CustomerEmail) {
-		takes = append(takes, EmailKey(c.CustomerEmail))
+		takes = append(takes, mailaddr.Key(c.CustomerEmail))
 	}
 	starter := slices.IndexFunc(fresh, func(m PastMessage) bool { return m.Type != TypeNote })
 	for n, m := range fresh {
@@ -793,12 +794,12 @@ func (p *past) row(c Conversation, i Interaction, in PastConversation, m PastMes
 func (p *past) pastInteraction(ctx context.Context, tx Tx, c Conversation, m PastMessage, body string) (Interaction, error) {
 	head := IncomingMail{MessageID: m.MessageID, References: m.References, From: m.Author, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject}
 	head.clean()
-	author := Address{Name: plain.Cut(plain.Line(m.Author.Name), 200), Email: plain.Cut(plain.Line(m.Author.Email), 320)}
+	author := mailaddr.Address{Name: plain.Cut(plain.Line(m.Author.Name), 200), Email: plain.Cut(plain.Line(m.Author.Email), 320)}
 	i := Interaction{
 		ConversationID: c.ID, Type: m.Type, Status: StatusPosted, Body: body, Subject: head.Subject, AutoSubmitted: m.AutoSubmitted,
-		Mail: MailHeader{From: []Address{author}}, At: m.At, CreatedAt: m.At, UpdatedAt: p.now,
+		Mail: MailHeader{From: []mailaddr.Address{author}}, At: m.At, CreatedAt: m.At, UpdatedAt: p.now,
 	}
-	if author == (Address{}) {
+	if author == (mailaddr.Address{}) {
 		i.Mail.From = nil
 	}
 	if m.Type != TypeNote {
@@ -808,7 +809,7 @@ func (p *past) pastInteraction(ctx context.Context, tx Tx, c Conversation, m Pas
 	switch m.Type {
 	case TypeCustomer:
 		from := m.Author
-		if !ValidEmail(strings.TrimSpace(from.Email)) {
+		if !mailaddr.Valid(strings.TrimSpace(from.Email)) {
 			from.Email = c.CustomerEmail
 		}
 		customer, email, err := p.ensureCustomer(ctx, tx, from)

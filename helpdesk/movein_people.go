@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -19,7 +20,7 @@ type PastPeople struct {
 }
 
 // Member finds the member with a mail address; 0: there is none.
-func (p PastPeople) Member(email string) int64 { return p.members[EmailKey(email)] }
+func (p PastPeople) Member(email string) int64 { return p.members[mailaddr.Key(email)] }
 
 // Team finds the team with a name, whatever its case; 0: there is none.
 func (p PastPeople) Team(name string) int64 { return p.teams[tagKey(plain.Line(name))] }
@@ -44,7 +45,7 @@ func (m *MoveIn) People(ctx context.Context, accountID int64) (PastPeople, error
 			return p, err
 		}
 		for _, u := range users {
-			p.members[EmailKey(u.Email)] = u.ID
+			p.members[mailaddr.Key(u.Email)] = u.ID
 		}
 	}
 	err = eachRow(ctx, r.Teams(), func(t Team) int64 {
@@ -124,10 +125,10 @@ func (c Customer) differs(filled Customer) bool {
 // find is the customer who has one of the addresses; the zero value: nobody has.
 func (in PastCustomer) find(ctx context.Context, tx Tx) (Customer, error) {
 	for _, email := range in.Emails {
-		if email = plain.Line(email); !ValidEmail(email) {
+		if email = plain.Line(email); !mailaddr.Valid(email) {
 			continue
 		}
-		if c, err := tx.CustomerByEmail(ctx, EmailKey(email)); !fault.Is(err, fault.NotFound) {
+		if c, err := tx.CustomerByEmail(ctx, mailaddr.Key(email)); !fault.Is(err, fault.NotFound) {
 			return c, err
 		}
 	}
@@ -149,8 +150,8 @@ func (in PastCustomer) fill(ctx context.Context, tx Tx, c *Customer) error {
 	}
 	for _, email := range in.Emails {
 		email = plain.Line(email)
-		key := EmailKey(email)
-		if !ValidEmail(email) || c.emailByKey(key).Key != "" || len(c.Emails) >= MaxEmails {
+		key := mailaddr.Key(email)
+		if !mailaddr.Valid(email) || c.emailByKey(key).Key != "" || len(c.Emails) >= MaxEmails {
 			continue
 		}
 		if _, err := tx.CustomerByEmail(ctx, key); err == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -266,7 +267,7 @@ func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64, emai
 		return User{}, fault.Missing("user", userID)
 	}
 	if email != "" {
-		u.Email, u.EmailKey = email, EmailKey(email)
+		u.Email, u.EmailKey = email, mailaddr.Key(email)
 	}
 	why, err := s.unmailable(ctx, r, u)
 	if err == nil && why != "" {
@@ -278,7 +279,7 @@ func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64, emai
 
 // unmailable returns the reason why a member is not mailed; "" if there is none.
 func (s *Service) unmailable(ctx context.Context, r Reader, u User) (string, error) {
-	if _, host, _ := cutLast(u.EmailKey, "@"); !ValidEmail(u.Email) || host == "localhost" {
+	if _, host, _ := plain.CutLast(u.EmailKey, "@"); !mailaddr.Valid(u.Email) || host == "localhost" {
 		return "the address is none that mail can be sent to", nil
 	}
 	suppressed, err := r.SuppressionsByKey(ctx, []string{u.EmailKey})
@@ -291,7 +292,7 @@ func (s *Service) unmailable(ctx context.Context, r Reader, u User) (string, err
 	own := false
 	list := func(seek storage.Seek) ([]Mailbox, error) { return r.Mailboxes().List(ctx, storage.NoFilter{}, seek) }
 	err = each(list, func(m Mailbox) int64 { return m.ID }, func(m Mailbox) error {
-		own = own || u.EmailKey == m.EmailKey || u.EmailKey == EmailKey(s.InternalAddress(m))
+		own = own || u.EmailKey == m.EmailKey || u.EmailKey == mailaddr.Key(s.InternalAddress(m))
 		return nil
 	})
 	if own {
@@ -460,7 +461,7 @@ func (t *tellMail) ofConversation(ctx context.Context) (SystemMail, error) {
 	return SystemMail{
 		MessageID: t.memberMessageID(token, t.order.last(), from), Date: t.order.At,
 		InReplyTo: t.memberMessageID(memberToken{account: t.accountID, user: t.user.ID, conversation: t.order.Conversation}, 0, from), // the common thread root
-		From:      Address{Name: plain.Cut(plain.Line(who), 200), Email: from}, ReplyTo: replyTo, To: Address{Name: t.user.Name, Email: t.user.Email},
+		From:      mailaddr.Address{Name: plain.Cut(plain.Line(who), 200), Email: from}, ReplyTo: replyTo, To: mailaddr.Address{Name: t.user.Name, Email: t.user.Email},
 		Subject: "[" + heading + "] " + subject, Text: paragraphs(text...),
 	}, nil
 }
@@ -558,7 +559,7 @@ func (t *tellMail) general(ctx context.Context, r Reader, avoid int64, subject s
 	token, replyTo := t.noAnswer(m)
 	return SystemMail{
 		MessageID: t.memberMessageID(token, t.order.last(), from.Email), Date: t.order.At,
-		From: from, ReplyTo: replyTo, To: Address{Name: t.user.Name, Email: t.user.Email}, Subject: subject,
+		From: from, ReplyTo: replyTo, To: mailaddr.Address{Name: t.user.Name, Email: t.user.Email}, Subject: subject,
 		Text: paragraphs(append(parts, t.foot("Answers to this mail reach nobody."))...),
 	}, nil
 }

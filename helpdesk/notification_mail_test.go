@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -206,7 +207,7 @@ func TestNotificationMail(t *testing.T) {
 		t.Fatalf("%d mails", len(all))
 	}
 	got := all[0]
-	if got.InReplyTo != first.InReplyTo || got.InReplyTo == "" || got.MessageID == first.MessageID || got.From != (helpdesk.Address{Name: "Ada Lovelace", Email: "support@example.org"}) {
+	if got.InReplyTo != first.InReplyTo || got.InReplyTo == "" || got.MessageID == first.MessageID || got.From != (mailaddr.Address{Name: "Ada Lovelace", Email: "support@example.org"}) {
 		t.Errorf("%+v after %+v", got, first)
 	}
 	for _, want := range []string{

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -34,7 +35,7 @@ type OutgoingMail struct {
 	InteractionID int64
 	MessageID     string
 	Date          time.Time
-	From          Address
+	From          mailaddr.Address
 	ReplyTo       string // contains the reply token; "": From, see [Mailbox].ReplyAddress
 	// ReturnPaths are the envelope senders by delivery, so that a bounce identifies its recipient.
 	// Deliveries without one use From.
@@ -252,7 +253,7 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interactio
 	if len(users) > 0 {
 		userName = users[0].Name
 	}
-	out.From = Address{Name: fromName(mailbox, userName), Email: mailbox.Email}
+	out.From = mailaddr.Address{Name: fromName(mailbox, userName), Email: mailbox.Email}
 	if out.From.Email == "" {
 		out.From.Email = o.svc.InternalAddress(mailbox)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -45,7 +46,7 @@ func TestAnswer(t *testing.T) {
 	}
 	mail := begin(b, i.ID)
 	type view struct {
-		From       helpdesk.Address
+		From       mailaddr.Address
 		To, Cc     []string
 		Recipients []string
 		Subject    string
@@ -57,7 +58,7 @@ func TestAnswer(t *testing.T) {
 		got.Recipients = append(got.Recipients, d.Field+" "+d.Address)
 	}
 	want := view{
-		From: helpdesk.Address{Name: "Olga Owner at Support", Email: "support@example.org"},
+		From: mailaddr.Address{Name: "Olga Owner at Support", Email: "support@example.org"},
 		To:   []string{"ada@example.com"}, Cc: []string{"charles@example.com"},
 		Recipients: []string{"to ada@example.com", "cc charles@example.com", "bcc boss@example.org"},
 		Subject:    "The door is stuck", IsReply: true, References: []string{"1@example.com"},
@@ -188,7 +189,7 @@ func TestForwardStaysAmongAgents(t *testing.T) {
 		t.Errorf("a forward counts as an answer: %+v", c)
 	}
 	row := b.receive(helpdesk.IncomingMail{
-		MessageID: "s@example.net", From: helpdesk.Address{Email: "smith@example.net"}, InReplyTo: []string{forward.MessageID}, Text: "I made it.",
+		MessageID: "s@example.net", From: mailaddr.Address{Email: "smith@example.net"}, InReplyTo: []string{forward.MessageID}, Text: "I made it.",
 	})
 	i := must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(t)
 	if row.ConversationID != id || !i.IsForward {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -34,7 +35,7 @@ type forgotten struct {
 // fault.
 func (s *Service) ForgotPassword(ctx context.Context, email string) error {
 	email = plain.Line(email)
-	if !ValidEmail(email) {
+	if !mailaddr.Valid(email) {
 		return fault.Field("email", "is not an email address")
 	}
 	now := s.now()
@@ -44,7 +45,7 @@ func (s *Service) ForgotPassword(ctx context.Context, email string) error {
 			Message: "Too many password resets were requested. Try again after the time in Retry-After.",
 		}
 	}
-	if !s.throttle.within(now, tryKey{"forgotten " + EmailKey(email), ""}, forgottenMails, time.Hour) {
+	if !s.throttle.within(now, tryKey{"forgotten " + mailaddr.Key(email), ""}, forgottenMails, time.Hour) {
 		return nil
 	}
 	payload, err := json.Marshal(forgotten{Email: email, At: now})
@@ -67,7 +68,7 @@ func (s *Service) passwordMail(ctx context.Context, job storage.ClaimedJob, link
 	if !s.now().Before(expires) {
 		return SystemMail{}, fault.Missing("mail", job.ID)
 	}
-	user, err := s.cfg.Store.UserByEmail(ctx, EmailKey(order.Email))
+	user, err := s.cfg.Store.UserByEmail(ctx, mailaddr.Key(order.Email))
 	if err != nil {
 		return SystemMail{}, err
 	}

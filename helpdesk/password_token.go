@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
@@ -116,7 +117,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 	var problems fault.Collector
 	problems.Check(plain.Length(in.Password) >= 8 && plain.Length(in.Password) <= 200, "password", "must have 8 to 200 characters")
 	bounded(&problems, "name", in.Name, 200)
-	problems.Check(in.Email == "" || ValidEmail(in.Email), "email", "is not an email address")
+	problems.Check(in.Email == "" || mailaddr.Valid(in.Email), "email", "is not an email address")
 	if err := problems.Err(); err != nil {
 		return Caller{}, err
 	}
@@ -161,7 +162,7 @@ func (u *User) introduce(in PasswordChoice) {
 	if in.Name != "" {
 		u.Name = in.Name
 	}
-	if in.Email != "" && EmailKey(in.Email) != u.EmailKey {
-		u.Email, u.EmailKey, u.EmailVerifiedAt = in.Email, EmailKey(in.Email), time.Time{}
+	if in.Email != "" && mailaddr.Key(in.Email) != u.EmailKey {
+		u.Email, u.EmailKey, u.EmailVerifiedAt = in.Email, mailaddr.Key(in.Email), time.Time{}
 	}
 }

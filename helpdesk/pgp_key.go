@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -158,7 +159,7 @@ func keyFits(ctx context.Context, tx Tx, problems fault.Collector, c Customer, k
 	if err := problems.Err(); err != nil {
 		return err
 	}
-	fits := slices.ContainsFunc(public.Emails, func(e string) bool { return EmailKey(e) == c.Emails[at].Key })
+	fits := slices.ContainsFunc(public.Emails, func(e string) bool { return mailaddr.Key(e) == c.Emails[at].Key })
 	if !fits {
 		return fault.Field("content", "is not a key for "+c.Emails[at].Email)
 	}

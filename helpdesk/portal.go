@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/internal/portaltoken"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -40,7 +41,7 @@ type Portal struct {
 // an Invalid fault on email, an absent account a NotFound fault.
 func (s *Service) Portal(ctx context.Context, accountID int64, email string) (*Portal, error) {
 	email = plain.Line(email)
-	if !ValidEmail(email) {
+	if !mailaddr.Valid(email) {
 		return nil, fault.Field("email", "is not an email address")
 	}
 	if _, err := s.cfg.Store.Within(Scope{AccountID: accountID}).Account(ctx); err != nil {
@@ -113,7 +114,7 @@ func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token
 	} else if !may {
 		return nil, fault.New(fault.Unauthenticated, "The portal token's key is no longer valid: its creator has left the account or may no longer create keys.")
 	}
-	if !ValidEmail(claims.Email) {
+	if !mailaddr.Valid(claims.Email) {
 		return nil, fault.New(fault.Unauthenticated, "The portal token's email is not an email address.")
 	}
 	if now.Sub(key.LastUsedAt) >= time.Minute {
@@ -144,7 +145,7 @@ type reading struct {
 
 // at finds the customer by address.
 func (p *Portal) at(ctx context.Context, r Reader) (reading, error) {
-	customer, err := r.CustomerByEmail(ctx, EmailKey(p.address))
+	customer, err := r.CustomerByEmail(ctx, mailaddr.Key(p.address))
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return reading{}, err
 	}
@@ -445,7 +446,7 @@ func (p *Portal) CreateInteraction(ctx context.Context, conversationID int64, m 
 			return err
 		}
 		one := prepared
-		email := r.customer.emailByKey(EmailKey(p.address))
+		email := r.customer.emailByKey(mailaddr.Key(p.address))
 		one.CustomerID, one.CustomerEmailID, one.CustomerEmail = r.customer.ID, email.ID, email.Email
 		created, err := p.desk.contribute(ctx, tx, c.ID, one)
 		out = r.shown(created)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -161,7 +162,7 @@ func (s *Service) probeAddress(m Mailbox) string {
 
 // probeID returns the Message-ID of a probe.
 func (s *Service) probeID(m Mailbox) string {
-	_, domain, _ := cutLast(m.Email, "@")
+	_, domain, _ := plain.CutLast(m.Email, "@")
 	return s.probeToken(m.AccountID, m) + "@" + domain
 }
 
@@ -217,7 +218,7 @@ func (s *Service) probeMail(ctx context.Context, r Reader, mailboxID int64) (Sys
 	}
 	to := s.probeAddress(m)
 	return SystemMail{
-		MessageID: s.probeID(m), Date: m.Probe.SentAt, From: Address{Name: fromName(m, ""), Email: m.Email}, To: Address{Email: to},
+		MessageID: s.probeID(m), Date: m.Probe.SentAt, From: mailaddr.Address{Name: fromName(m, ""), Email: m.Email}, To: mailaddr.Address{Email: to},
 		Subject: "Test of addresses with a tag",
 		Text: paragraphs(
 			"The help desk sends this mail to",
@@ -301,9 +302,9 @@ func (f *filing) probed(ctx context.Context, tx Tx, row *InboundMail) (bool, err
 // isProbe reports whether the message is a probe: it is addressed to its tagged address and comes
 // from the same address without the tag. Relays may have changed its Message-ID.
 func (f *filing) isProbe() (probeName, bool) {
-	from := EmailKey(f.mail.From.Email)
+	from := mailaddr.Key(f.mail.From.Email)
 	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
-		local, domain, _ := cutLast(EmailKey(address), "@")
+		local, domain, _ := plain.CutLast(mailaddr.Key(address), "@")
 		base, detail := splitDetail(local)
 		if name, ok := f.svc.probe(detail); ok && base+"@"+domain == from {
 			return name, true

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/storage/plain"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -43,7 +45,7 @@ func organization(domain string) string {
 // colleagueDomain returns the organization of an address whose users work together; "" if anybody
 // can have such an address.
 func colleagueDomain(address string) string {
-	_, domain, found := cutLast(EmailKey(address), "@")
+	_, domain, found := plain.CutLast(mailaddr.Key(address), "@")
 	if !found || publicProvider(domain) {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -69,7 +70,7 @@ func newBeyond(t *testing.T) *beyond {
 	first := b.mailbox
 	w.box = must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some(secret), Email: storage.Some("two@example.org")}))(t)
 	b.mailbox = w.box
-	from := helpdesk.Address{Name: "Grace", Email: "ada@example.com"}
+	from := mailaddr.Address{Name: "Grace", Email: "ada@example.com"}
 	row := b.receive(helpdesk.IncomingMail{MessageID: "far@example.com", From: from, Subject: secret, Text: secret, Attachments: []helpdesk.IncomingFile{
 		{Filename: secret + ".txt", ContentType: "text/plain", Content: []byte(secret)},
 	}})

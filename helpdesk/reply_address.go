@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/storage/plain"
 	"strings"
 	"time"
 )
@@ -80,7 +82,7 @@ func tagMAC(key []byte, t addressTag, b []byte) []byte {
 
 // signed returns the numbers of a genuine detail with that count of numbers.
 func (s *Service) signed(t addressTag, detail string, count int) (numbers []int64, ok bool) {
-	encoded, found := strings.CutPrefix(foldCase(detail), string(t))
+	encoded, found := strings.CutPrefix(mailaddr.Fold(detail), string(t))
 	if !found {
 		return nil, false
 	}
@@ -105,7 +107,7 @@ func (s *Service) signed(t addressTag, detail string, count int) (numbers []int6
 // tagged returns an address with a tag; "" if its local part would exceed 64 octets (RFC 5321
 // section 4.5.3.1.1).
 func tagged(address, detail string) string {
-	local, domain, found := cutLast(address, "@")
+	local, domain, found := plain.CutLast(address, "@")
 	if !found || len(local)+1+len(detail) > 64 {
 		return ""
 	}
@@ -167,8 +169,8 @@ func (s *Service) returnsTo(m Mailbox, from string, signed bool, now time.Time) 
 	case ReplySubaddress:
 		return from
 	case ReplyIntake:
-		_, domain, _ := cutLast(EmailKey(from), "@")
-		intake := organization(EmailKey(s.cfg.IntakeDomain))
+		_, domain, _ := plain.CutLast(mailaddr.Key(from), "@")
+		intake := organization(mailaddr.Key(s.cfg.IntakeDomain))
 		if intake == "" || !signed && organization(domain) != intake {
 			return ""
 		}
@@ -179,8 +181,8 @@ func (s *Service) returnsTo(m Mailbox, from string, signed bool, now time.Time) 
 
 // detailOf returns the detail of an address's local part.
 func detailOf(address string) string {
-	local, _, _ := cutLast(address, "@")
-	_, detail := splitDetail(foldCase(local))
+	local, _, _ := plain.CutLast(address, "@")
+	_, detail := splitDetail(mailaddr.Fold(local))
 	return detail
 }
 

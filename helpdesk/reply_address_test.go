@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -123,7 +124,7 @@ func (b *bundle) probe() (helpdesk.SystemMail, helpdesk.TaggedAddress) {
 // arriving is a probe as the mailbox gets it.
 func arriving(p helpdesk.SystemMail) helpdesk.IncomingMail {
 	return helpdesk.IncomingMail{
-		MessageID: p.MessageID, From: p.From, To: []helpdesk.Address{p.To}, Subject: "Test", Text: "Test", AutoSubmitted: true, Relayed: true,
+		MessageID: p.MessageID, From: p.From, To: []mailaddr.Address{p.To}, Subject: "Test", Text: "Test", AutoSubmitted: true, Relayed: true,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -105,7 +106,7 @@ func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interact
 	}
 	users := map[string]int64{}
 	for _, address := range []string{i.author(), i.CustomerEmail} {
-		if users[EmailKey(address)], err = d.svc.Intake().findMember(ctx, address); err != nil {
+		if users[mailaddr.Key(address)], err = d.svc.Intake().findMember(ctx, address); err != nil {
 			return Interaction{}, err
 		}
 	}
@@ -135,9 +136,9 @@ func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversa
 	}
 	f := filing{
 		svc: d.svc, accountID: d.scope.AccountID, now: d.svc.now(), users: users, auth: i.Authentication,
-		customer: Address{Email: i.CustomerEmail}, forOthers: i.Mail.Rewritten || noReply(i.author()), interactionID: i.ID, token: i.Threading.Token,
+		customer: mailaddr.Address{Email: i.CustomerEmail}, forOthers: i.Mail.Rewritten || noReply(i.author()), interactionID: i.ID, token: i.Threading.Token,
 		mail: IncomingMail{
-			MessageID: i.MessageID, References: i.References, From: Address{Email: i.author()}, To: asAddresses(i.To), Cc: asAddresses(i.Cc),
+			MessageID: i.MessageID, References: i.References, From: mailaddr.Address{Email: i.author()}, To: asAddresses(i.To), Cc: asAddresses(i.Cc),
 		},
 	}
 	match, err := f.thread(ctx, tx, mailbox)
@@ -179,8 +180,8 @@ func received(ctx context.Context, tx Tx, moves []Move, c Conversation) (Mailbox
 	return tx.Mailboxes().Get(ctx, c.MailboxID)
 }
 
-func asAddresses(emails []string) []Address {
-	out := make([]Address, len(emails))
+func asAddresses(emails []string) []mailaddr.Address {
+	out := make([]mailaddr.Address, len(emails))
 	for i, email := range emails {
 		out[i].Email = email
 	}

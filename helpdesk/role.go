@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -297,7 +298,7 @@ func (d *Desk) fillRole(ctx context.Context, tx Tx, role *Role, in RoleInput) er
 	if role.ID == 0 && len(all) >= maxRoles {
 		return fault.Newf(fault.Conflict, "An account has at most %d roles.", maxRoles)
 	}
-	if slices.ContainsFunc(all, func(r Role) bool { return r.ID != role.ID && foldCase(r.Name) == foldCase(role.Name) }) {
+	if slices.ContainsFunc(all, func(r Role) bool { return r.ID != role.ID && mailaddr.Fold(r.Name) == mailaddr.Fold(role.Name) }) {
 		return fault.Field("name", "is already taken")
 	}
 	return nil

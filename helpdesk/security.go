@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/plain"
 	"slices"
 )
@@ -42,7 +43,7 @@ func (in *Intake) SenderKeys(ctx context.Context, accountID int64, address strin
 	if err != nil || in.svc.cfg.ParseKey == nil {
 		return nil, false, err
 	}
-	found, err := r.PGPKeysByAddress(ctx, []string{EmailKey(address)})
+	found, err := r.PGPKeysByAddress(ctx, []string{mailaddr.Key(address)})
 	for _, k := range found {
 		keys = append(keys, k.Content)
 	}

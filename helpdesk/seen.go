@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -65,7 +66,7 @@ func (s *Service) readSeenToken(token string) (accountID, interactionID int64, o
 // enables it, and the conversation's customer is the only recipient. With several readers, it would
 // be unclear who opened it.
 func (o *Outgoing) seenToken(ctx context.Context, tx Tx, c Conversation, i Interaction) (string, error) {
-	if i.IsForward || len(i.To)+len(i.Cc)+len(i.Bcc) != 1 || len(i.To) != 1 || EmailKey(i.To[0]) != EmailKey(c.CustomerEmail) {
+	if i.IsForward || len(i.To)+len(i.Cc)+len(i.Bcc) != 1 || len(i.To) != 1 || mailaddr.Key(i.To[0]) != mailaddr.Key(c.CustomerEmail) {
 		return "", nil
 	}
 	account, err := tx.Account(ctx)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -146,7 +147,7 @@ func (d *Desk) split(ctx context.Context, tx Tx, rule string, from Conversation,
 		return Conversation{}, err
 	}
 	if !Unreachable(c.CustomerEmail) {
-		if err := tx.AddParticipants(ctx, c.ID, []string{EmailKey(c.CustomerEmail)}); err != nil {
+		if err := tx.AddParticipants(ctx, c.ID, []string{mailaddr.Key(c.CustomerEmail)}); err != nil {
 			return Conversation{}, err
 		}
 	}

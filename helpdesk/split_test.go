@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -23,7 +24,7 @@ func (b *bundle) talk() (id int64, said []helpdesk.Interaction) {
 	first := b.answer(id, helpdesk.InteractionInput{Cc: []string{bob.Email}})
 	b.clock.Add(time.Minute)
 	b.receive(helpdesk.IncomingMail{
-		MessageID: "bob@example.com", From: bob, To: []helpdesk.Address{{Email: "support@example.org"}, {Email: "carol@example.com"}},
+		MessageID: "bob@example.com", From: bob, To: []mailaddr.Address{{Email: "support@example.org"}, {Email: "carol@example.com"}},
 		InReplyTo: []string{first.MessageID}, Subject: "Re: The window", Text: "My window squeaks.",
 		Attachments: []helpdesk.IncomingFile{{Filename: "squeak.txt", ContentType: "text/plain", Content: []byte("eek")}},
 	})
@@ -133,7 +134,7 @@ func TestAnswersAfterSplit(t *testing.T) {
 		t.Fatal("the answers went out with different tokens")
 	}
 	c := must(b.desk.SplitConversation(b.ctx, id, helpdesk.SplitInput{InteractionID: said[2].ID}))(t)
-	eve, token := helpdesk.Address{Email: "eve@example.net"}, []helpdesk.Address{{Email: toBob.ReplyTo}}
+	eve, token := mailaddr.Address{Email: "eve@example.net"}, []mailaddr.Address{{Email: toBob.ReplyTo}}
 	for name, tt := range map[string]struct {
 		mail helpdesk.IncomingMail
 		want int64
@@ -144,7 +145,7 @@ func TestAnswersAfterSplit(t *testing.T) {
 		"token alone":                    {helpdesk.IncomingMail{MessageID: "a4", From: eve, To: token}, id},
 		"reference":                      {helpdesk.IncomingMail{MessageID: "a5", From: bob, InReplyTo: []string{said[3].MessageID}}, c.ID},
 		"reference to his own":           {helpdesk.IncomingMail{MessageID: "a6", From: bob, InReplyTo: []string{"bob@example.com"}}, c.ID},
-		"who was in copy":                {helpdesk.IncomingMail{MessageID: "a7", From: helpdesk.Address{Email: "carol@example.com"}, InReplyTo: []string{"bob@example.com"}}, c.ID},
+		"who was in copy":                {helpdesk.IncomingMail{MessageID: "a7", From: mailaddr.Address{Email: "carol@example.com"}, InReplyTo: []string{"bob@example.com"}}, c.ID},
 		"reference of the old":           {helpdesk.IncomingMail{MessageID: "a8", From: ada, InReplyTo: []string{said[1].MessageID}}, id},
 	} {
 		tt.mail.Text = name
@@ -308,7 +309,7 @@ func TestMoveBetweenMailboxes(t *testing.T) {
 	must(b.desk.MoveInteraction(b.ctx, id, said[3].ID, target))(t)
 	for name, mail := range map[string]helpdesk.IncomingMail{
 		"reference": {MessageID: "b1", From: bob, InReplyTo: []string{said[3].MessageID}, Text: "1"},
-		"token":     {MessageID: "b2", From: ada, To: []helpdesk.Address{{Email: token}}, InReplyTo: []string{said[3].MessageID}, Text: "2"},
+		"token":     {MessageID: "b2", From: ada, To: []mailaddr.Address{{Email: token}}, InReplyTo: []string{said[3].MessageID}, Text: "2"},
 	} {
 		if row := b.receive(mail); row.ConversationID != target {
 			t.Errorf("%s: filed in %d, want %d", name, row.ConversationID, target)
@@ -365,7 +366,7 @@ func TestRethreadByToken(t *testing.T) {
 	b := newBundle(t)
 	adas, bobs := b.pair()
 	token := begin(b, b.answer(adas, helpdesk.InteractionInput{}).ID).ReplyTo
-	row := b.receive(helpdesk.IncomingMail{MessageID: "e@example.net", From: helpdesk.Address{Email: "eve@example.net"}, DeliveredTo: []string{token}, Text: "Hi."})
+	row := b.receive(helpdesk.IncomingMail{MessageID: "e@example.net", From: mailaddr.Address{Email: "eve@example.net"}, DeliveredTo: []string{token}, Text: "Hi."})
 	must(b.desk.MoveInteraction(b.ctx, adas, row.InteractionID, bobs))(t)
 	if i := must(b.desk.Rethread(b.ctx, bobs, row.InteractionID))(t); i.ConversationID != adas || i.Threading.Rule != helpdesk.RuleToken {
 		t.Errorf("in %d by %+v", i.ConversationID, i.Threading)
@@ -414,7 +415,7 @@ func TestExplainWords(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	id, said := b.talk()
-	row := b.receive(helpdesk.IncomingMail{MessageID: "e", From: helpdesk.Address{Email: "eve@example.net"}, References: []string{"1@example.com", "x@y"}, Text: "Me too.", AutoSubmitted: true})
+	row := b.receive(helpdesk.IncomingMail{MessageID: "e", From: mailaddr.Address{Email: "eve@example.net"}, References: []string{"1@example.com", "x@y"}, Text: "Me too.", AutoSubmitted: true})
 	for name, tt := range map[string]struct {
 		conversation, interaction int64
 		want                      []string

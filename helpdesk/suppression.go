@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -83,13 +84,13 @@ func (d *Desk) Suppress(ctx context.Context, in SuppressionInput) (Suppression, 
 	var problems fault.Collector
 	s := Suppression{Email: plain.Line(in.Email), Detail: plain.Line(in.Detail), Reason: SuppressedManual, UserID: d.userID, CreatedAt: d.svc.now()}
 	if problems.Check(s.Email != "", "email", "is required") {
-		problems.Check(ValidEmail(s.Email), "email", "is not an email address")
+		problems.Check(mailaddr.Valid(s.Email), "email", "is not an email address")
 	}
 	bounded(&problems, "detail", s.Detail, 500)
 	if err := problems.Err(); err != nil {
 		return Suppression{}, err
 	}
-	s.Key = EmailKey(s.Email)
+	s.Key = mailaddr.Key(s.Email)
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := tx.Suppressions().Insert(ctx, &s); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -14,9 +15,9 @@ import (
 type SystemMail struct {
 	MessageID string
 	Date      time.Time
-	From      Address
+	From      mailaddr.Address
 	ReplyTo   string // address for replies; "": From
-	To        Address
+	To        mailaddr.Address
 	Subject   string
 	InReplyTo string
 	Text      string
@@ -91,13 +92,13 @@ func (o *Outgoing) ReportSystemMail(ctx context.Context, job storage.ClaimedJob,
 // sender returns the sender of mails from the account as a whole: its default mailbox, or else the
 // first one with an address; the mailbox avoid (0: none) only if there is no other; without any,
 // no-reply at the intake domain.
-func (s *Service) sender(ctx context.Context, r Reader, avoid int64) (from Address, of Mailbox, err error) {
+func (s *Service) sender(ctx context.Context, r Reader, avoid int64) (from mailaddr.Address, of Mailbox, err error) {
 	account, err := r.Account(ctx)
 	if err != nil {
 		return from, of, err
 	}
 	mailboxes, err := r.Mailboxes().List(ctx, storage.NoFilter{}, storage.Seek{Limit: 100})
-	from, best := Address{Name: account.Name, Email: "no-reply@" + s.cfg.IntakeDomain}, 0
+	from, best := mailaddr.Address{Name: account.Name, Email: "no-reply@" + s.cfg.IntakeDomain}, 0
 	for _, m := range mailboxes {
 		fit := 2
 		switch {

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Rules of threading, as Threading.Rule names them.
@@ -250,7 +252,7 @@ func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, mailbox Mail
 		return false, err
 	}
 	m.why.Known = len(known)
-	sender := []string{EmailKey(f.mail.From.Email)}
+	sender := []string{mailaddr.Key(f.mail.From.Email)}
 	for _, ref := range known {
 		if m.refused(ref.ConversationID) {
 			continue
@@ -316,7 +318,7 @@ func (f *filing) tagged(ctx context.Context, tx Tx, conversationID int64) (bool,
 
 // withoutTag returns the key of an address without its tag.
 func withoutTag(address string) string {
-	local, domain, found := cutLast(EmailKey(address), "@")
+	local, domain, found := plain.CutLast(mailaddr.Key(address), "@")
 	base, _, _ := strings.Cut(local, "+")
 	if !found || base == "" {
 		return ""

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -241,7 +242,7 @@ func (s *Service) attempt(ctx context.Context, userID int64, email string) (done
 	if s.address == "" {
 		return func(error) {}, nil
 	}
-	now, user, from := s.now(), EmailKey(email), network(s.address)
+	now, user, from := s.now(), mailaddr.Key(email), network(s.address)
 	keys := []tryKey{{user, from}, {"", from}}
 	of := tryKey{user, ""}
 	usual := s.throttle.isUsual(usualAddress{userID, from})

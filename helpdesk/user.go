@@ -14,7 +14,7 @@ type User struct {
 	ID              int64
 	Name            string
 	Email           string
-	EmailKey        string // normalised Email, see [EmailKey]; unique over all accounts
+	EmailKey        string // normalised Email, see [mailaddr.Key]; unique over all accounts
 	EmailVerifiedAt time.Time
 	PasswordHash    string    // Argon2id in PHC string form; "": the user has no password
 	DisabledAt      time.Time // zero: not disabled, see [Admin.DisableUser]

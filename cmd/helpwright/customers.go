@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -32,7 +33,7 @@ func (c *customersEraseCmd) Run(s *session) error {
 	defer a.close()
 	id, err := strconv.ParseInt(c.Customer, 10, 64)
 	if err != nil {
-		found, err := a.db.Within(helpdesk.Scope{AccountID: c.Account}).CustomerByEmail(s.ctx, helpdesk.EmailKey(c.Customer))
+		found, err := a.db.Within(helpdesk.Scope{AccountID: c.Account}).CustomerByEmail(s.ctx, mailaddr.Key(c.Customer))
 		if fault.Is(err, fault.NotFound) {
 			return errors.New("no customer of the account has this address")
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/archive"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -136,7 +137,7 @@ func (c *mailImportCmd) describe(w io.Writer, found *archive.Archive, mailbox he
 	for _, m := range found.Mails {
 		files[m.Path] = true
 		size += m.Size
-		if helpdesk.EmailKey(m.From) == mailbox.EmailKey {
+		if mailaddr.Key(m.From) == mailbox.EmailKey {
 			sent++
 		}
 	}
@@ -158,7 +159,7 @@ func (a *app) mailbox(accountID int64, address string) (helpdesk.Mailbox, error)
 	}
 	known := make([]string, len(all))
 	for i, m := range all {
-		if m.EmailKey == helpdesk.EmailKey(address) && m.EmailKey != "" {
+		if m.EmailKey == mailaddr.Key(address) && m.EmailKey != "" {
 			return m, nil
 		}
 		known[i] = m.Email

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/oidc"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/desk"
@@ -48,7 +49,7 @@ func (s *Settings) openIDDomains() ([]string, error) {
 			continue
 		}
 		ascii, err := idna.Lookup.ToASCII(strings.ToLower(strings.TrimPrefix(d, "@")))
-		if err != nil || !helpdesk.ValidEmail("a@"+ascii) {
+		if err != nil || !mailaddr.Valid("a@"+ascii) {
 			return nil, errors.New("no domain: " + d)
 		}
 		all = append(all, ascii)

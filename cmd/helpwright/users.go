@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/server"
@@ -45,7 +46,7 @@ func (c *userPasswordCmd) Run(s *session) error {
 		return err
 	}
 	page := "/reset"
-	if user.PasswordHash == "" && user.EmailKey == helpdesk.EmailKey(s.settings.BootstrapEmail) {
+	if user.PasswordHash == "" && user.EmailKey == mailaddr.Key(s.settings.BootstrapEmail) {
 		page = "/setup" // the first user says who they are, too
 	}
 	fmt.Fprintf(s.stdout, "%s%s%s?token=%s\n", a.settings.baseURL(), server.DeskPath, page, url.QueryEscape(token))

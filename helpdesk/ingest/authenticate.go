@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailauth"
 )
 
@@ -80,7 +81,7 @@ func authorDomain(raw []byte) string {
 	return domainOf(m.Author())
 }
 
-func domainOf(author mail.Address, ok bool) string {
+func domainOf(author mailaddr.Address, ok bool) string {
 	if !ok {
 		return ""
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 )
@@ -96,7 +97,7 @@ func TestDoublesOfAnEarlierVersion(t *testing.T) {
 			m := check(mail.Parse([]byte(tt.filed), mail.Limits{}))(t)
 			former := m.FormerIdentity()
 			old := helpdesk.IncomingMail{
-				Identity: former[:], MessageID: m.MessageID, From: helpdesk.Address{Email: m.From[0].Email}, Subject: m.Subject, Text: m.Text, Date: m.Date,
+				Identity: former[:], MessageID: m.MessageID, From: mailaddr.Address{Email: m.From[0].Email}, Subject: m.Subject, Text: m.Text, Date: m.Date,
 			}
 			for _, a := range m.Attachments {
 				old.Attachments = append(old.Attachments, helpdesk.IncomingFile{Filename: a.Filename, Content: a.Body})

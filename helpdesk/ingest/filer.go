@@ -335,20 +335,20 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 	identity, former := m.Identity(), m.FormerIdentity()
 	in := helpdesk.IncomingMail{
 		Identity: identity[:], FormerIdentity: former[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
-		ReplyTo: addresses(m.ReplyTo), ReturnPath: m.ReturnPath, To: addresses(m.To), Cc: addresses(m.Cc), Bcc: addresses(m.Bcc), Subject: m.Subject, Date: m.Date, DateOffset: m.DateOffset(), LastHop: m.LastHop(),
+		ReplyTo: m.ReplyTo, ReturnPath: m.ReturnPath, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject, Date: m.Date, DateOffset: m.DateOffset(), LastHop: m.LastHop(),
 		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted, Relayed: m.Header.Has("Received"),
 	}
-	if from := addresses(m.From); len(from) > 0 {
+	if from := m.From; len(from) > 0 {
 		in.From = from[0]
 		if len(from) > 1 {
 			in.Authors = from
 		}
 	}
 	if len(m.Sender) > 0 {
-		in.Sender = address(m.Sender[0])
+		in.Sender = m.Sender[0]
 	}
 	if original, rewritten := m.Rewritten(); rewritten {
-		in.Rewritten, in.Original = true, address(original)
+		in.Rewritten, in.Original = true, original
 	}
 	if _, ok := m.Author(); !ok {
 		in.Guessed = true
@@ -385,16 +385,6 @@ func attached(files []helpdesk.IncomingFile, limits mail.Limits) *helpdesk.Incom
 	}
 	in := incoming(parsed)
 	return &in
-}
-
-func address(a mail.Address) helpdesk.Address { return helpdesk.Address{Name: a.Name, Email: a.Email} }
-
-func addresses(all []mail.Address) []helpdesk.Address {
-	out := make([]helpdesk.Address, len(all))
-	for i, a := range all {
-		out[i] = address(a)
-	}
-	return out
 }
 
 // deliveryReport converts a message's report for the help desk.

@@ -69,7 +69,7 @@ func (b *bundle) take(raws ...string) {
 	for i, raw := range raws {
 		mails[i].Raw = []byte(raw)
 		subject, from := mail.Head(mails[i].Raw)
-		mails[i].Head = helpdesk.MailHead{Subject: subject, From: helpdesk.Address{Name: from.Name, Email: from.Email}}
+		mails[i].Head = helpdesk.MailHead{Subject: subject, From: from}
 	}
 	if err := b.intake.Take(b.t.Context(), b.desk.AccountID(), b.mailbox, "smtp", mails, nil); err != nil {
 		b.t.Fatal(err)

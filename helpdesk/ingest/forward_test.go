@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -58,7 +59,7 @@ func TestMemberForwards(t *testing.T) {
 	}
 	i := all[0]
 	want := helpdesk.ForwardedMail{
-		UserID: all[1].UserID, From: helpdesk.Address{Name: "Ada Lovelace", Email: "ada@example.com"}, To: []helpdesk.Address{{Email: "o@example.org"}},
+		UserID: all[1].UserID, From: mailaddr.Address{Name: "Ada Lovelace", Email: "ada@example.com"}, To: []mailaddr.Address{{Email: "o@example.org"}},
 		Subject: "The door is stuck", Date: time.Date(2023, 1, 2, 14, 4, 0, 0, time.UTC),
 	}
 	if diff := cmp.Diff(want, i.Mail.Forwarded); diff != "" {

@@ -68,7 +68,7 @@ func problem(text string, oversize bool, size int64) string {
 // head returns what the list of failures shows of a message.
 func head(raw []byte) helpdesk.MailHead {
 	subject, from := mail.Head(raw)
-	return helpdesk.MailHead{Subject: subject, From: helpdesk.Address{Name: from.Name, Email: from.Email}}
+	return helpdesk.MailHead{Subject: subject, From: from}
 }
 
 // imapLedger is the sink of an IMAP source.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 )
@@ -98,11 +99,11 @@ func TestHeaderIsKept(t *testing.T) {
 	b.outcomes(1)
 	got := check(b.desk.Interactions(t.Context(), 1, storage.PageRequest{}))(t).Items[0].Mail
 	want := helpdesk.MailHeader{
-		From:    []helpdesk.Address{{Name: "Ada", Email: "ada@example.com"}, {Name: "Bob", Email: "bob@example.com"}},
-		Sender:  helpdesk.Address{Name: "Sec", Email: "sec@example.com"},
-		ReplyTo: []helpdesk.Address{{Name: "Team", Email: "team@example.com"}},
-		To:      []helpdesk.Address{{Name: "Grüße", Email: "support@example.org"}, {Email: "x@example.org"}},
-		Cc:      []helpdesk.Address{{Name: "C, D", Email: "c@example.com"}}, Date: got.Date,
+		From:    []mailaddr.Address{{Name: "Ada", Email: "ada@example.com"}, {Name: "Bob", Email: "bob@example.com"}},
+		Sender:  mailaddr.Address{Name: "Sec", Email: "sec@example.com"},
+		ReplyTo: []mailaddr.Address{{Name: "Team", Email: "team@example.com"}},
+		To:      []mailaddr.Address{{Name: "Grüße", Email: "support@example.org"}, {Email: "x@example.org"}},
+		Cc:      []mailaddr.Address{{Name: "C, D", Email: "c@example.com"}}, Date: got.Date,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || got.Date.Format("2006-01-02T15:04Z07:00") != "2023-01-02T14:04Z" {
 		t.Error(diff, got.Date)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -68,7 +69,7 @@ func TestFailuresSaySubjectAndSender(t *testing.T) {
 	if err := b.filer.Handle(t.Context(), b.job()); err != nil {
 		t.Fatal(err)
 	}
-	want := helpdesk.MailHead{Subject: "Grüße", From: helpdesk.Address{Name: "Jörg", Email: "joerg@example.org"}}
+	want := helpdesk.MailHead{Subject: "Grüße", From: mailaddr.Address{Name: "Jörg", Email: "joerg@example.org"}}
 	if m := b.ledger()[0]; m.State != helpdesk.InboundQuarantined || m.MailHead != want {
 		t.Errorf("%+v", m)
 	}

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"regexp"
 	"strings"
 	"unicode"
@@ -10,8 +11,8 @@ import (
 const maxAddresses = 1000 // of one kind of field
 
 // addresses reads all fields of the given names as address lists.
-func (p *parser) addresses(names ...string) []Address {
-	var out []Address
+func (p *parser) addresses(names ...string) []mailaddr.Address {
+	var out []mailaddr.Address
 	for _, name := range names {
 		for _, raw := range p.msg.Header.RawValues(name) {
 			list, bad := ParseAddresses(raw, p.msg.Header.charset)
@@ -32,7 +33,7 @@ func (p *parser) addresses(names ...string) []Address {
 // written: groups, comments, commas in unquoted names, "a@b via List <c@d>", bare
 // MAILER-DAEMON. charset is the guess for raw 8-bit names and may be empty. It
 // returns the addresses and the number of entries that hold none.
-func ParseAddresses(raw, charset string) (list []Address, bad int) {
+func ParseAddresses(raw, charset string) (list []mailaddr.Address, bad int) {
 	s := addressScanner{in: raw, charset: charset}
 	s.scan()
 	return s.list, s.bad
@@ -47,7 +48,7 @@ type addressScanner struct {
 	angle       string
 	hasAngle    bool
 	before      int // length of the phrase where the angle brackets began
-	list        []Address
+	list        []mailaddr.Address
 	bad         int
 	open        int // quotes and comments without an end, seen so far
 }
@@ -218,7 +219,7 @@ func (s *addressScanner) add(name, email string) {
 	if len(name) >= 2 && (name[0] == '\'' && name[len(name)-1] == '\'' || name[0] == '"' && name[len(name)-1] == '"') {
 		name = strings.TrimSpace(name[1 : len(name)-1])
 	}
-	s.list = append(s.list, Address{Name: name, Email: email})
+	s.list = append(s.list, mailaddr.Address{Name: name, Email: email})
 }
 
 // quotedString reads the quoted string that s begins with; without an end quote it

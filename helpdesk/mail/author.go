@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -11,9 +12,9 @@ import (
 // From field, or several; the field holds no address, or several, a group, or what a reader has to guess an address
 // from. Two programs may then take two different mailboxes for the author, so that nothing that one of them found
 // out about the author, by DMARC for example, may be believed by the other.
-func (m *Message) Author() (author Address, ok bool) {
+func (m *Message) Author() (author mailaddr.Address, ok bool) {
 	if m.author == nil {
-		return Address{}, false
+		return mailaddr.Address{}, false
 	}
 	return *m.author, true
 }

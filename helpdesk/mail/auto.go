@@ -1,6 +1,9 @@
 package mail
 
-import "strings"
+import (
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"strings"
+)
 
 // autoSubmitted decides whether a program sent the mail on its own. These say so:
 //
@@ -33,7 +36,7 @@ func (p *parser) autoSubmitted(contentType string) bool {
 	case "multipart/report", "message/delivery-status", "message/disposition-notification":
 		return true
 	}
-	return p.msg.NullReturnPath || daemonAuthor(p.msg.From) || daemonAuthor([]Address{{Email: p.msg.ReturnPath}})
+	return p.msg.NullReturnPath || daemonAuthor(p.msg.From) || daemonAuthor([]mailaddr.Address{{Email: p.msg.ReturnPath}})
 }
 
 func precedence(h *Header) string {
@@ -58,7 +61,7 @@ func (p *parser) noAutoReply() bool {
 	return h.Has("List-Id") || h.Has("List-Post") || h.Has("List-Unsubscribe")
 }
 
-func daemonAuthor(from []Address) bool {
+func daemonAuthor(from []mailaddr.Address) bool {
 	for _, a := range from {
 		if local, _, _ := strings.Cut(a.Email, "@"); isDaemon(local) {
 			return true

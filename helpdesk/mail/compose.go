@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/emersion/go-message/textproto"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"golang.org/x/net/idna"
 )
 
@@ -23,12 +24,12 @@ import (
 // id or field name that holds one is an error ([*InvalidError]). There is no Bcc:
 // hidden recipients belong to the envelope alone.
 type Outgoing struct {
-	MessageID string    // required, with or without angle brackets
-	Date      time.Time // required, written in its own zone
-	From      Address   // required
-	Sender    Address
-	ReplyTo   []Address
-	To, Cc    []Address // without any, an empty group of undisclosed recipients is written
+	MessageID string           // required, with or without angle brackets
+	Date      time.Time        // required, written in its own zone
+	From      mailaddr.Address // required
+	Sender    mailaddr.Address
+	ReplyTo   []mailaddr.Address
+	To, Cc    []mailaddr.Address // without any, an empty group of undisclosed recipients is written
 	Subject   string
 
 	InReplyTo  string
@@ -91,20 +92,20 @@ func (o *Outgoing) Validate() error {
 	}
 	lists := []struct {
 		name string
-		list []Address
-	}{{"From", []Address{o.From}}, {"Reply-To", o.ReplyTo}, {"To", o.To}, {"Cc", o.Cc}}
+		list []mailaddr.Address
+	}{{"From", []mailaddr.Address{o.From}}, {"Reply-To", o.ReplyTo}, {"To", o.To}, {"Cc", o.Cc}}
 	if o.Sender.Email != "" {
 		lists = append(lists, struct {
 			name string
-			list []Address
-		}{"Sender", []Address{o.Sender}})
+			list []mailaddr.Address
+		}{"Sender", []mailaddr.Address{o.Sender}})
 	}
 	for _, l := range lists {
 		for _, a := range l.list {
 			if !strings.Contains(a.Email, "@") || !strings.EqualFold(cleanEmail(a.Email), a.Email) {
 				return &InvalidError{l.name, "holds an invalid address"}
 			}
-			if o.ASCII && l.name != "To" && l.name != "Cc" && a.international() {
+			if o.ASCII && l.name != "To" && l.name != "Cc" && international(a) {
 				return &InvalidError{l.name, "holds an address that is not in ASCII"}
 			}
 		}
@@ -376,10 +377,10 @@ func (o *Outgoing) header() []string {
 	id := func(s string) string { return "<" + strings.Trim(s, "<>") + ">" }
 	h := []string{
 		field("Date", []string{o.Date.Format("Mon, 02 Jan 2006 15:04:05 -0700")}),
-		o.addressField("From", []Address{o.From}),
+		o.addressField("From", []mailaddr.Address{o.From}),
 	}
 	if o.Sender.Email != "" {
-		h = append(h, o.addressField("Sender", []Address{o.Sender}))
+		h = append(h, o.addressField("Sender", []mailaddr.Address{o.Sender}))
 	}
 	if len(o.ReplyTo) > 0 {
 		h = append(h, o.addressField("Reply-To", o.ReplyTo))
@@ -453,11 +454,11 @@ func rawHeader(fields []string) textproto.Header {
 	return h
 }
 
-func (o *Outgoing) addressField(name string, list []Address) string {
+func (o *Outgoing) addressField(name string, list []mailaddr.Address) string {
 	var words []string
 	for i, a := range list {
 		w := addressWords(a)
-		if o.ASCII && a.international() {
+		if o.ASCII && international(a) {
 			w = append(encodeWords(strings.TrimSpace(oneLine(a.Name)+" "+oneLine(a.Email))), ":;")
 		}
 		if i < len(list)-1 {
@@ -470,15 +471,15 @@ func (o *Outgoing) addressField(name string, list []Address) string {
 
 // international reports whether the local part has characters beyond ASCII, which
 // only SMTPUTF8 can carry.
-func (a Address) international() bool {
+func international(a mailaddr.Address) bool {
 	at := strings.LastIndexByte(a.Email, '@')
 	return at >= 0 && !isSevenBit([]byte(a.Email[:at]))
 }
 
-// String gives the address as it stands in a header, on one line.
-func (a Address) String() string { return strings.Join(addressWords(a), " ") }
+// FormatAddress returns the address as it appears in a header field, on one line.
+func FormatAddress(a mailaddr.Address) string { return strings.Join(addressWords(a), " ") }
 
-func addressWords(a Address) []string {
+func addressWords(a mailaddr.Address) []string {
 	at := strings.LastIndexByte(a.Email, '@')
 	email := oneLine(a.Email)
 	if at > 0 && !isSevenBit([]byte(a.Email[at:])) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"golang.org/x/net/idna"
 )
 
@@ -32,9 +33,9 @@ func FuzzCompose(f *testing.F) {
 			return // callers have limits of their own
 		}
 		o := &Outgoing{
-			MessageID: "x@example.org", Date: time.Unix(1_700_000_000, 0), From: Address{Name: name, Email: "desk@example.org"},
-			To: []Address{{Name: name, Email: email}, {Email: email}}, Cc: []Address{{Name: name, Email: "cc@example.org"}},
-			ReplyTo: []Address{{Name: name, Email: "desk+1.abc@example.org"}}, Subject: subject, References: strings.Fields(references),
+			MessageID: "x@example.org", Date: time.Unix(1_700_000_000, 0), From: mailaddr.Address{Name: name, Email: "desk@example.org"},
+			To: []mailaddr.Address{{Name: name, Email: email}, {Email: email}}, Cc: []mailaddr.Address{{Name: name, Email: "cc@example.org"}},
+			ReplyTo: []mailaddr.Address{{Name: name, Email: "desk+1.abc@example.org"}}, Subject: subject, References: strings.Fields(references),
 			Text: text, HTML: "<p>" + text, Extra: []Field{{Name: "X-Note", Value: subject}},
 			Attachments: []File{{Filename: filename, ContentType: "text/plain", Open: func() (io.ReadCloser, error) {
 				return io.NopCloser(strings.NewReader(text)), nil
@@ -55,7 +56,7 @@ func FuzzCompose(f *testing.F) {
 		}
 		type view struct {
 			Subject           string
-			From, To, Cc, Rep []Address
+			From, To, Cc, Rep []mailaddr.Address
 			File              string
 			Body              string
 		}
@@ -74,8 +75,8 @@ func FuzzCompose(f *testing.F) {
 		}
 		want := view{
 			Subject: oneLine(subject), File: file, Body: text,
-			From: []Address{{shown, "desk@example.org"}}, To: []Address{{shown, to}, {"", to}},
-			Cc: []Address{{shown, "cc@example.org"}}, Rep: []Address{{shown, "desk+1.abc@example.org"}},
+			From: []mailaddr.Address{{shown, "desk@example.org"}}, To: []mailaddr.Address{{shown, to}, {"", to}},
+			Cc: []mailaddr.Address{{shown, "cc@example.org"}}, Rep: []mailaddr.Address{{shown, "desk+1.abc@example.org"}},
 		}
 		got := view{Subject: m.Subject, From: m.From, To: m.To, Cc: m.Cc, Rep: m.ReplyTo}
 		if len(m.Attachments) == 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
 func file(name, ctype, cid, body string) mail.File {
@@ -44,7 +45,7 @@ func read(t *testing.T, raw []byte) *mail.Message {
 func outgoing() *mail.Outgoing {
 	return &mail.Outgoing{
 		MessageID: "id@example.com", Date: time.Date(2023, 1, 2, 15, 4, 5, 0, time.FixedZone("", 3600)),
-		From: mail.Address{Name: "Desk", Email: "desk@example.com"}, To: []mail.Address{{Name: "Ann", Email: "ann@example.org"}},
+		From: mailaddr.Address{Name: "Desk", Email: "desk@example.com"}, To: []mailaddr.Address{{Name: "Ann", Email: "ann@example.org"}},
 		Subject: "Hello", Text: "Hi\n",
 	}
 }
@@ -154,14 +155,14 @@ func TestRoundTrip(t *testing.T) {
 		{"text of boundary", func(o *mail.Outgoing) { o.Text = "--=_abc\n" }},
 		{"names", func(o *mail.Outgoing) {
 			o.From.Name = `Doe, "Jane" \ (x)`
-			o.To = []mail.Address{{Name: "Zoë, the 1st", Email: "z@example.org"}, {Email: "n@example.org"}, {Name: long[:150], Email: "l@example.org"}}
-			o.Cc = []mail.Address{{Name: "=?utf-8?q?x?=", Email: "c@example.org"}, {Name: "O'Brien", Email: "o'b@example.org"}}
-			o.ReplyTo = []mail.Address{{Name: "日本語", Email: "r@example.org"}}
-			o.Sender = mail.Address{Email: "s@example.org"}
+			o.To = []mailaddr.Address{{Name: "Zoë, the 1st", Email: "z@example.org"}, {Email: "n@example.org"}, {Name: long[:150], Email: "l@example.org"}}
+			o.Cc = []mailaddr.Address{{Name: "=?utf-8?q?x?=", Email: "c@example.org"}, {Name: "O'Brien", Email: "o'b@example.org"}}
+			o.ReplyTo = []mailaddr.Address{{Name: "日本語", Email: "r@example.org"}}
+			o.Sender = mailaddr.Address{Email: "s@example.org"}
 		}},
 		{"many recipients", func(o *mail.Outgoing) {
 			for i := range 100 {
-				o.To = append(o.To, mail.Address{Name: "Some Body", Email: fmt.Sprintf("b%d@example.org", i)})
+				o.To = append(o.To, mailaddr.Address{Name: "Some Body", Email: fmt.Sprintf("b%d@example.org", i)})
 			}
 		}},
 		{"files", func(o *mail.Outgoing) {
@@ -184,14 +185,14 @@ func TestRoundTrip(t *testing.T) {
 			type view struct {
 				Subject, Text, HTML, ID       string
 				Date                          time.Time
-				From, Sender, ReplyTo, To, Cc []mail.Address
+				From, Sender, ReplyTo, To, Cc []mailaddr.Address
 				Files                         []string
 			}
 			nl := func(s string) string { return strings.TrimSuffix(s, "\n") }
 			want := view{Subject: o.Subject, Text: nl(o.Text), HTML: nl(o.HTML), ID: o.MessageID, Date: o.Date.UTC(),
-				From: []mail.Address{o.From}, ReplyTo: o.ReplyTo, To: o.To, Cc: o.Cc}
+				From: []mailaddr.Address{o.From}, ReplyTo: o.ReplyTo, To: o.To, Cc: o.Cc}
 			if o.Sender.Email != "" {
-				want.Sender = []mail.Address{o.Sender}
+				want.Sender = []mailaddr.Address{o.Sender}
 			}
 			for _, f := range o.Attachments {
 				r, _ := f.Open()
@@ -247,7 +248,7 @@ func TestInjection(t *testing.T) {
 		"Extra":       func(o *mail.Outgoing) { o.Extra = []mail.Field{{Name: "X\r\nBcc", Value: "x"}} },
 		"Bcc":         func(o *mail.Outgoing) { o.Extra = []mail.Field{{Name: "bCC", Value: "x@y.z"}} },
 		"Content-ID":  func(o *mail.Outgoing) { o.Attachments = []mail.File{file("a", "", "a\r\nb", "")} },
-		"no From":     func(o *mail.Outgoing) { o.From = mail.Address{Name: "x"} },
+		"no From":     func(o *mail.Outgoing) { o.From = mailaddr.Address{Name: "x"} },
 		"no Date":     func(o *mail.Outgoing) { o.Date = time.Time{} },
 		"no content":  func(o *mail.Outgoing) { o.Attachments = []mail.File{{Filename: "x"}} },
 	}
@@ -297,8 +298,8 @@ func TestUndisclosed(t *testing.T) {
 
 func TestInternationalDomain(t *testing.T) {
 	t.Parallel()
-	a := mail.Address{Name: "x", Email: "a@müller.example"}
-	if d := cmp.Diff("x <a@xn--mller-kva.example>", a.String()); d != "" {
+	a := mailaddr.Address{Name: "x", Email: "a@müller.example"}
+	if d := cmp.Diff("x <a@xn--mller-kva.example>", mail.FormatAddress(a)); d != "" {
 		t.Error(d)
 	}
 }
@@ -318,8 +319,8 @@ func ExampleOutgoing() {
 	o := &mail.Outgoing{
 		MessageID: "1@example.com",
 		Date:      time.Date(2023, 1, 2, 15, 4, 5, 0, time.UTC),
-		From:      mail.Address{Name: "Example Desk", Email: "desk@example.com"},
-		To:        []mail.Address{{Email: "ann@example.org"}},
+		From:      mailaddr.Address{Name: "Example Desk", Email: "desk@example.com"},
+		To:        []mailaddr.Address{{Email: "ann@example.org"}},
 		Subject:   mail.ReplySubject("AW: Order 7"),
 		InReplyTo: "q@example.org",
 		Text:      "It is on its way.",

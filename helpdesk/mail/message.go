@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/emersion/go-message/textproto"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
 // Defaults of [Limits].
@@ -81,12 +82,6 @@ func byteCount(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Address is one mailbox of an address list.
-type Address struct {
-	Name  string // decoded display name, may be empty
-	Email string // addr-spec, domain in lower case; MAILER-DAEMON may lack a domain
-}
-
 // Part is a part of a mail that is not its body text.
 type Part struct {
 	Filename    string // safe to use as a file name, never empty, at most 255 bytes
@@ -110,10 +105,10 @@ type Message struct {
 	InReplyTo  []string // ids, without duplicates, at most 20
 	References []string // ids in order, without duplicates, at most 100: the first and the latest
 
-	From, Sender, ReplyTo, To, Cc, Bcc []Address
+	From, Sender, ReplyTo, To, Cc, Bcc []mailaddr.Address
 	// DeliveredTo holds the envelope recipients that servers on the way noted:
 	// Delivered-To, X-Original-To, Envelope-To, X-Envelope-To, X-Delivered-To.
-	DeliveredTo []Address
+	DeliveredTo []mailaddr.Address
 
 	Subject string
 	Date    time.Time // UTC; zero when there is none that can be read
@@ -137,9 +132,9 @@ type Message struct {
 
 	contentType string // of the whole
 
-	author *Address // nil: see Author
-	sent   *sent    // nil: Text, HTML and Attachments are as they were sent
-	leaves []leaf   // see Identity
+	author *mailaddr.Address // nil: see Author
+	sent   *sent             // nil: Text, HTML and Attachments are as they were sent
+	leaves []leaf            // see Identity
 	first  *identities
 }
 

@@ -6,12 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
 // Comments and white space inside of addresses (RFC 5322 sections 3.2.2 and 4.4).
 func TestCommentsInAddresses(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]mail.Address{
+	for raw, want := range map[string]mailaddr.Address{
 		`Ada <ada@example.com(work)>`:                                   {Name: "Ada", Email: "ada@example.com"},
 		`Ada <(at work) ada@example.com>`:                               {Name: "Ada", Email: "ada@example.com"},
 		`Ada <ada(at work)@(the)example.com>`:                           {Name: "Ada", Email: "ada@example.com"},
@@ -25,7 +26,7 @@ func TestCommentsInAddresses(t *testing.T) {
 		`Ada @ Home ada@example.com`:                                    {Name: "Ada @ Home", Email: "ada@example.com"},
 	} {
 		got, bad := mail.ParseAddresses(raw, "")
-		if diff := cmp.Diff([]mail.Address{want}, got); diff != "" || bad > 0 {
+		if diff := cmp.Diff([]mailaddr.Address{want}, got); diff != "" || bad > 0 {
 			t.Errorf("%s: %s", raw, diff)
 		}
 	}

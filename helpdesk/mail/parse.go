@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/emersion/go-message/textproto"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
 // Parse reads a mail. It fails only with a [*LimitError] or [ErrEmpty]; all else
@@ -404,9 +405,9 @@ func (p *parser) fields(ctype string) {
 	m.NoAutoReply = m.AutoSubmitted || p.noAutoReply()
 }
 
-func unique(list []Address) []Address {
+func unique(list []mailaddr.Address) []mailaddr.Address {
 	seen := map[string]bool{}
-	var out []Address
+	var out []mailaddr.Address
 	for _, a := range list {
 		if !seen[a.Email] {
 			seen[a.Email] = true

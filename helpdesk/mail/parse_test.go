@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
@@ -104,7 +105,7 @@ func checkMessage(t *testing.T, m *mail.Message) {
 	}
 	lines := append([]string{m.Subject, m.MessageID, m.ListID, m.ReturnPath}, m.InReplyTo...)
 	lines = append(append(lines, m.References...), m.Warnings...)
-	for _, list := range [][]mail.Address{m.From, m.Sender, m.ReplyTo, m.To, m.Cc, m.Bcc, m.DeliveredTo} {
+	for _, list := range [][]mailaddr.Address{m.From, m.Sender, m.ReplyTo, m.To, m.Cc, m.Bcc, m.DeliveredTo} {
 		for _, a := range list {
 			lines = append(lines, a.Name, a.Email)
 			if a.Email == "" {
@@ -321,7 +322,7 @@ func FuzzParse(f *testing.F) {
 func composeAgain(t *testing.T, m *mail.Message) {
 	t.Helper()
 	o := &mail.Outgoing{
-		MessageID: "x@example.org", Date: time.Unix(1_700_000_000, 0), From: mail.Address{Email: "a@example.org"},
+		MessageID: "x@example.org", Date: time.Unix(1_700_000_000, 0), From: mailaddr.Address{Email: "a@example.org"},
 		Subject: m.Subject, Text: m.Text, HTML: m.HTML, References: m.References,
 	}
 	for _, a := range m.To {

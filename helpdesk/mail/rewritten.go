@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"regexp"
 	"strings"
 )
@@ -12,29 +13,29 @@ var viaName = regexp.MustCompile(`(?i)\S\s+via\s+\S`)
 // Rewritten tells whether a mailing list or a group has put its own address into From,
 // and the author whose address was there before, if the mail says so. All of that is
 // what somebody wrote into the header: it proves nothing.
-func (m *Message) Rewritten() (author Address, rewritten bool) {
+func (m *Message) Rewritten() (author mailaddr.Address, rewritten bool) {
 	if len(m.From) != 1 {
-		return Address{}, false
+		return mailaddr.Address{}, false
 	}
 	from := m.From[0]
-	other := func(a Address) bool { return a.Email != "" && !strings.EqualFold(a.Email, from.Email) }
+	other := func(a mailaddr.Address) bool { return a.Email != "" && !strings.EqualFold(a.Email, from.Email) }
 	if list, _ := ParseAddresses(m.Header.Raw("X-Original-From"), m.Header.charset); len(list) == 1 && other(list[0]) {
 		return list[0], true
 	}
 	post, _ := ParseAddresses(listAddress(m.Header.Raw("List-Post")), "")
 	byList := len(post) == 1 && !other(post[0])
 	if !byList && !viaName.MatchString(from.Name) {
-		return Address{}, false
+		return mailaddr.Address{}, false
 	}
 	if list, _ := ParseAddresses(m.Header.Raw("X-Original-Sender"), ""); len(list) == 1 && other(list[0]) {
 		return list[0], true
 	}
 	for _, a := range m.ReplyTo {
 		if other(a) {
-			return Address{}, true
+			return mailaddr.Address{}, true
 		}
 	}
-	return Address{}, byList
+	return mailaddr.Address{}, byList
 }
 
 // listAddress is the address of a field such as List-Post: <mailto:list@example.org>.

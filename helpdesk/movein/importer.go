@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/movein/foreign"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -142,7 +143,7 @@ func (r *run) customer(p foreign.Person) helpdesk.PastCustomer {
 	if list := lines(p.Extra, 300); list != "" {
 		note = strings.TrimSpace(note + "\n\nFrom " + r.source.Format().Title + ":\n" + list)
 	}
-	emails := slices.DeleteFunc(slices.Clone(p.Emails), func(email string) bool { return !helpdesk.ValidEmail(strings.TrimSpace(email)) })
+	emails := slices.DeleteFunc(slices.Clone(p.Emails), func(email string) bool { return !mailaddr.Valid(strings.TrimSpace(email)) })
 	if len(emails) < len(p.Emails) {
 		r.Problems.Add("an address of a customer is none that mail can be sent to", called(p))
 	}
@@ -164,14 +165,14 @@ func (r *run) tooMany(what string, n, limit int, p foreign.Person) {
 }
 
 // address is who a person is as a customer. Who has no address gets one that no mail reaches (RFC 6761 section 6.4).
-func (r *run) address(p foreign.Person) helpdesk.Address {
-	a := helpdesk.Address{Name: p.Name, Email: strings.TrimSpace(p.Email())}
-	if helpdesk.ValidEmail(a.Email) {
+func (r *run) address(p foreign.Person) mailaddr.Address {
+	a := mailaddr.Address{Name: p.Name, Email: strings.TrimSpace(p.Email())}
+	if mailaddr.Valid(a.Email) {
 		return a
 	}
 	id := unsafeID.ReplaceAllString(p.ID, "-")
 	if id == "" {
-		return helpdesk.Address{Name: p.Name, Email: helpdesk.UnknownSender}
+		return mailaddr.Address{Name: p.Name, Email: helpdesk.UnknownSender}
 	}
 	r.Problems.Add("a customer has no address: answers cannot be sent", called(p))
 	a.Email = "user-" + id[:min(len(id), 50)] + "@" + r.source.Format().Name + ".invalid"
@@ -349,13 +350,13 @@ var statuses = map[foreign.State]helpdesk.Status{foreign.Open: helpdesk.StatusPo
 func (r *run) copies(c foreign.Conversation, past *helpdesk.PastConversation, extra *[]foreign.Field) {
 	for _, p := range c.Cc {
 		email := strings.TrimSpace(p.Email())
-		if !helpdesk.ValidEmail(email) || len(past.Messages) == 0 || past.Messages[0].Type == helpdesk.TypeNote {
+		if !mailaddr.Valid(email) || len(past.Messages) == 0 || past.Messages[0].Type == helpdesk.TypeNote {
 			*extra = append(*extra, foreign.Field{Name: "cc", Value: called(p)})
 			continue
 		}
 		first := &past.Messages[0]
-		if !slices.ContainsFunc(first.Cc, func(a helpdesk.Address) bool { return helpdesk.EmailKey(a.Email) == helpdesk.EmailKey(email) }) {
-			first.Cc = append(first.Cc, helpdesk.Address{Name: p.Name, Email: email})
+		if !slices.ContainsFunc(first.Cc, func(a mailaddr.Address) bool { return mailaddr.Key(a.Email) == mailaddr.Key(email) }) {
+			first.Cc = append(first.Cc, mailaddr.Address{Name: p.Name, Email: email})
 		}
 	}
 }
@@ -363,7 +364,7 @@ func (r *run) copies(c foreign.Conversation, past *helpdesk.PastConversation, ex
 // message is what a message becomes. What of it has no place is added to extra.
 func (r *run) message(c foreign.Conversation, m foreign.Message, extra *[]foreign.Field) helpdesk.PastMessage {
 	past := helpdesk.PastMessage{
-		Key: m.ID, HTML: m.HTML, Text: m.Text, MessageID: m.MessageID, At: m.At, Author: helpdesk.Address{Name: m.Author.Name, Email: m.Author.Email()},
+		Key: m.ID, HTML: m.HTML, Text: m.Text, MessageID: m.MessageID, At: m.At, Author: mailaddr.Address{Name: m.Author.Name, Email: m.Author.Email()},
 		To: addresses(m.To), Cc: addresses(m.Cc), Bcc: addresses(m.Bcc),
 	}
 	switch m.Kind {
@@ -387,10 +388,10 @@ func (r *run) message(c foreign.Conversation, m foreign.Message, extra *[]foreig
 	return past
 }
 
-func addresses(emails []string) []helpdesk.Address {
-	var all []helpdesk.Address
+func addresses(emails []string) []mailaddr.Address {
+	var all []mailaddr.Address
 	for _, email := range emails {
-		all = append(all, helpdesk.Address{Email: strings.TrimSpace(email)})
+		all = append(all, mailaddr.Address{Email: strings.TrimSpace(email)})
 	}
 	return all
 }
@@ -406,7 +407,7 @@ func (r *run) note(c foreign.Conversation, past helpdesk.PastConversation, extra
 	format := r.source.Format()
 	text := fmt.Sprintf("From %s, %s %s", format.Title, format.What, cmp.Or(c.Number, c.ID))
 	list := lines(extra, shownValue)
-	note := helpdesk.PastMessage{Key: "note", Type: helpdesk.TypeNote, Author: helpdesk.Address{Name: format.Title}, At: c.Created}
+	note := helpdesk.PastMessage{Key: "note", Type: helpdesk.TypeNote, Author: mailaddr.Address{Name: format.Title}, At: c.Created}
 	if len(past.Messages) > 0 {
 		note.At = past.Messages[0].At
 	}

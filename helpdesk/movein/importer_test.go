@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/helpdesk/movein"
 	"github.com/helpwright/helpwright/helpdesk/movein/foreign"
@@ -294,7 +295,7 @@ func TestMailAfterwards(t *testing.T) {
 	}
 	waiting := must(intake.Waiting(t.Context(), b.account, b.mailbox.ID, 0, 10))(t)
 	row := must(intake.File(t.Context(), b.account, waiting[0].ID, helpdesk.IncomingMail{
-		Identity: []byte("2"), MessageID: "2@example.com", InReplyTo: []string{"q@example.com"}, From: helpdesk.Address{Email: "ada@example.com"}, Subject: "Re: Door", Text: "Now it is open.",
+		Identity: []byte("2"), MessageID: "2@example.com", InReplyTo: []string{"q@example.com"}, From: mailaddr.Address{Email: "ada@example.com"}, Subject: "Re: Door", Text: "Now it is open.",
 	}))(t)
 	c := b.find("Door")
 	if row.ConversationID != c.ID {

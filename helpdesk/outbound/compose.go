@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 )
 
@@ -21,14 +22,14 @@ func (s *Sender) compose(ctx context.Context, out helpdesk.OutgoingMail) *mail.O
 	m := &mail.Outgoing{
 		MessageID: out.MessageID,
 		Date:      out.Date.UTC(),
-		From:      mail.Address{Name: out.From.Name, Email: out.From.Email},
+		From:      out.From,
 		To:        addresses(out.To),
 		Cc:        addresses(out.Cc),
 		Subject:   out.Subject,
 		Text:      mailhtml.Text(out.HTML),
 	}
 	if out.ReplyTo != "" {
-		m.ReplyTo = []mail.Address{{Name: out.From.Name, Email: out.ReplyTo}}
+		m.ReplyTo = []mailaddr.Address{{Name: out.From.Name, Email: out.ReplyTo}}
 	}
 	if out.IsReply {
 		m.Subject = mail.ReplySubject(out.Subject)
@@ -48,10 +49,10 @@ func (s *Sender) compose(ctx context.Context, out helpdesk.OutgoingMail) *mail.O
 	return m
 }
 
-func addresses(list []string) []mail.Address {
-	var out []mail.Address
+func addresses(list []string) []mailaddr.Address {
+	var out []mailaddr.Address
 	for _, email := range list {
-		out = append(out, mail.Address{Email: email})
+		out = append(out, mailaddr.Address{Email: email})
 	}
 	return out
 }

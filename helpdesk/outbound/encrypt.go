@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/pgp"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -34,7 +35,7 @@ func letters(out helpdesk.OutgoingMail) []letter {
 // variant distinguishes copies with the same Message-ID: those for one Bcc recipient.
 func (l letter) variant() string {
 	if l.encrypt && len(l.due) == 1 && l.due[0].Field == "bcc" {
-		return helpdesk.EmailKey(l.due[0].Address)
+		return mailaddr.Key(l.due[0].Address)
 	}
 	return ""
 }

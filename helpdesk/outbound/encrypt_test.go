@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/helpdesk/pgp"
 	"github.com/helpwright/helpwright/storage"
@@ -134,7 +134,7 @@ func TestEncryptedAnswer(t *testing.T) {
 	}
 }
 
-func emails(list []mail.Address) []string {
+func emails(list []mailaddr.Address) []string {
 	var out []string
 	for _, a := range list {
 		out = append(out, a.Email)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -124,12 +125,12 @@ func (m *Mailer) write(ctx context.Context, job storage.ClaimedJob, out helpdesk
 func composeSystemMail(out helpdesk.SystemMail) *mail.Outgoing {
 	m := &mail.Outgoing{
 		MessageID: out.MessageID, Date: out.Date.UTC(), AutoSubmitted: true, InReplyTo: out.InReplyTo,
-		From:    mail.Address{Name: out.From.Name, Email: out.From.Email},
-		To:      []mail.Address{{Name: out.To.Name, Email: out.To.Email}},
+		From:    out.From,
+		To:      []mailaddr.Address{out.To},
 		Subject: out.Subject, Text: out.Text,
 	}
 	if out.ReplyTo != "" {
-		m.ReplyTo = []mail.Address{{Email: out.ReplyTo}}
+		m.ReplyTo = []mailaddr.Address{{Email: out.ReplyTo}}
 	}
 	if m.Validate() != nil {
 		m.InReplyTo = "" // never a Message-ID from elsewhere

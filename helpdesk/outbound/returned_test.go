@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -23,7 +24,7 @@ func returning(t *testing.T) (*world, storage.ClaimedJob) {
 	}
 	waiting := must[[]helpdesk.InboundMail](t)(intake.Waiting(ctx, w.account, w.box.ID, 0, 1))
 	must[helpdesk.InboundMail](t)(intake.File(ctx, w.account, waiting[0].ID, helpdesk.IncomingMail{
-		Identity: []byte("1"), MessageID: "one two", From: helpdesk.Address{Email: "ann@example.org"}, Subject: "Fwd:\r\nBcc: x", Text: "@fwd\nBob says größer.",
+		Identity: []byte("1"), MessageID: "one two", From: mailaddr.Address{Email: "ann@example.org"}, Subject: "Fwd:\r\nBcc: x", Text: "@fwd\nBob says größer.",
 	}))
 	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, []string{helpdesk.JobReturnMail}, 10, w.clock(), w.clock().Add(time.Minute)))
 	if len(claimed) != 1 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -125,7 +126,7 @@ func TestComposedAnswer(t *testing.T) {
 	}
 	m := parse(t, raw)
 	firstID := parse(t, transport.mails[0]).MessageID
-	if m.Subject != "Re: Größe" || m.From[0] != (mail.Address{Name: "Ann Agent, Support", Email: "support@example.org"}) || m.MessageID == "" {
+	if m.Subject != "Re: Größe" || m.From[0] != (mailaddr.Address{Name: "Ann Agent, Support", Email: "support@example.org"}) || m.MessageID == "" {
 		t.Errorf("header: %q %v", m.Subject, m.From)
 	}
 	if diff := cmp.Diff([][]string{{firstID}, {firstID}}, [][]string{m.InReplyTo, m.References}); diff != "" {

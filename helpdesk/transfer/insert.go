@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -42,7 +43,7 @@ func insertUsers(ctx ctx, x *target, all []*user) error {
 			u.ID = gone(u.ID)
 			continue
 		}
-		there, err := x.sys.UserByEmail(ctx, helpdesk.EmailKey(u.Email))
+		there, err := x.sys.UserByEmail(ctx, mailaddr.Key(u.Email))
 		if err == nil {
 			u.ID = there.ID
 			continue
@@ -61,7 +62,7 @@ func insertUsers(ctx ctx, x *target, all []*user) error {
 // was no member cannot sign in.
 func (x *target) newUser(ctx ctx, u *user) (int64, error) {
 	row := helpdesk.User{
-		Name: u.Name, Email: u.Email, EmailKey: helpdesk.EmailKey(u.Email), EmailVerifiedAt: u.EmailVerifiedAt, DisabledAt: u.DisabledAt,
+		Name: u.Name, Email: u.Email, EmailKey: mailaddr.Key(u.Email), EmailVerifiedAt: u.EmailVerifiedAt, DisabledAt: u.DisabledAt,
 		CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
 	}
 	if !u.Member && row.DisabledAt.IsZero() {

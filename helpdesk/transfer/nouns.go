@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -313,7 +314,7 @@ func walkAudit(v visit, e *helpdesk.AuditEntry) {
 
 func validUser(u *user) error {
 	var problems fault.Collector
-	problems.Check(u.Gone || helpdesk.ValidEmail(u.Email), "Email", "must be a mail address")
+	problems.Check(u.Gone || mailaddr.Valid(u.Email), "Email", "must be a mail address")
 	return problems.Err()
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -45,7 +46,7 @@ func (r *inboundRow) mail() helpdesk.InboundMail {
 	return helpdesk.InboundMail{
 		ID: r.ID, MailboxID: r.MailboxID, Source: r.Source, Position: r.Position,
 		State: helpdesk.InboundState(r.State), Reason: r.Reason, UserID: r.UserID, Note: r.Note, Partial: r.Partial, Deaths: r.Deaths, RawKey: r.RawKey, Size: r.Size,
-		MessageID: r.MessageID, MailHead: helpdesk.MailHead{Subject: r.Subject, From: helpdesk.Address{Name: r.FromName, Email: r.FromEmail}}, Identity: empty(r.Identity), ConversationID: r.ConversationID,
+		MessageID: r.MessageID, MailHead: helpdesk.MailHead{Subject: r.Subject, From: mailaddr.Address{Name: r.FromName, Email: r.FromEmail}}, Identity: empty(r.Identity), ConversationID: r.ConversationID,
 		InteractionID: r.InteractionID, Authentication: r.Authentication.Of, DeliveredAt: timeOf(r.DeliveredAt), ReceivedAt: timeOf(r.ReceivedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -154,7 +155,7 @@ func TestFilingWhileSplitting(t *testing.T) {
 			filing.Go(func() {
 				for i := worker; i < n; i += len(two) {
 					mail := helpdesk.IncomingMail{
-						Identity: fmt.Append(nil, i), MessageID: fmt.Sprintf("%d@example.com", i), From: helpdesk.Address{Email: "ada@example.com"},
+						Identity: fmt.Append(nil, i), MessageID: fmt.Sprintf("%d@example.com", i), From: mailaddr.Address{Email: "ada@example.com"},
 						References: []string{fmt.Sprintf("%d@example.com", i/2)}, Subject: "Doors", Text: fmt.Sprint("Mail ", i),
 					}
 					row, err := p.svc.Intake().File(ctx, p.desk.AccountID(), rows[i].ID, mail)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -70,7 +71,7 @@ func (b *imported) file(name string, day int, refs ...string) helpdesk.InboundMa
 	b.t.Helper()
 	b.now = b.now.Add(time.Second)
 	m := helpdesk.IncomingMail{
-		Identity: []byte(name), MessageID: name + "@example.com", From: helpdesk.Address{Email: "ada@example.com"}, Subject: "About " + name, Text: name,
+		Identity: []byte(name), MessageID: name + "@example.com", From: mailaddr.Address{Email: "ada@example.com"}, Subject: "About " + name, Text: name,
 		Date: time.Date(2019, 3, day, 10, 0, 0, 0, time.UTC),
 	}
 	raw := helpdesk.RawMail{Raw: []byte(name), Position: name, DeliveredAt: m.Date.Add(time.Minute)}
@@ -248,7 +249,7 @@ func TestReceivedAt(t *testing.T) {
 			rows, err := b.svc.Intake().Waiting(ctx, b.desk.AccountID(), b.mailbox, 0, 10)
 			b.must(err)
 			row, err := b.svc.Intake().File(ctx, b.desk.AccountID(), rows[0].ID, helpdesk.IncomingMail{
-				Identity: []byte{byte(n)}, From: helpdesk.Address{Email: "ada@example.com"}, Text: "x", LastHop: tt.hop,
+				Identity: []byte{byte(n)}, From: mailaddr.Address{Email: "ada@example.com"}, Text: "x", LastHop: tt.hop,
 			})
 			b.must(err)
 			i, err := b.desk.Interaction(ctx, row.ConversationID, row.InteractionID)

@@ -60,3 +60,11 @@ func Cut(s string, n int) string {
 	}
 	return s
 }
+
+// CutLast cuts s around the last sep, as strings.Cut does around the first.
+func CutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}

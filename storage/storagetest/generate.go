@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -547,7 +548,7 @@ func (g *generator) writeLedger(seen content) operation {
 	n := g.next()
 	m := helpdesk.InboundMail{MailboxID: oneOf(g, seen.Mailboxes).ID, Source: "imap", Position: oneOf(g, []string{"", fmt.Sprint("p", n)}),
 		State: oneOf(g, []helpdesk.InboundState{helpdesk.InboundReceived, helpdesk.InboundFiled, helpdesk.InboundIgnored}), Reason: g.text(), RawKey: fmt.Sprint("raw", n),
-		Size: g.Int64(), UserID: oneOf(g, g.pool["User"]), Note: g.text(), Deaths: g.IntN(3), MessageID: g.text(), MailHead: helpdesk.MailHead{Subject: g.text(), From: helpdesk.Address{Name: g.text(), Email: g.text()}},
+		Size: g.Int64(), UserID: oneOf(g, g.pool["User"]), Note: g.text(), Deaths: g.IntN(3), MessageID: g.text(), MailHead: helpdesk.MailHead{Subject: g.text(), From: mailaddr.Address{Name: g.text(), Email: g.text()}},
 		Authentication: helpdesk.MailAuthentication{SPF: helpdesk.AuthCheck{Domain: g.text()}}, ReceivedAt: g.time(false), UpdatedAt: g.time(false)}
 	if g.IntN(3) > 0 {
 		m.Identity = fmt.Append(nil, "\x00\xff", n)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -214,7 +215,7 @@ func portalWrites() map[string]writeProbe {
 // keys returns the keys of addresses that may occur in some content.
 func (g *generator) keys(seen content) []string {
 	i := oneOf(g, seen.Interactions)
-	return append([]string{helpdesk.EmailKey(oneOf(g, i.To)), g.participant()}, oneOf(g, seen.Interactions).Audience()...)
+	return append([]string{mailaddr.Key(oneOf(g, i.To)), g.participant()}, oneOf(g, seen.Interactions).Audience()...)
 }
 
 func (g *generator) writePortal(seen content) operation {

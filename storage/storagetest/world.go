@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -317,11 +318,11 @@ func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
 		Security:       helpdesk.MailSecurity{Protocol: "openpgp", Encrypted: true, Signature: helpdesk.SignatureValid, Fingerprint: "A1"},
 		Authentication: w.authentication("header"),
 		Mail: helpdesk.MailHeader{
-			From: []helpdesk.Address{{Name: "Ada " + w.mark, Email: w.address("ada")}, {Email: w.address("grace")}}, Sender: helpdesk.Address{Email: w.address("sender")},
-			ReplyTo: []helpdesk.Address{{Name: "\"Ü\" " + w.mark, Email: w.address("reply")}}, To: []helpdesk.Address{{Name: "To", Email: w.address("to")}},
-			Cc: []helpdesk.Address{{Email: w.address("cc1")}}, Date: at(-5), Rewritten: true,
-			Forwarded: helpdesk.ForwardedMail{UserID: w.user.ID, From: helpdesk.Address{Name: "Eve", Email: w.address("eve")},
-				To: []helpdesk.Address{{Email: w.address("to")}}, Subject: "Fw " + w.mark, Date: at(-6), MessageID: "f@" + w.mark},
+			From: []mailaddr.Address{{Name: "Ada " + w.mark, Email: w.address("ada")}, {Email: w.address("grace")}}, Sender: mailaddr.Address{Email: w.address("sender")},
+			ReplyTo: []mailaddr.Address{{Name: "\"Ü\" " + w.mark, Email: w.address("reply")}}, To: []mailaddr.Address{{Name: "To", Email: w.address("to")}},
+			Cc: []mailaddr.Address{{Email: w.address("cc1")}}, Date: at(-5), Rewritten: true,
+			Forwarded: helpdesk.ForwardedMail{UserID: w.user.ID, From: mailaddr.Address{Name: "Eve", Email: w.address("eve")},
+				To: []mailaddr.Address{{Email: w.address("to")}}, Subject: "Fw " + w.mark, Date: at(-6), MessageID: "f@" + w.mark},
 		},
 		Threading: helpdesk.Threading{Rule: "references", Blocked: w.mark + ".example", Matched: "r2@" + w.mark, Token: 1 << 40, References: 3, Known: 2,
 			Refused:     []helpdesk.RefusedThread{{ConversationID: c.ID, Reason: "no participant " + w.mark}},
@@ -357,7 +358,7 @@ func (w *world) newDelivery(i helpdesk.Interaction) helpdesk.Delivery {
 func (w *world) newMail(position string) helpdesk.InboundMail {
 	return helpdesk.InboundMail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position + "/" + w.mark, State: helpdesk.InboundReceived,
 		Reason: "none " + w.mark, UserID: w.user.ID, Note: "note " + w.mark, Partial: true, Deaths: 1, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
-		MailHead: helpdesk.MailHead{Subject: "subject " + w.mark, From: helpdesk.Address{Name: "name " + w.mark, Email: "from@" + w.mark}},
+		MailHead: helpdesk.MailHead{Subject: "subject " + w.mark, From: mailaddr.Address{Name: "name " + w.mark, Email: "from@" + w.mark}},
 		Identity: []byte("identity\x00\xff" + position + w.mark), Authentication: w.authentication("intake"), DeliveredAt: at(-3), ReceivedAt: base, UpdatedAt: at(1)}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
 // A mail that a member has forwarded shows the mail that it was, who forwarded it, and its times.
@@ -30,7 +31,7 @@ func TestForwardedMailIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	row, err := w.svc.Intake().File(t.Context(), w.account.ID, waiting[0].ID, helpdesk.IncomingMail{
-		Identity: []byte("x"), From: helpdesk.Address{Name: "Alf", Email: "agent@example.org"}, Subject: "Fwd: Door", Date: time.Date(2023, 1, 3, 7, 0, 0, 0, time.UTC),
+		Identity: []byte("x"), From: mailaddr.Address{Name: "Alf", Email: "agent@example.org"}, Subject: "Fwd: Door", Date: time.Date(2023, 1, 3, 7, 0, 0, 0, time.UTC),
 		Text: "Yours\n\n---------- Forwarded message ---------\nFrom: Ada <ada@example.com>\nDate: Mon, Jan 2, 2023 at 3:04 PM\nSubject: Door\nTo: <agent@example.org>\n\nIt is stuck.",
 	})
 	if err != nil {

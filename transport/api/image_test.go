@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -73,7 +74,7 @@ func TestInlineImages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			from := helpdesk.Address{Email: "ada@example.com"}
+			from := mailaddr.Address{Email: "ada@example.com"}
 			at := w.file(t, box.ID, helpdesk.IncomingMail{
 				From: from, HTML: `<p>See <img src="cid:one@x" alt="it"> and <img src="cid:gone@x"></p>`,
 				Attachments: []helpdesk.IncomingFile{{Filename: "a.gif", ContentType: "image/gif", ContentID: "one@x", Inline: true, Content: []byte(onePixel)}},
@@ -162,7 +163,7 @@ func TestRemoteImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := w.file(t, box.ID, helpdesk.IncomingMail{
-		From: helpdesk.Address{Email: "ada@example.com"},
+		From: mailaddr.Address{Email: "ada@example.com"},
 		HTML: `<p>a<img src="https://t.example/i.gif?a=1&amp;b=2" alt="b"><img src="//t.example/2.png" data-remote-src="x"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="></p>`,
 	})
 	blocked := w.shown(t, "GET", at, "")

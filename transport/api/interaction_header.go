@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/transport"
 )
 
@@ -50,7 +51,7 @@ func showForwarded(m helpdesk.ForwardedMail) *forwarded {
 		return nil
 	}
 	return &forwarded{
-		UserID: m.UserID, From: mailAddresses([]helpdesk.Address{m.From}), ReplyTo: mailAddresses(m.ReplyTo), To: mailAddresses(m.To), Cc: mailAddresses(m.Cc),
+		UserID: m.UserID, From: mailAddresses([]mailaddr.Address{m.From}), ReplyTo: mailAddresses(m.ReplyTo), To: mailAddresses(m.To), Cc: mailAddresses(m.Cc),
 		Subject: textOrNull(m.Subject), SentAt: transport.TimePtr(&m.Date), MessageID: textOrNull(m.MessageID),
 	}
 }
@@ -61,20 +62,20 @@ func (out *interaction) fillHeader(i helpdesk.Interaction) {
 	h := i.Mail
 	if len(h.From) == 0 {
 		h = helpdesk.MailHeader{
-			From: []helpdesk.Address{{Email: i.CustomerEmail}}, To: unnamed(i.To), Cc: unnamed(i.Cc), Date: i.PostedAt,
+			From: []mailaddr.Address{{Email: i.CustomerEmail}}, To: unnamed(i.To), Cc: unnamed(i.Cc), Date: i.PostedAt,
 		}
 	}
 	out.From, out.ReplyTo = mailAddresses(h.From), mailAddresses(h.ReplyTo)
 	out.To, out.Cc = recipients{named: mailAddresses(h.To), shown: true}, recipients{named: mailAddresses(h.Cc), shown: true}
-	if a := h.Sender; a.Email != "" && (len(h.From) != 1 || helpdesk.EmailKey(a.Email) != helpdesk.EmailKey(h.From[0].Email)) {
+	if a := h.Sender; a.Email != "" && (len(h.From) != 1 || mailaddr.Key(a.Email) != mailaddr.Key(h.From[0].Email)) {
 		out.Sender = &mailAddress{Name: a.Name, Email: a.Email}
 	}
 	out.Forwarded = showForwarded(h.Forwarded)
 	out.SentAt, out.ReceivedAt = shownOrNull(transport.TimePtr(&h.Date)), shownOrNull(transport.TimePtr(&i.ReceivedAt))
 }
 
-func unnamed(emails []string) []helpdesk.Address {
-	out := make([]helpdesk.Address, len(emails))
+func unnamed(emails []string) []mailaddr.Address {
+	out := make([]mailaddr.Address, len(emails))
 	for n, email := range emails {
 		out[n].Email = email
 	}
@@ -82,7 +83,7 @@ func unnamed(emails []string) []helpdesk.Address {
 }
 
 // mailAddresses shows addresses; a mail that names nobody has none.
-func mailAddresses(all []helpdesk.Address) []mailAddress {
+func mailAddresses(all []mailaddr.Address) []mailAddress {
 	out := []mailAddress{}
 	for _, a := range all {
 		if !helpdesk.Unreachable(a.Email) {

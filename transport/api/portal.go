@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport"
@@ -35,7 +36,7 @@ func (a *api) talk(ctx context.Context, r *transport.Request) (talk, error) {
 		d, err := a.desk(ctx, r)
 		return talk{desk: d}, err
 	}
-	who := fmt.Sprintf("portal %d %s", portal.AccountID(), helpdesk.EmailKey(portal.Email()))
+	who := fmt.Sprintf("portal %d %s", portal.AccountID(), mailaddr.Key(portal.Email()))
 	r.Identify(who)
 	// A customer has as many tokens as the application likes to sign.
 	if err := r.Limit(who); err != nil {
@@ -101,7 +102,7 @@ func (a *api) portalCreateConversation(ctx context.Context, p *helpdesk.Portal, 
 	}
 	var problems fault.Collector
 	problems.Check(in.Channel == "email", "channel", "must be email")
-	problems.Check(in.To == "" || helpdesk.EmailKey(in.To) == helpdesk.EmailKey(p.Email()), "to", "must be the customer's own address")
+	problems.Check(in.To == "" || mailaddr.Key(in.To) == mailaddr.Key(p.Email()), "to", "must be the customer's own address")
 	problems.Check(in.UserID.Or(0) == 0, "user_id", notForCustomers)
 	problems.Check(in.TeamID.Or(0) == 0, "team_id", notForCustomers)
 	problems.Check(in.Priority == "" || in.Priority == string(helpdesk.PriorityNormal), "priority", notForCustomers)

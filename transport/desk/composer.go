@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -124,7 +125,7 @@ func (v *visit) answered(c helpdesk.Conversation, all []helpdesk.Interaction) (t
 			to = i.Mail.ReplyTo[0].Email
 		}
 		for _, a := range slices.Concat(i.Mail.To, i.Mail.Cc) {
-			if key := helpdesk.EmailKey(a.Email); a.Email != "" && !own[key] && key != helpdesk.EmailKey(to) && !v.ours(key) {
+			if key := mailaddr.Key(a.Email); a.Email != "" && !own[key] && key != mailaddr.Key(to) && !v.ours(key) {
 				own[key] = true
 				others = append(others, a.Email)
 			}
@@ -138,7 +139,7 @@ func (v *visit) answered(c helpdesk.Conversation, all []helpdesk.Interaction) (t
 func (v *visit) ours(key string) bool {
 	boxes, err := v.mailboxes()
 	return err == nil && slices.ContainsFunc(boxes, func(m helpdesk.Mailbox) bool {
-		return m.EmailKey == key || helpdesk.EmailKey(v.InternalAddress(m)) == key
+		return m.EmailKey == key || mailaddr.Key(v.InternalAddress(m)) == key
 	})
 }
 

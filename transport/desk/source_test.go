@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
 // comes takes a mail in with the raw bytes given.
@@ -23,7 +24,7 @@ func (b *bundle) comes(raw string) (conversation, interaction int64) {
 	}
 	sum := sha256.Sum256([]byte(raw))
 	row, err := intake.File(b.Context(), b.desk.AccountID(), waiting[0].ID, helpdesk.IncomingMail{
-		Identity: sum[:], MessageID: fmt.Sprintf("%x@example.com", sum[:4]), From: helpdesk.Address{Email: "ada@example.com"}, Subject: "The door", Text: "It is stuck.",
+		Identity: sum[:], MessageID: fmt.Sprintf("%x@example.com", sum[:4]), From: mailaddr.Address{Email: "ada@example.com"}, Subject: "The door", Text: "It is stuck.",
 	})
 	if err != nil {
 		b.Fatal(err)

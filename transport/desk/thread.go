@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -226,7 +227,7 @@ func (v *visit) author(i helpdesk.Interaction) person {
 	if f := i.Mail.Forwarded; f.From.Email != "" {
 		name, address = f.From.Name, f.From.Email
 	}
-	return newPerson(i.CustomerID, cmp.Or(name, address, v.words.T("Unknown sender")), helpdesk.EmailKey(cmp.Or(i.CustomerEmail, address)))
+	return newPerson(i.CustomerID, cmp.Or(name, address, v.words.T("Unknown sender")), mailaddr.Key(cmp.Or(i.CustomerEmail, address)))
 }
 
 // trust says what is wrong, or especially right, about who a mail is from.
@@ -518,7 +519,7 @@ func (v *visit) mail() error {
 	}
 	w := v.words
 	add(w.T("From"), addresses(i.Mail.From))
-	add(w.T("Sender"), addresses([]helpdesk.Address{i.Mail.Sender}))
+	add(w.T("Sender"), addresses([]mailaddr.Address{i.Mail.Sender}))
 	add(w.T("Reply to"), addresses(i.Mail.ReplyTo))
 	add(w.T("To"), cmp.Or(addresses(i.Mail.To), strings.Join(i.To, ", ")))
 	add(w.T("Cc"), cmp.Or(addresses(i.Mail.Cc), strings.Join(i.Cc, ", ")))
@@ -544,7 +545,7 @@ func (v *visit) mail() error {
 	return v.show(screen{template: "mail", title: w.T("Details of the mail"), data: view})
 }
 
-func addresses(list []helpdesk.Address) string {
+func addresses(list []mailaddr.Address) string {
 	var out []string
 	for _, a := range list {
 		switch {

@@ -255,7 +255,7 @@ func (ss *session) take(ctx context.Context, e *envelope, m *incoming) []*reply 
 	}
 	body := mail.Tidy(buffer[room:]) // otherwise the prepended fields would make it part of the text
 	subject, from := mail.Head(body)
-	head := helpdesk.MailHead{Subject: subject, From: helpdesk.Address{Name: from.Name, Email: from.Email}}
+	head := helpdesk.MailHead{Subject: subject, From: from}
 	authentication := ss.authenticate(ctx, e.from, body)
 	var boxes []int64
 	answers := make([]*reply, len(e.mailboxes))

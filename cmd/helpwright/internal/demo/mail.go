@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
 //go:embed stories/*.png
@@ -29,7 +30,7 @@ type letter struct {
 // raw is the mail as it comes in.
 func (l letter) raw() ([]byte, error) {
 	out := mail.Outgoing{
-		MessageID: l.id, Date: l.at, From: mail.Address{Name: l.from.name(), Email: l.from.email}, To: []mail.Address{{Email: l.to}},
+		MessageID: l.id, Date: l.at, From: mailaddr.Address{Name: l.from.name(), Email: l.from.email}, To: []mailaddr.Address{{Email: l.to}},
 		Subject: l.subject, References: l.references, Text: l.text,
 	}
 	if n := len(l.references); n > 0 {

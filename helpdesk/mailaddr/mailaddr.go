@@ -1,4 +1,6 @@
-package helpdesk
+// Package mailaddr is the vocabulary of email addresses: what one is, which are valid, and which are
+// the same. The help desk, the parser of mail and the servers share it.
+package mailaddr
 
 import (
 	"net/mail"
@@ -6,28 +8,29 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/helpwright/helpwright/storage/plain"
 	"golang.org/x/net/idna"
 )
 
-// EmailKey normalises an email address for comparison: lower case, the domain in ASCII form (RFC
+// Key normalises an email address for comparison: lower case, the domain in ASCII form (RFC
 // 5891). Addresses with the same key are treated as the same. RFC 5321 allows servers to
 // distinguish the case of local parts, but in practice none does.
-func EmailKey(address string) string {
+func Key(address string) string {
 	address = strings.TrimSpace(address)
-	local, domain, found := cutLast(address, "@")
+	local, domain, found := plain.CutLast(address, "@")
 	if !found {
-		return foldCase(address)
+		return Fold(address)
 	}
 	if ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(domain, ".")); err == nil {
 		domain = ascii
 	}
-	return foldCase(local + "@" + domain)
+	return Fold(local + "@" + domain)
 }
 
-// foldCase returns s in lower case for use as a key. It never turns a non-ASCII letter into an
+// Fold returns s in lower case for use as a key. It never turns a non-ASCII letter into an
 // ASCII one, as lowering the Kelvin sign (U+212A) or the dotted capital I (U+0130) would, so that
 // different addresses keep different mailboxes.
-func foldCase(s string) string {
+func Fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if lower := unicode.ToLower(r); r < utf8.RuneSelf || lower >= utf8.RuneSelf {
 			return lower
@@ -36,9 +39,9 @@ func foldCase(s string) string {
 	}, s)
 }
 
-// ValidEmail reports whether address is a bare email address (RFC 5321 section 4.1.2, RFC 6531)
+// Valid reports whether address is a bare email address (RFC 5321 section 4.1.2, RFC 6531)
 // with a domain, at most 254 bytes long.
-func ValidEmail(address string) bool {
+func Valid(address string) bool {
 	if len(address) > 254 || strings.ContainsAny(address, "\r\n\t <>") || !utf8.ValidString(address) {
 		return false
 	}
@@ -46,7 +49,7 @@ func ValidEmail(address string) bool {
 	if err != nil || parsed.Address != address || parsed.Name != "" {
 		return false
 	}
-	local, domain, _ := cutLast(address, "@")
+	local, domain, _ := plain.CutLast(address, "@")
 	if len(local) > 64 {
 		return false
 	}
@@ -57,22 +60,8 @@ func ValidEmail(address string) bool {
 	return err == nil
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
-// initials returns the first letters of the first and the last word.
-func initials(name string) string {
-	words := strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) })
-	var b strings.Builder
-	for i, w := range words {
-		if i == 0 || i == len(words)-1 {
-			r, _ := utf8.DecodeRuneInString(w)
-			b.WriteRune(unicode.ToUpper(r))
-		}
-	}
-	return b.String()
+// Address is an email address with its display name.
+type Address struct {
+	Name  string `json:"name,omitempty"`
+	Email string `json:"email"`
 }
