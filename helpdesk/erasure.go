@@ -84,14 +84,14 @@ func (k erasureKeys) digests(emailKey string) [][]byte {
 	return all
 }
 
-func (a *Account) erasureContext() string { return fmt.Sprintf("account/%d/erasure-keys", a.ID) }
+func erasureContext(a *Account) string { return fmt.Sprintf("account/%d/erasure-keys", a.ID) }
 
 // keysOf opens the keys of an account; none if nothing was ever erased in it.
 func keysOf(sealer storage.Sealer, a Account) (erasureKeys, error) {
 	if len(a.SealedErasureKeys) == 0 {
 		return nil, nil
 	}
-	plain, err := sealer.Open(a.SealedErasureKeys, a.erasureContext())
+	plain, err := sealer.Open(a.SealedErasureKeys, erasureContext(&a))
 	if err == nil && len(plain)%erasureKeySize != 0 {
 		err = fmt.Errorf("%d bytes", len(plain))
 	}
@@ -145,7 +145,7 @@ func addErasureKeys(ctx context.Context, tx Tx, sealer storage.Sealer, keys [][]
 	if len(all) == known {
 		return all, nil
 	}
-	if a.SealedErasureKeys, err = sealer.Seal(bytes.Join(all, nil), a.erasureContext()); err != nil {
+	if a.SealedErasureKeys, err = sealer.Seal(bytes.Join(all, nil), erasureContext(&a)); err != nil {
 		return nil, fault.Wrap(fault.Internal, "sealing the erasure keys of the account", err)
 	}
 	return all, tx.UpdateAccount(ctx, &a)

@@ -217,7 +217,7 @@ func (a *Admin) FinishPasskey(ctx context.Context, kept, name string, answer []b
 	if err != nil {
 		return Passkey{}, err
 	}
-	if !key.plausible() {
+	if !plausibleKey(key) {
 		return Passkey{}, &fault.Error{Kind: fault.Unauthenticated, Code: PasskeyRefused, Message: "This passkey is larger than this server takes."}
 	}
 	key.Handle = attempt.Handle
@@ -263,8 +263,8 @@ func (a *Admin) registering(ctx context.Context, tx SystemTx, attempt passkeyAtt
 	return user, nil
 }
 
-// plausible reports whether a verifier's key is within the limits of what is stored.
-func (k PasskeyKey) plausible() bool {
+// plausibleKey reports whether a verifier's key is within the limits of what is stored.
+func plausibleKey(k PasskeyKey) bool {
 	return len(k.CredentialID) > 0 && len(k.CredentialID) <= maxCredentialID && len(k.PublicKey) > 0 && len(k.PublicKey) <= maxPublicKey &&
 		k.SignCount >= 0 && len(k.Transports) <= maxTransports &&
 		!slices.ContainsFunc(k.Transports, func(t string) bool { return len(t) > 32 || plain.Line(t) != t })

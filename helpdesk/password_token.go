@@ -134,7 +134,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 			return fault.Missing("password token", 0) // used by a concurrent request
 		}
 		if before.PasswordHash == "" {
-			user.introduce(in)
+			introduce(&user, in)
 		}
 		user.PasswordHash, user.UpdatedAt = hash, s.now()
 		if err := tx.UpdateUser(ctx, &user); err != nil {
@@ -158,7 +158,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 }
 
 // introduce copies a new user's name and address.
-func (u *User) introduce(in PasswordChoice) {
+func introduce(u *User, in PasswordChoice) {
 	if in.Name != "" {
 		u.Name = in.Name
 	}

@@ -155,7 +155,7 @@ func (d *Desk) CreateRole(ctx context.Context, in RoleInput) (Role, error) {
 	if err != nil {
 		return Role{}, err
 	}
-	if err := in.validate(); err != nil {
+	if err := validateRole(&in); err != nil {
 		return Role{}, err
 	}
 	now := d.svc.now()
@@ -184,7 +184,7 @@ func (d *Desk) UpdateRole(ctx context.Context, id int64, in RoleInput) (Role, er
 	if err := d.reachesAll(); err != nil {
 		return Role{}, err
 	}
-	if err := in.validate(); err != nil {
+	if err := validateRole(&in); err != nil {
 		return Role{}, err
 	}
 	var role Role
@@ -263,7 +263,7 @@ func (d *Desk) customRole(ctx context.Context, tx Tx, id int64) (Role, error) {
 	return role, nil
 }
 
-func (in *RoleInput) validate() error {
+func validateRole(in *RoleInput) error {
 	in.Name = plain.Line(in.Name)
 	var problems fault.Collector
 	required(&problems, "name", in.Name, 100)

@@ -45,7 +45,7 @@ func sealedOfPortalKeys() []sealedField[PortalKey] {
 
 func sealedOfAccounts() []sealedField[Account] {
 	return []sealedField[Account]{
-		{"SealedErasureKeys", func(a *Account) *[]byte { return &a.SealedErasureKeys }, func(_ int64, a *Account) string { return a.erasureContext() }},
+		{"SealedErasureKeys", func(a *Account) *[]byte { return &a.SealedErasureKeys }, func(_ int64, a *Account) string { return erasureContext(a) }},
 	}
 }
 
