@@ -7,53 +7,14 @@ import (
 
 	"golang.org/x/text/language"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// Account is a tenant. Everything but users belongs to exactly one account.
-type Account struct {
-	ID            int64
-	Name          string
-	NextNumber    int64    // number of the next conversation, from 1
-	DefaultLocale string   // BCP 47; "en" by default
-	Languages     []string // BCP 47 codes, in the order of the reader's menu
-	// DefaultMailboxID is the mailbox for conversations that name none; 0 means the oldest one.
-	DefaultMailboxID int64
-	// SendHold is the delay before a reply is sent, during which it can be cancelled: whole
-	// seconds, up to [MaxSendHold].
-	SendHold     time.Duration
-	RemoteImages RemoteImages // default for showing messages; BlockImages in a new account
-	TrackSeen    bool         // add a tracking image to replies, see [Service.SeenByPixel]
-	// RequireSecondFactor admits members who sign in with a password or an identity provider only
-	// if they have a second factor, or if the provider has asked for one.
-	RequireSecondFactor bool
-	// SealedErasureKeys are the keys of the account's tombstones, see [Erasure]; nil: none yet.
-	SealedErasureKeys []byte
-	Origin            Origin // where the account was imported from
-	CreatedAt         time.Time
-	UpdatedAt         time.Time
-}
-
-// AccountUpdate changes an account. Absent fields are unchanged.
-type AccountUpdate struct {
-	Name          string             // required, at most 200 characters
-	NextNumber    storage.Opt[int64] // must be above all numbers taken
-	DefaultLocale storage.Opt[string]
-	Languages     storage.Opt[[]string]
-	SendHold      storage.Opt[time.Duration] // whole seconds, 0 to [MaxSendHold]
-	RemoteImages  storage.Opt[RemoteImages]  // BlockImages or ProxyImages
-	TrackSeen     storage.Opt[bool]
-	// RequireSecondFactor: see [Account].
-	RequireSecondFactor storage.Opt[bool]
-}
-
-// MaxSendHold is the maximum delay before a reply is sent.
-const MaxSendHold = 10 * time.Minute
-
 func validateHold(problems *fault.Collector, hold time.Duration) {
-	problems.Check(hold >= 0 && hold <= MaxSendHold && hold%time.Second == 0, "send_hold", "must be 0 to 600 seconds")
+	problems.Check(hold >= 0 && hold <= identity.MaxSendHold && hold%time.Second == 0, "send_hold", "must be 0 to 600 seconds")
 }
 
 func validateAccount(problems *fault.Collector, name string, next int64, locale string, languages []string) {
@@ -76,26 +37,26 @@ func validLocale(code string) bool {
 }
 
 // Account returns the account. It needs accounts.view.
-func (d *Desk) Account(ctx context.Context) (Account, error) {
-	r, err := d.guard.Read(AccountsView)
+func (d *Desk) Account(ctx context.Context) (identity.Account, error) {
+	r, err := d.guard.Read(identity.AccountsView)
 	if err != nil {
-		return Account{}, err
+		return identity.Account{}, err
 	}
 	return r.Account(ctx)
 }
 
 // UpdateAccount changes the account. It needs accounts.update. A next number that was already taken
 // is an Invalid fault.
-func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, error) {
-	begin, err := d.guard.Write(AccountsUpdate)
+func (d *Desk) UpdateAccount(ctx context.Context, in identity.AccountUpdate) (identity.Account, error) {
+	begin, err := d.guard.Write(identity.AccountsUpdate)
 	if err != nil {
-		return Account{}, err
+		return identity.Account{}, err
 	}
 	if err := d.reachesAll(); err != nil {
-		return Account{}, err
+		return identity.Account{}, err
 	}
 	in.Name = plain.Line(in.Name)
-	var account Account
+	var account identity.Account
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
@@ -114,9 +75,9 @@ func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, er
 			fmt.Sprintf("must be at least %d: lower numbers are taken", account.NextNumber))
 		images := in.RemoteImages.Or(account.RemoteImages)
 		if images == "" {
-			images = BlockImages // for an account that was not created by this service
+			images = identity.BlockImages // for an account that was not created by this service
 		}
-		problems.Check(images == BlockImages || images == ProxyImages, "remote_images", "must be block or proxy")
+		problems.Check(images == identity.BlockImages || images == identity.ProxyImages, "remote_images", "must be block or proxy")
 		if err := problems.Err(); err != nil {
 			return err
 		}
@@ -135,7 +96,7 @@ func (d *Desk) UpdateAccount(ctx context.Context, in AccountUpdate) (Account, er
 // DeleteAccount removes the account with all its data; jobs remove its files soon after. It needs
 // accounts.delete.
 func (d *Desk) DeleteAccount(ctx context.Context) error {
-	begin, err := d.guard.Write(AccountsDelete)
+	begin, err := d.guard.Write(identity.AccountsDelete)
 	if err != nil {
 		return err
 	}

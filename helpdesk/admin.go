@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -20,10 +21,10 @@ type Admin struct {
 }
 
 // operate is the permission of operations that are for the operator only.
-const operate Permission = "operator"
+const operate identity.Permission = "operator"
 
 // holdsSomewhere reports whether the caller holds p in any account.
-func (s *Service) holdsSomewhere(ctx context.Context, c Caller, p Permission) (bool, error) {
+func (s *Service) holdsSomewhere(ctx context.Context, c Caller, p identity.Permission) (bool, error) {
 	var from *storage.Position
 	for {
 		accounts, err := s.cfg.Store.AccountsOf(ctx, c.userID, storage.Seek{From: from, Limit: 100})
@@ -46,22 +47,13 @@ func (s *Service) holdsSomewhere(ctx context.Context, c Caller, p Permission) (b
 	}
 }
 
-// AccountInput is a new account.
-type AccountInput struct {
-	Name          string        // required, at most 200 characters
-	NextNumber    int64         // of the first conversation; 0 means 1
-	DefaultLocale string        // "" means "en"
-	Languages     []string      // nil means the default locale alone
-	SendHold      time.Duration // whole seconds, 0 to [MaxSendHold]
-}
-
 // CreateAccount creates an account with the built-in roles and its owner. Operators name the owner
 // in ownerID; for other callers, the caller becomes the owner and ownerID is ignored. It needs
 // accounts.create in one of the caller's accounts.
-func (a *Admin) CreateAccount(ctx context.Context, in AccountInput, ownerID int64) (Account, error) {
-	begin, err := a.guard.Write(AccountsCreate)
+func (a *Admin) CreateAccount(ctx context.Context, in identity.AccountInput, ownerID int64) (identity.Account, error) {
+	begin, err := a.guard.Write(identity.AccountsCreate)
 	if err != nil {
-		return Account{}, err
+		return identity.Account{}, err
 	}
 	if a.userID != 0 {
 		ownerID = a.userID
@@ -80,12 +72,12 @@ func (a *Admin) CreateAccount(ctx context.Context, in AccountInput, ownerID int6
 	validateAccount(&problems, in.Name, in.NextNumber, in.DefaultLocale, in.Languages)
 	validateHold(&problems, in.SendHold)
 	if err := problems.Err(); err != nil {
-		return Account{}, err
+		return identity.Account{}, err
 	}
 	now := a.svc.now()
-	account := Account{
+	account := identity.Account{
 		Name: in.Name, NextNumber: in.NextNumber, DefaultLocale: in.DefaultLocale, Languages: in.Languages, SendHold: in.SendHold,
-		RemoteImages: BlockImages, CreatedAt: now, UpdatedAt: now,
+		RemoteImages: identity.BlockImages, CreatedAt: now, UpdatedAt: now,
 	}
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
 		fresh := account
@@ -96,20 +88,20 @@ func (a *Admin) CreateAccount(ctx context.Context, in AccountInput, ownerID int6
 		return populate(ctx, tx.Within(Scope{AccountID: fresh.ID}), fresh.ID, ownerID, now)
 	})
 	if err != nil {
-		return Account{}, err
+		return identity.Account{}, err
 	}
 	return account, nil
 }
 
 // populate inserts a new account's roles and its owner.
 func populate(ctx context.Context, tx Tx, accountID, ownerID int64, now time.Time) error {
-	for _, role := range BuiltInRoles() {
+	for _, role := range identity.BuiltInRoles() {
 		role.CreatedAt, role.UpdatedAt = now, now
 		role.Permissions = nil
 		if err := tx.Roles().Insert(ctx, &role); err != nil {
 			return err
 		}
-		if role.Key != RoleOwner {
+		if role.Key != identity.RoleOwner {
 			continue
 		}
 		m := newMembership(ownerID, []int64{role.ID}, now)
@@ -124,13 +116,13 @@ func populate(ctx context.Context, tx Tx, accountID, ownerID int64, now time.Tim
 
 // Accounts lists the accounts that the caller is a member of, by id. A token with scopes needs
 // accounts.view.
-func (a *Admin) Accounts(ctx context.Context, req storage.PageRequest) (storage.Page[Account], error) {
-	dir, err := a.guard.Read(AccountsView)
+func (a *Admin) Accounts(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Account], error) {
+	dir, err := a.guard.Read(identity.AccountsView)
 	if err != nil {
-		return storage.Page[Account]{}, err
+		return storage.Page[identity.Account]{}, err
 	}
-	return storage.List(req, false, func(a Account) storage.Position { return storage.Position{ID: a.ID} },
-		func(seek storage.Seek) ([]Account, error) { return dir.AccountsOf(ctx, a.userID, seek) })
+	return storage.List(req, false, func(a identity.Account) storage.Position { return storage.Position{ID: a.ID} },
+		func(seek storage.Seek) ([]identity.Account, error) { return dir.AccountsOf(ctx, a.userID, seek) })
 }
 
 // AccountIDs returns the ids above after of the accounts that the caller is a member of, in
@@ -149,29 +141,21 @@ func (a *Admin) AccountIDs(ctx context.Context, after int64) ([]int64, error) {
 }
 
 // AccountsOfUser lists the accounts of any user; operators only.
-func (a *Admin) AccountsOfUser(ctx context.Context, userID int64, req storage.PageRequest) (storage.Page[Account], error) {
+func (a *Admin) AccountsOfUser(ctx context.Context, userID int64, req storage.PageRequest) (storage.Page[identity.Account], error) {
 	dir, err := a.guard.Read(operate)
 	if err != nil {
-		return storage.Page[Account]{}, err
+		return storage.Page[identity.Account]{}, err
 	}
-	return storage.List(req, false, func(a Account) storage.Position { return storage.Position{ID: a.ID} },
-		func(seek storage.Seek) ([]Account, error) { return dir.AccountsOf(ctx, userID, seek) })
-}
-
-// UserInput is a new user.
-type UserInput struct {
-	Name  string // "" means the address's local part
-	Email string // required
-	// Password is 8 to 200 characters; empty: the user cannot sign in with a password.
-	Password string
+	return storage.List(req, false, func(a identity.Account) storage.Position { return storage.Position{ID: a.ID} },
+		func(seek storage.Seek) ([]identity.Account, error) { return dir.AccountsOf(ctx, userID, seek) })
 }
 
 // CreateUser creates a user; operators only. An address that another user has is an Invalid fault
 // on email.
-func (a *Admin) CreateUser(ctx context.Context, in UserInput) (User, error) {
+func (a *Admin) CreateUser(ctx context.Context, in identity.UserInput) (identity.User, error) {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
 	in.Email, in.Name = plain.Line(in.Email), plain.Line(in.Name)
 	var problems fault.Collector
@@ -180,21 +164,21 @@ func (a *Admin) CreateUser(ctx context.Context, in UserInput) (User, error) {
 	bounded(&problems, "name", in.Name, 200)
 	problems.Check(in.Password == "" || plain.Length(in.Password) >= 8 && plain.Length(in.Password) <= 200, "password", "must have 8 to 200 characters")
 	if err := problems.Err(); err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
 	if in.Name == "" {
 		in.Name, _, _ = plain.CutLast(in.Email, "@")
 	}
 	now := a.svc.now()
-	user := User{Name: in.Name, Email: in.Email, EmailKey: mailaddr.Key(in.Email), CreatedAt: now, UpdatedAt: now}
+	user := identity.User{Name: in.Name, Email: in.Email, EmailKey: mailaddr.Key(in.Email), CreatedAt: now, UpdatedAt: now}
 	if in.Password != "" {
 		if user.PasswordHash, err = a.svc.hashPassword(ctx, in.Password); err != nil {
-			return User{}, err
+			return identity.User{}, err
 		}
 	}
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error { return tx.InsertUser(ctx, &user) })
 	if err != nil {
-		return User{}, takenField(err, UniqueUserEmail, "email")
+		return identity.User{}, takenField(err, identity.UniqueUserEmail, "email")
 	}
 	return user, nil
 }
@@ -209,29 +193,29 @@ func (a *Admin) HasUsers(ctx context.Context) (bool, error) {
 }
 
 // Me returns the caller's user. The operator is no user and gets a NotFound fault.
-func (a *Admin) Me(ctx context.Context) (User, error) {
+func (a *Admin) Me(ctx context.Context) (identity.User, error) {
 	dir, err := a.guard.Read(anyMember)
 	if err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
 	return dir.User(ctx, a.userID)
 }
 
 // UserByEmail finds a user; operators only.
-func (a *Admin) UserByEmail(ctx context.Context, email string) (User, error) {
+func (a *Admin) UserByEmail(ctx context.Context, email string) (identity.User, error) {
 	dir, err := a.guard.Read(operate)
 	if err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
 	return dir.UserByEmail(ctx, mailaddr.Key(email))
 }
 
 // AddMember adds a user to an account with the built-in role of a key; operators only. An unknown
 // role is an Invalid fault on role.
-func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey string) (Membership, error) {
+func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey string) (identity.Membership, error) {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
-		return Membership{}, err
+		return identity.Membership{}, err
 	}
 	now := a.svc.now()
 	m := newMembership(userID, nil, now)
@@ -244,42 +228,32 @@ func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey 
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(roles, func(r Role) bool { return r.Key == roleKey && roleKey != "" })
+		at := slices.IndexFunc(roles, func(r identity.Role) bool { return r.Key == roleKey && roleKey != "" })
 		if at < 0 {
 			return fault.Field("role", "must be owner, admin, agent, collaborator or editor")
 		}
 		m.RoleIDs = []int64{roles[at].ID}
 		if err := tx.Memberships().Insert(ctx, &m); err != nil {
-			return takenField(err, UniqueMembership, "email")
+			return takenField(err, identity.UniqueMembership, "email")
 		}
 		return tx.Emit(ctx, storage.Event{Type: "membership.created", Subject: m.ID, Data: eventData(m.ID), Time: now})
 	})
 	if err != nil {
-		return Membership{}, err
+		return identity.Membership{}, err
 	}
 	return m, nil
 }
 
-// TokenInput is a new access token.
-type TokenInput struct {
-	Name      string       // required
-	Scopes    []Permission // empty: all that the user holds
-	ExpiresAt time.Time    // zero: never
-	// Secret is a token chosen by the operator, 20 to 200 printable characters. Empty: a random
-	// one.
-	Secret string
-}
-
 // CreateToken creates an access token for a user and returns its secret, which is not stored;
 // operators only.
-func (a *Admin) CreateToken(ctx context.Context, userID int64, in TokenInput) (AccessToken, string, error) {
+func (a *Admin) CreateToken(ctx context.Context, userID int64, in identity.TokenInput) (identity.AccessToken, string, error) {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
-		return AccessToken{}, "", err
+		return identity.AccessToken{}, "", err
 	}
 	token, err := a.svc.newToken(userID, &in)
 	if err != nil {
-		return AccessToken{}, "", err
+		return identity.AccessToken{}, "", err
 	}
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
 		if _, err := tx.User(ctx, userID); err != nil {
@@ -291,7 +265,7 @@ func (a *Admin) CreateToken(ctx context.Context, userID int64, in TokenInput) (A
 		return a.svc.noteFor(ctx, tx, userID, a.svc.entry(auditToken, token.ID, 0, 0, a.svc.now()))
 	})
 	if err != nil {
-		return AccessToken{}, "", err
+		return identity.AccessToken{}, "", err
 	}
 	return token, in.Secret, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
@@ -53,8 +54,8 @@ func TestAnswersOfAnArchive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
-			user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: lise.Email}))(t)
-			must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, helpdesk.RoleAgent))(t)
+			user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: lise.Email}))(t)
+			must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, identity.RoleAgent))(t)
 			c.mail.Subject, c.mail.Text = "The door", "It opens."
 			row := b.imported(100, c.mail)
 			if row.State != helpdesk.InboundFiled {
@@ -159,8 +160,8 @@ func TestThreadOfAnArchive(t *testing.T) {
 func TestArchiveLeavesWorkAlone(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: "agent@example.org"}))(t)
-	must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, helpdesk.RoleAgent))(t)
+	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "agent@example.org"}))(t)
+	must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, identity.RoleAgent))(t)
 	row := b.receive(opening())
 	old := opening()
 	old.MessageID, old.InReplyTo, old.Text = "old@example.com", []string{"1@example.com"}, "Long ago."

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/filetype"
@@ -94,7 +95,7 @@ func (d *Desk) CopyAttachments(ctx context.Context, conversationID, from, to int
 
 // mayAttach checks that the caller may attach files to an interaction.
 func (d *Desk) mayAttach(ctx context.Context, conversationID, interactionID int64) (Reader, guard.Begin[Tx], error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -254,7 +255,7 @@ func (d *Desk) store(ctx context.Context, up Upload) (Attachment, error) {
 
 // Attachments lists the files of one interaction. It needs interactions.view.
 func (d *Desk) Attachments(ctx context.Context, conversationID, interactionID int64) ([]Attachment, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +268,7 @@ func (d *Desk) Attachments(ctx context.Context, conversationID, interactionID in
 
 // AttachmentsOf lists the files of several interactions. It needs interactions.view.
 func (d *Desk) AttachmentsOf(ctx context.Context, interactionIDs []int64) ([]Attachment, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil || len(interactionIDs) == 0 {
 		return nil, err
 	}
@@ -276,7 +277,7 @@ func (d *Desk) AttachmentsOf(ctx context.Context, interactionIDs []int64) ([]Att
 
 // Attachment returns one file's description. It needs interactions.view.
 func (d *Desk) Attachment(ctx context.Context, conversationID, interactionID, id int64) (Attachment, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return Attachment{}, err
 	}
@@ -293,7 +294,7 @@ func (d *Desk) Attachment(ctx context.Context, conversationID, interactionID, id
 // OpenAttachment opens length bytes of a file starting at offset; a negative length means to the
 // end. It needs interactions.view.
 func (d *Desk) OpenAttachment(ctx context.Context, a Attachment, offset, length int64) (io.ReadCloser, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, err
 	}
@@ -308,7 +309,7 @@ func (d *Desk) OpenAttachment(ctx context.Context, a Attachment, offset, length 
 // LinkAttachment returns a short-lived address in the blob store, from which anybody who has it can
 // download the file. "": there is none, see Config.LinkFrom. It needs interactions.view.
 func (d *Desk) LinkAttachment(ctx context.Context, a Attachment, as storage.BlobDownload) (string, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return "", err
 	}
@@ -329,7 +330,7 @@ func (s *Service) linkFile(ctx context.Context, a Attachment, as storage.BlobDow
 // DeleteAttachment removes a file; from a posted user interaction only until sending begins. It
 // needs interactions.update.
 func (d *Desk) DeleteAttachment(ctx context.Context, conversationID, interactionID, id int64) error {
-	begin, err := d.guard.Write(InteractionsUpdate)
+	begin, err := d.guard.Write(identity.InteractionsUpdate)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -101,8 +102,8 @@ func (s *Service) note(ctx context.Context, tx SystemTx, action string, subject,
 
 // noteFor inserts an entry into the logs of all accounts of a user.
 func (s *Service) noteFor(ctx context.Context, tx SystemTx, userID int64, entry AuditEntry) error {
-	list := func(seek storage.Seek) ([]Account, error) { return tx.AccountsOf(ctx, userID, seek) }
-	return each(list, func(a Account) int64 { return a.ID }, func(a Account) error {
+	list := func(seek storage.Seek) ([]identity.Account, error) { return tx.AccountsOf(ctx, userID, seek) }
+	return each(list, func(a identity.Account) int64 { return a.ID }, func(a identity.Account) error {
 		return tx.Within(Scope{AccountID: a.ID}).InsertAudit(ctx, []AuditEntry{entry})
 	})
 }
@@ -132,7 +133,7 @@ type AuditFilter struct {
 // attempts. It needs audit_log.view. A member limited to some mailboxes does not see entries about
 // others. The filter may name a user who has left; an unknown user matches nothing.
 func (d *Desk) AuditLog(ctx context.Context, filter AuditFilter, req storage.PageRequest) (storage.Page[AuditEntry], error) {
-	r, err := d.guard.Read(AuditLogView)
+	r, err := d.guard.Read(identity.AuditLogView)
 	if err != nil {
 		return storage.Page[AuditEntry]{}, err
 	}

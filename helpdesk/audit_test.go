@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -30,8 +31,8 @@ func TestAuditLog(t *testing.T) {
 	b := newBundle(t)
 	svc := b.svc.From(netip.MustParseAddr("::ffff:192.0.2.7"))
 	desk := must(svc.Desk(b.ctx, svc.As(b.owner.ID), b.account.ID))(t)
-	role := must(desk.CreateRole(b.ctx, helpdesk.RoleInput{Name: "Reader"}))(t)
-	must(desk.UpdateAccount(b.ctx, helpdesk.AccountUpdate{Name: "Acme Ltd"}))(t)
+	role := must(desk.CreateRole(b.ctx, identity.RoleInput{Name: "Reader"}))(t)
+	must(desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme Ltd"}))(t)
 	must(desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Inbound: storage.Some(helpdesk.InboundInput{Type: helpdesk.InboundForward})}))(t)
 	c := must(desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Not noted"}))(t)
 	must(desk.UpdateConversation(b.ctx, c.ID, helpdesk.ConversationUpdate{Subject: "Nor this"}))(t)
@@ -39,7 +40,7 @@ func TestAuditLog(t *testing.T) {
 	if err := desk.DeleteConversation(b.ctx, c.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := desk.CreateRole(b.ctx, helpdesk.RoleInput{Name: "Reader"}); err == nil {
+	if _, err := desk.CreateRole(b.ctx, identity.RoleInput{Name: "Reader"}); err == nil {
 		t.Error("there is such a role already")
 	}
 	want := []string{
@@ -58,7 +59,7 @@ func TestAuditLog(t *testing.T) {
 	if diff := cmp.Diff(want[2:3], b.audit(helpdesk.AuditFilter{Action: "role.created", UserID: storage.Some(b.owner.ID)})); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := b.member(helpdesk.RoleAgent).AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}); !errors.Is(err, helpdesk.ErrForbidden) {
+	if _, err := b.member(identity.RoleAgent).AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Error(err)
 	}
 }
@@ -68,10 +69,10 @@ func TestAuditOfUsers(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	operator := b.svc.Operator()
-	user := must(operator.CreateUser(b.ctx, helpdesk.UserInput{Email: "alf@example.org", Password: "correct horse"}))(t)
-	must(operator.AddMember(b.ctx, b.account.ID, user.ID, helpdesk.RoleAgent))(t)
-	stranger := must(operator.CreateUser(b.ctx, helpdesk.UserInput{Email: "sam@example.org", Password: "correct horse"}))(t)
-	must(operator.CreateAccount(b.ctx, helpdesk.AccountInput{Name: "Other"}, stranger.ID))(t)
+	user := must(operator.CreateUser(b.ctx, identity.UserInput{Email: "alf@example.org", Password: "correct horse"}))(t)
+	must(operator.AddMember(b.ctx, b.account.ID, user.ID, identity.RoleAgent))(t)
+	stranger := must(operator.CreateUser(b.ctx, identity.UserInput{Email: "sam@example.org", Password: "correct horse"}))(t)
+	must(operator.CreateAccount(b.ctx, identity.AccountInput{Name: "Other"}, stranger.ID))(t)
 	b.clock.Add(time.Minute)
 	since := b.clock.Now()
 	svc := b.svc.From(netip.MustParseAddr("2001:db8::1"))
@@ -84,11 +85,11 @@ func TestAuditOfUsers(t *testing.T) {
 	session := must(svc.StartSession(b.ctx, caller, ""))(t)
 	caller = must(svc.Authenticate(b.ctx, session.Secret))(t)
 	admin := must(svc.Admin(b.ctx, caller))(t)
-	token, _, err := admin.CreateOwnToken(b.ctx, helpdesk.TokenInput{Name: "Script"})
+	token, _, err := admin.CreateOwnToken(b.ctx, identity.TokenInput{Name: "Script"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(admin.UpdateMe(b.ctx, helpdesk.UserUpdate{Password: "better horse", CurrentPassword: "correct horse"}))(t)
+	must(admin.UpdateMe(b.ctx, identity.UserUpdate{Password: "better horse", CurrentPassword: "correct horse"}))(t)
 	if err := admin.DeleteOwnToken(b.ctx, token.ID); err != nil {
 		t.Error(err)
 	}
@@ -120,7 +121,7 @@ func TestRehearsal(t *testing.T) {
 	if err == nil || errors.Is(err, helpdesk.ErrInvalid) {
 		t.Errorf("a conversation: %v", err)
 	}
-	if _, err := desk.UpdateAccount(b.ctx, helpdesk.AccountUpdate{}); !errors.Is(err, helpdesk.ErrInvalid) {
+	if _, err := desk.UpdateAccount(b.ctx, identity.AccountUpdate{}); !errors.Is(err, helpdesk.ErrInvalid) {
 		t.Errorf("an account without a name: %v", err)
 	}
 	if n := b.count(); n != 0 || len(must(b.store.Events(b.ctx, b.account.ID, 0, 100))(t)) != before {
@@ -131,25 +132,25 @@ func TestRehearsal(t *testing.T) {
 func TestPasswordChange(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: "alf@example.org", Name: "Alf", Password: "correct horse"}))(t)
+	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "alf@example.org", Name: "Alf", Password: "correct horse"}))(t)
 	secret := func() string { return must(b.svc.StartSession(b.ctx, b.svc.As(user.ID), ""))(t).Secret }
 	own, other := secret(), secret()
 	admin := must(b.svc.Admin(b.ctx, must(b.svc.Authenticate(b.ctx, own))(t)))(t)
 	for name, tt := range map[string]struct {
-		in     helpdesk.UserUpdate
+		in     identity.UserUpdate
 		fields []string
 	}{
-		"nothing":          {helpdesk.UserUpdate{}, []string{"name"}},
-		"no current one":   {helpdesk.UserUpdate{Password: "better horse"}, []string{"current_password"}},
-		"wrong and short":  {helpdesk.UserUpdate{Password: "short", CurrentPassword: "x"}, []string{"current_password", "password"}},
-		"current one only": {helpdesk.UserUpdate{Name: storage.Some("Alf"), CurrentPassword: "correct horse"}, []string{"password"}},
+		"nothing":          {identity.UserUpdate{}, []string{"name"}},
+		"no current one":   {identity.UserUpdate{Password: "better horse"}, []string{"current_password"}},
+		"wrong and short":  {identity.UserUpdate{Password: "short", CurrentPassword: "x"}, []string{"current_password", "password"}},
+		"current one only": {identity.UserUpdate{Name: storage.Some("Alf"), CurrentPassword: "correct horse"}, []string{"password"}},
 	} {
 		_, err := admin.UpdateMe(b.ctx, tt.in)
 		if diff := cmp.Diff(tt.fields, sortedFields(err)); diff != "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if u := must(admin.UpdateMe(b.ctx, helpdesk.UserUpdate{Password: "better horse", CurrentPassword: "correct horse"}))(t); u.Name != "Alf" {
+	if u := must(admin.UpdateMe(b.ctx, identity.UserUpdate{Password: "better horse", CurrentPassword: "correct horse"}))(t); u.Name != "Alf" {
 		t.Errorf("user %+v", u)
 	}
 	must(b.svc.SignIn(b.ctx, "alf@example.org", "better horse"))(t)
@@ -167,7 +168,7 @@ func TestPasswordChange(t *testing.T) {
 func TestUnassign(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	const many = 130
 	for range many {
 		in := helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", UserID: storage.Some(agent.UserID())}

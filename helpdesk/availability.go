@@ -2,159 +2,43 @@ package helpdesk
 
 import (
 	"context"
-	"fmt"
-	"time"
 	_ "time/tzdata" // schedules use named time zones, also where the system has no database
 
-	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Availability determines when a member counts as online.
-type Availability struct {
-	ForceOffline bool // never online; overrides the rest
-	WhileInApp   bool // online within five minutes of the last activity; set for new members
-	UseSchedule  bool // online during the hours of Schedule
-	Schedule     []WorkingHours
-	Timezone     string // IANA name of the zone of Schedule; "" means UTC
-}
-
-// WorkingHours are the hours of one day of the week. If To is not after From they end on the next
-// day; equal ones mean 24 hours.
-type WorkingHours struct {
-	Day      time.Weekday
-	From, To string // hh:mm on the clock of the zone, 00:00 to 23:59
-}
-
-// activeFor is how long after their last activity a member counts as active.
-const activeFor = 5 * time.Minute
-
-// online reports whether a member is at work at a time. No other code decides this.
-func (m Membership) online(now time.Time) bool {
-	a := m.Availability
-	switch {
-	case a.ForceOffline:
-		return false
-	case a.WhileInApp && now.Sub(m.LastActivity) < activeFor:
-		return true
-	}
-	return a.UseSchedule && a.scheduled(now)
-}
-
-// scheduled reports whether the local time in the zone is within working hours. An hour repeated at
-// the end of summer time counts both times.
-func (a Availability) scheduled(now time.Time) bool {
-	zone, err := zoneOf(a.Timezone)
-	if err != nil { // it was known when it was stored
-		zone = time.UTC
-	}
-	local := now.In(zone)
-	today, clock := local.Weekday(), local.Format("15:04")
-	yesterday := (today + 6) % 7
-	for _, h := range a.Schedule {
-		overnight := h.To <= h.From
-		switch {
-		case h.Day == today && clock >= h.From && (overnight || clock < h.To),
-			h.Day == yesterday && overnight && clock < h.To:
-			return true
-		}
-	}
-	return false
-}
-
-// zoneOf returns the zone with an IANA name. It rejects "Local".
-func zoneOf(name string) (*time.Location, error) {
-	if name == "Local" || len(name) > 64 {
-		return nil, fmt.Errorf("unknown time zone")
-	}
-	return time.LoadLocation(name)
-}
-
-// weekdays are the keys of a schedule, by time.Weekday.
-var weekdays = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
-
-// DayKey returns the name of a day in a schedule: mon, tue and so on.
-func DayKey(d time.Weekday) string { return weekdays[d] }
-
-// AvailabilityInput sets an availability.
-type AvailabilityInput struct {
-	ForceOffline storage.Opt[bool] // required
-	WhileInApp   storage.Opt[bool] // required
-	UseSchedule  storage.Opt[bool] // required
-	// Schedule contains each day at most once; it is required with UseSchedule. Null or empty
-	// clears it, absent leaves it unchanged.
-	Schedule storage.Opt[[]WorkingHours]
-	Timezone storage.Opt[string] // IANA name; null or "": UTC; absent: unchanged
-}
-
-func (in AvailabilityInput) validate(problems *fault.Collector) {
-	for field, flag := range map[string]storage.Opt[bool]{
-		"force_offline": in.ForceOffline, "while_in_app": in.WhileInApp, "use_schedule": in.UseSchedule,
-	} {
-		_, given := flag.Get()
-		problems.Check(given, field, "is required")
-	}
-	problems.Check(!in.UseSchedule.Or(false) || len(in.Schedule.Or(nil)) > 0, "schedule", "is required")
-	seen := map[time.Weekday]bool{}
-	for _, h := range in.Schedule.Or(nil) {
-		if h.Day < time.Sunday || h.Day > time.Saturday || seen[h.Day] {
-			problems.Add("schedule", "names an unknown day, or the same day twice")
-			continue
-		}
-		seen[h.Day] = true
-		checkClock(problems, "schedule["+DayKey(h.Day)+"][from]", h.From)
-		checkClock(problems, "schedule["+DayKey(h.Day)+"][to]", h.To)
-	}
-	if _, err := zoneOf(in.Timezone.Or("")); err != nil {
-		problems.Add("timezone", "is not a time zone (use an IANA name, such as Europe/Berlin)")
-	}
-}
-
-func checkClock(problems *fault.Collector, field, text string) {
-	if text == "" {
-		problems.Add(field, "is required")
-		return
-	}
-	_, err := time.Parse("15:04", text)
-	problems.Check(err == nil && len(text) == len("hh:mm"), field, "must be hh:mm, 00:00 to 23:59")
-}
-
-func (in AvailabilityInput) apply(a *Availability) {
-	a.ForceOffline, a.WhileInApp, a.UseSchedule = in.ForceOffline.Or(false), in.WhileInApp.Or(false), in.UseSchedule.Or(false)
-	a.Schedule, a.Timezone = in.Schedule.Or(a.Schedule), in.Timezone.Or(a.Timezone)
-}
-
 // others returns the permission for another member's availability; one's own needs none.
-func (d *Desk) others(membershipID int64) Permission {
+func (d *Desk) others(membershipID int64) identity.Permission {
 	if membershipID != 0 && membershipID == d.membershipID {
 		return anyMember
 	}
-	return MembershipsUpdate
+	return identity.MembershipsUpdate
 }
 
 // Availability returns the membership with its availability; another member's needs
 // memberships.update.
-func (d *Desk) Availability(ctx context.Context, membershipID int64) (Membership, error) {
+func (d *Desk) Availability(ctx context.Context, membershipID int64) (identity.Membership, error) {
 	r, err := d.guard.Read(d.others(membershipID))
 	if err != nil {
-		return Membership{}, err
+		return identity.Membership{}, err
 	}
 	return r.Memberships().Get(ctx, membershipID)
 }
 
 // SetAvailability changes when a member counts as online. Another member's needs memberships.update
 // and, as in [Desk.UpdateMember], everything that member holds.
-func (d *Desk) SetAvailability(ctx context.Context, membershipID int64, in AvailabilityInput) (Membership, error) {
+func (d *Desk) SetAvailability(ctx context.Context, membershipID int64, in identity.AvailabilityInput) (identity.Membership, error) {
 	begin, err := d.guard.Write(d.others(membershipID))
 	if err != nil {
-		return Membership{}, err
+		return identity.Membership{}, err
 	}
 	var problems fault.Collector
-	in.validate(&problems)
+	in.Check(&problems)
 	if err := problems.Err(); err != nil {
-		return Membership{}, err
+		return identity.Membership{}, err
 	}
-	var m Membership
+	var m identity.Membership
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
@@ -167,7 +51,7 @@ func (d *Desk) SetAvailability(ctx context.Context, membershipID int64, in Avail
 				return err
 			}
 		}
-		in.apply(&m.Availability)
+		in.Apply(&m.Availability)
 		m.UpdatedAt = d.svc.now()
 		if err := tx.Memberships().Update(ctx, &m); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -98,7 +99,7 @@ func isSuffix(domain string) bool {
 
 // BlockedSender returns a blocked sender. It needs customers.view.
 func (d *Desk) BlockedSender(ctx context.Context, id int64) (BlockedSender, error) {
-	r, err := d.guard.Read(CustomersView)
+	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
 		return BlockedSender{}, err
 	}
@@ -109,7 +110,7 @@ func (d *Desk) BlockedSender(ctx context.Context, id int64) (BlockedSender, erro
 // those that block it. It needs customers.view.
 func (d *Desk) BlockedSenders(ctx context.Context, address string, req storage.PageRequest) (storage.Page[BlockedSender], error) {
 	var none storage.Page[BlockedSender]
-	r, err := d.guard.Read(CustomersView)
+	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
 		return none, err
 	}
@@ -128,7 +129,7 @@ func (d *Desk) BlockedSenders(ctx context.Context, address string, req storage.P
 // is filed under. It needs customers.update and all mailboxes. Addresses of the account's mailboxes
 // and members, and their domains, cannot be blocked.
 func (d *Desk) BlockSender(ctx context.Context, sender string) (BlockedSender, error) {
-	begin, err := d.guard.Write(CustomersUpdate)
+	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
 		return BlockedSender{}, err
 	}
@@ -171,7 +172,7 @@ func (d *Desk) mayBlock(ctx context.Context, tx Tx, b BlockedSender) error {
 		}
 	}
 	var users []int64
-	if err := eachRow(ctx, tx.Reader().Memberships(), func(m Membership) int64 { users = append(users, m.UserID); return m.ID }); err != nil {
+	if err := eachRow(ctx, tx.Reader().Memberships(), func(m identity.Membership) int64 { users = append(users, m.UserID); return m.ID }); err != nil {
 		return err
 	}
 	for some := range slices.Chunk(users, 200) {
@@ -179,7 +180,7 @@ func (d *Desk) mayBlock(ctx context.Context, tx Tx, b BlockedSender) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(found, func(u User) bool { return b.Blocks(u.EmailKey) }) {
+		if slices.ContainsFunc(found, func(u identity.User) bool { return b.Blocks(u.EmailKey) }) {
 			return fault.Field("sender", "is the address of a member, or the domain of one")
 		}
 	}
@@ -189,7 +190,7 @@ func (d *Desk) mayBlock(ctx context.Context, tx Tx, b BlockedSender) error {
 // UnblockSender stops filing a sender's mail as spam. Existing spam stays spam. It needs
 // customers.update and all mailboxes.
 func (d *Desk) UnblockSender(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(CustomersUpdate)
+	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
 		return err
 	}

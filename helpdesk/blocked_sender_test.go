@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -161,7 +162,7 @@ func TestBlockSenderProblems(t *testing.T) {
 			t.Errorf("%q: %v", sender, err)
 		}
 	}
-	for what, d := range map[string]*helpdesk.Desk{"a collaborator": b.member(helpdesk.RoleCollaborator)} {
+	for what, d := range map[string]*helpdesk.Desk{"a collaborator": b.member(identity.RoleCollaborator)} {
 		_, err := d.BlockSender(b.ctx, "eve@example.net")
 		if !errors.Is(err, helpdesk.ErrForbidden) || !errors.Is(d.UnblockSender(b.ctx, 1), helpdesk.ErrForbidden) {
 			t.Errorf("%s: %v", what, err)

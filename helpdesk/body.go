@@ -12,19 +12,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
-)
-
-// RemoteImages determines what happens to images on other servers. Loading them would reveal to the
-// sender when and where a message is read.
-type RemoteImages string
-
-// The ways to show remote images.
-const (
-	BlockImages RemoteImages = "block" // data-remote-src contains their address
-	ProxyImages RemoteImages = "proxy" // loaded through BodyView.ProxyURL
 )
 
 // BodyView determines how bodies are shown. Stored bodies are unaffected: they refer to a message's
@@ -32,7 +23,7 @@ const (
 type BodyView struct {
 	Fold bool // collapse a quoted message at the end in a closed <details>
 	// RemoteImages overrides the account's setting; "" uses that.
-	RemoteImages RemoteImages
+	RemoteImages identity.RemoteImages
 	// AttachmentURL returns the URL of an attachment that a body shows. The key proves to
 	// [AttachmentSource] that this view referred to it. If nil, cid: addresses stay.
 	AttachmentURL func(a Attachment, key string) string
@@ -64,7 +55,7 @@ func (i Interaction) answers() bool {
 // get their address back. The caller has to convert the URLs from BodyView.AttachmentURL and
 // ProxyURL to [AttachmentSource] and [RemoteAddress].
 func (d *Desk) ShowBodies(ctx context.Context, list []Interaction, v BodyView) ([]ShownBody, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +116,7 @@ func (s *Service) ShowBody(accountID int64, i Interaction, attachments []Attachm
 		})
 	}
 	if out.RemoteImages = remoteImages(i.Body); out.RemoteImages > 0 {
-		if v.RemoteImages == ProxyImages && v.ProxyURL != nil {
+		if v.RemoteImages == identity.ProxyImages && v.ProxyURL != nil {
 			out.HTML = s.proxied(accountID, i.Body, out.HTML, v)
 		} else {
 			remote := remoteOf(i.Body)

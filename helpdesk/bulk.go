@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -25,12 +26,12 @@ type BulkUpdate struct {
 // that the member does not reach is a NotFound fault whose fields name it. It needs
 // conversations.update, and conversations.assign to set UserID or TeamID.
 func (d *Desk) UpdateConversations(ctx context.Context, ids []int64, in BulkUpdate) ([]Conversation, error) {
-	begin, err := d.guard.Write(ConversationsUpdate)
+	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return nil, err
 	}
 	if in.UserID.IsSet() || in.TeamID.IsSet() {
-		if begin, err = d.guard.Write(ConversationsAssign); err != nil {
+		if begin, err = d.guard.Write(identity.ConversationsAssign); err != nil {
 			return nil, err
 		}
 	}

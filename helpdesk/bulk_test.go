@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -16,7 +17,7 @@ func TestBulkUpdate(t *testing.T) {
 	b := newBundle(t)
 	x, y := b.begin("x", helpdesk.StatusPosted, storage.Opt[int64]{}), b.begin("y", helpdesk.StatusPending, storage.Some(b.owner.ID))
 	tag := b.tag("t")
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
 	got := must(agent.UpdateConversations(b.ctx, []int64{y, x, y}, helpdesk.BulkUpdate{
 		Status: storage.Some(helpdesk.StatusClosed), UserID: storage.Some(agent.UserID()), MailboxID: storage.Some(other.ID),

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -26,8 +27,8 @@ type bundle struct {
 	store   *memstore.Store
 	blobs   storage.Blobs
 	svc     *helpdesk.Service
-	owner   helpdesk.User
-	account helpdesk.Account
+	owner   identity.User
+	account identity.Account
 	desk    *helpdesk.Desk
 	mailbox helpdesk.Mailbox
 	clock   *clock
@@ -75,8 +76,8 @@ func newBundle(t *testing.T, change ...func(*helpdesk.Config)) *bundle {
 		t.Fatal(err)
 	}
 	operator := b.svc.Operator()
-	b.owner = must(operator.CreateUser(b.ctx, helpdesk.UserInput{Email: "owner@example.org", Name: "Olga Owner"}))(t)
-	b.account = must(operator.CreateAccount(b.ctx, helpdesk.AccountInput{Name: "Acme"}, b.owner.ID))(t)
+	b.owner = must(operator.CreateUser(b.ctx, identity.UserInput{Email: "owner@example.org", Name: "Olga Owner"}))(t)
+	b.account = must(operator.CreateAccount(b.ctx, identity.AccountInput{Name: "Acme"}, b.owner.ID))(t)
 	b.desk = must(b.svc.Desk(b.ctx, b.svc.As(b.owner.ID), b.account.ID))(t)
 	b.mailbox = must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{
 		Name: storage.Some("Support"), Email: storage.Some("support@example.org"),
@@ -119,7 +120,7 @@ func must[T any](v T, err error) func(t testing.TB) T {
 // member makes a user with a role in the account.
 func (b *bundle) member(role string) *helpdesk.Desk {
 	b.t.Helper()
-	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: role + strconv.FormatInt(b.clock.Now().UnixNano(), 10) + "@example.org"}))(b.t)
+	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: role + strconv.FormatInt(b.clock.Now().UnixNano(), 10) + "@example.org"}))(b.t)
 	b.clock.Add(time.Microsecond)
 	must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, role))(b.t)
 	return must(b.svc.Desk(b.ctx, b.svc.As(user.ID), b.account.ID))(b.t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -45,7 +46,7 @@ const (
 // expose server internals. It needs accounts.update; for members limited to some mailboxes it
 // is a Forbidden fault.
 func (d *Desk) BuriedJobs(ctx context.Context, filter BuriedJobFilter, req storage.PageRequest) (storage.Page[storage.BuriedJob], error) {
-	r, err := d.guard.Read(AccountsUpdate)
+	r, err := d.guard.Read(identity.AccountsUpdate)
 	if err == nil {
 		err = d.reachesAll()
 	}
@@ -89,7 +90,7 @@ func drop(ctx context.Context, tx BuriedJobWriter, id int64, _ time.Time) error 
 }
 
 func (d *Desk) decide(ctx context.Context, id int64, action string, do decision) error {
-	begin, err := d.guard.Write(AccountsUpdate)
+	begin, err := d.guard.Write(identity.AccountsUpdate)
 	if err == nil {
 		err = d.reachesAll()
 	}

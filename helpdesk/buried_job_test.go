@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -57,9 +58,9 @@ func TestBuriedJobs(t *testing.T) {
 		t.Error(diff)
 	}
 	for what, err := range map[string]error{
-		"an agent lists":     errOf(b.member(helpdesk.RoleAgent).BuriedJobs(b.ctx, helpdesk.BuriedJobFilter{}, storage.PageRequest{})),
-		"an agent retries":   b.member(helpdesk.RoleAgent).RetryJob(b.ctx, mine),
-		"an agent drops":     b.member(helpdesk.RoleAgent).DropJob(b.ctx, mine),
+		"an agent lists":     errOf(b.member(identity.RoleAgent).BuriedJobs(b.ctx, helpdesk.BuriedJobFilter{}, storage.PageRequest{})),
+		"an agent retries":   b.member(identity.RoleAgent).RetryJob(b.ctx, mine),
+		"an agent drops":     b.member(identity.RoleAgent).DropJob(b.ctx, mine),
 		"of another account": b.desk.RetryJob(b.ctx, foreign),
 		"of no account":      b.desk.DropJob(b.ctx, nobodys),
 	} {
@@ -102,8 +103,8 @@ func ExampleDesk_RetryJob() {
 	if err != nil {
 		panic(err)
 	}
-	owner, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org"})
-	account, _ := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+	owner, _ := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
+	account, _ := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
 	_, _ = bury(ctx, store, storage.Job{Kind: helpdesk.JobWebhook, AccountID: account.ID, Subject: 3})
 	page, err := desk.BuriedJobs(ctx, helpdesk.BuriedJobFilter{Kind: helpdesk.JobWebhook}, storage.PageRequest{})

@@ -7,20 +7,18 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
 )
-
-// TokenPrefix begins every access token's secret, so that secret scanners can find leaked ones.
-const TokenPrefix = "hwp_"
 
 // Caller identifies the source of a request: a user, optionally restricted to a token's scopes. The
 // zero Caller is anonymous.
 type Caller struct {
 	userID  int64
 	tokenID int64
-	scopes  []Permission
+	scopes  []identity.Permission
 	session bool
 	signed  bool      // signed in through this service
 	factors int       // see AccessToken.Factors
@@ -89,7 +87,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, e
 }
 
 // prove checks the password given for an address. The zero user stands for an unknown address.
-func (s *Service) prove(ctx context.Context, user User, email, password string) error {
+func (s *Service) prove(ctx context.Context, user identity.User, email, password string) error {
 	done, err := s.attempt(ctx, user.ID, email)
 	if err != nil {
 		return err
@@ -128,9 +126,9 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 	if err != nil {
 		return nil, err
 	}
-	if (c.tokenID != 0 || c.signed) && grant.lacksSecondFactor(c.factors) {
+	if (c.tokenID != 0 || c.signed) && grant.LacksSecondFactor(c.factors) {
 		return nil, &fault.Error{
-			Kind: fault.Forbidden, Resource: "account", ID: accountID, Code: SecondFactorRequired,
+			Kind: fault.Forbidden, Resource: "account", ID: accountID, Code: identity.SecondFactorRequired,
 			Message: "This account requires a second factor. Set one up first.",
 		}
 	}
@@ -139,7 +137,7 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 	if len(grant.Membership.MailboxIDs) > 0 {
 		scope.Mailboxes = slices.Clone(grant.Membership.MailboxIDs)
 	}
-	allows := func(p Permission) bool { return p == anyMember || held[p] }
+	allows := func(p identity.Permission) bool { return p == anyMember || held[p] }
 	return &Desk{
 		svc: s, guard: s.member(scope, c.tokenID, allows), scope: scope, userID: c.userID, caller: c,
 		membershipID: grant.Membership.ID, permissions: held,
@@ -147,10 +145,10 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 }
 
 // held returns the union of the roles' permissions, narrowed to scopes if there are any.
-func held(grant Grant, scopes []Permission) permissionSet {
-	set := permissionSet{}
-	narrow := setOf(scopes)
-	for _, role := range resolve(grant.Roles) {
+func held(grant identity.Grant, scopes []identity.Permission) identity.Set {
+	set := identity.Set{}
+	narrow := identity.SetOf(scopes)
+	for _, role := range identity.Resolve(grant.Roles) {
 		for _, p := range role.Permissions {
 			if len(scopes) == 0 || narrow[p] {
 				set[p] = true
@@ -166,13 +164,13 @@ func (s *Service) Admin(ctx context.Context, c Caller) (*Admin, error) {
 	if c.userID == 0 {
 		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
 	}
-	canCreate, err := s.holdsSomewhere(ctx, c, AccountsCreate)
+	canCreate, err := s.holdsSomewhere(ctx, c, identity.AccountsCreate)
 	if err != nil {
 		return nil, err
 	}
-	allows := func(p Permission) bool {
-		return p == anyMember || p == AccountsCreate && canCreate || p == ownUser && len(c.scopes) == 0 ||
-			p == AccountsView && (len(c.scopes) == 0 || slices.Contains(c.scopes, AccountsView))
+	allows := func(p identity.Permission) bool {
+		return p == anyMember || p == identity.AccountsCreate && canCreate || p == ownUser && len(c.scopes) == 0 ||
+			p == identity.AccountsView && (len(c.scopes) == 0 || slices.Contains(c.scopes, identity.AccountsView))
 	}
 	return &Admin{svc: s, userID: c.userID, caller: c, guard: guard.New(allows, Directory(s.cfg.Store), s.beginSystem(c.tokenID))}, nil
 }
@@ -180,7 +178,7 @@ func (s *Service) Admin(ctx context.Context, c Caller) (*Admin, error) {
 // Operator returns the handle for whoever runs the program: the command line and embedding
 // applications. It may do everything that [Admin] offers.
 func (s *Service) Operator() *Admin {
-	all := func(Permission) bool { return true }
+	all := func(identity.Permission) bool { return true }
 	return &Admin{svc: s, guard: guard.New(all, Directory(s.cfg.Store), s.beginSystem(0))}
 }
 
@@ -190,4 +188,4 @@ func hashSecret(secret string) []byte {
 }
 
 // newSecret returns an access token with at least 128 random bits.
-func newSecret() string { return TokenPrefix + rand.Text() + rand.Text()[:10] }
+func newSecret() string { return identity.TokenPrefix + rand.Text() + rand.Text()[:10] }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -163,12 +164,12 @@ func (s Status) valid() bool {
 // creates one. Posted user interactions are sent. It needs conversations.create, the permissions of
 // the interactions, and conversations.assign to set UserID or TeamID.
 func (d *Desk) CreateConversation(ctx context.Context, in ConversationInput) (Conversation, error) {
-	begin, err := d.guard.Write(ConversationsCreate)
+	begin, err := d.guard.Write(identity.ConversationsCreate)
 	if err != nil {
 		return Conversation{}, err
 	}
 	if in.UserID.Or(0) != 0 || in.TeamID.Or(0) != 0 {
-		if begin, err = d.guard.Write(ConversationsAssign); err != nil {
+		if begin, err = d.guard.Write(identity.ConversationsAssign); err != nil {
 			return Conversation{}, err
 		}
 	}
@@ -329,7 +330,7 @@ func checkUser(ctx context.Context, r Reader, userID int64) error {
 
 // Conversation returns a conversation. It needs conversations.view.
 func (d *Desk) Conversation(ctx context.Context, id int64) (Conversation, error) {
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return Conversation{}, err
 	}
@@ -371,12 +372,12 @@ type ConversationQuery struct {
 // NotFound fault; if only the view's filter names it, the list is empty.
 func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[Conversation], error) {
 	var none storage.Page[Conversation]
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return none, err
 	}
 	if q.ViewID != 0 {
-		if r, err = d.guard.Read(ViewsView); err != nil {
+		if r, err = d.guard.Read(identity.ViewsView); err != nil {
 			return none, err
 		}
 	}
@@ -399,7 +400,7 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 		q.Sort = ByCreated
 	}
 	if q.Query != "" { // it searches texts and customers
-		if r, err = d.guard.Read(InteractionsView); err != nil {
+		if r, err = d.guard.Read(identity.InteractionsView); err != nil {
 			return none, err
 		}
 	}
@@ -485,7 +486,7 @@ func (q *ConversationQuery) references(ctx context.Context, r Reader) error {
 // UpdateConversation changes a conversation. It needs conversations.update, and
 // conversations.assign to change UserID or TeamID.
 func (d *Desk) UpdateConversation(ctx context.Context, id int64, in ConversationUpdate) (Conversation, error) {
-	begin, err := d.guard.Write(ConversationsUpdate)
+	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return Conversation{}, err
 	}
@@ -553,7 +554,7 @@ func (d *Desk) assign(ctx context.Context, tx Tx, c *Conversation, in Conversati
 	if user == c.UserID && team == c.TeamID {
 		return nil
 	}
-	if _, err := d.guard.Write(ConversationsAssign); err != nil {
+	if _, err := d.guard.Write(identity.ConversationsAssign); err != nil {
 		return err
 	}
 	newUser, newTeam := user, team
@@ -573,7 +574,7 @@ func (d *Desk) assign(ctx context.Context, tx Tx, c *Conversation, in Conversati
 // DeleteConversation removes a conversation with all its contents. The messages it was created from
 // are remembered, so that they are not imported again. It needs conversations.delete.
 func (d *Desk) DeleteConversation(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(ConversationsDelete)
+	begin, err := d.guard.Write(identity.ConversationsDelete)
 	if err != nil {
 		return err
 	}
@@ -592,7 +593,7 @@ const MaxBulk = 100
 // DeleteConversations removes up to 100 conversations, all or none. An id that the member does not
 // reach is a NotFound fault whose fields name it. It needs conversations.delete.
 func (d *Desk) DeleteConversations(ctx context.Context, ids []int64) error {
-	begin, err := d.guard.Write(ConversationsDelete)
+	begin, err := d.guard.Write(identity.ConversationsDelete)
 	if err != nil {
 		return err
 	}
@@ -693,7 +694,7 @@ func (d *Desk) deleteConversations(ctx context.Context, tx Tx, all []Conversatio
 // ConversationsByID returns those of the ids that the member reaches, in any order. It
 // needs conversations.view.
 func (d *Desk) ConversationsByID(ctx context.Context, ids []int64) ([]Conversation, error) {
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -47,8 +48,8 @@ func (d *Desk) Marks(ctx context.Context, conversationIDs []int64) (map[int64]Ma
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	q := MarksQuery{ConversationIDs: conversationIDs, UnreadBy: d.userID, Tags: true, Scheduled: d.guard.Allows(InteractionsView)}
-	if d.guard.Allows(ConversationsView) {
+	q := MarksQuery{ConversationIDs: conversationIDs, UnreadBy: d.userID, Tags: true, Scheduled: d.guard.Allows(identity.InteractionsView)}
+	if d.guard.Allows(identity.ConversationsView) {
 		q.PresentAfter = d.presentAfter()
 	}
 	return marksByID(ctx, r, q)

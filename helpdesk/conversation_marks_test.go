@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
 // A list gets everything that it shows beside its conversations at once, as far as the member may
@@ -29,7 +30,7 @@ func TestMarks(t *testing.T) {
 		marked:   {ConversationID: marked, Unread: 1, Tags: tags, Presence: presence},
 		answered: {ConversationID: answered, SendAt: later.SendAt},
 	}
-	scoped := func(scopes ...helpdesk.Permission) *helpdesk.Desk {
+	scoped := func(scopes ...identity.Permission) *helpdesk.Desk {
 		return must(b.svc.Desk(b.ctx, b.scoped(scopes...), b.account.ID))(t)
 	}
 	for name, tt := range map[string]struct {
@@ -37,8 +38,8 @@ func TestMarks(t *testing.T) {
 		want map[int64]helpdesk.Marks
 	}{
 		"everything":                        {b.desk, everything},
-		"without the right to see messages": {scoped(helpdesk.ConversationsView), map[int64]helpdesk.Marks{marked: everything[marked]}},
-		"without the right to list": {scoped(helpdesk.ConversationsUpdate), map[int64]helpdesk.Marks{
+		"without the right to see messages": {scoped(identity.ConversationsView), map[int64]helpdesk.Marks{marked: everything[marked]}},
+		"without the right to list": {scoped(identity.ConversationsUpdate), map[int64]helpdesk.Marks{
 			marked: {ConversationID: marked, Unread: 1, Tags: tags},
 		}},
 	} {
@@ -54,7 +55,7 @@ func TestMarks(t *testing.T) {
 	if _, err := b.desk.Marks(b.ctx, make([]int64, 101)); !errors.Is(err, helpdesk.ErrInvalid) {
 		t.Errorf("101 ids: %v", err)
 	}
-	if _, err := scoped(helpdesk.TagsView).Marks(b.ctx, ids); !errors.Is(err, helpdesk.ErrForbidden) {
+	if _, err := scoped(identity.TagsView).Marks(b.ctx, ids); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("without a right to conversations: %v", err)
 	}
 	b.clock.Add(helpdesk.PresenceTime + time.Second)

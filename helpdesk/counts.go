@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -135,12 +136,12 @@ func (d *Desk) CountsOf(ctx context.Context, views []View) (Counts, error) {
 }
 
 func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (Counts, error) {
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return Counts{}, err
 	}
 	var views []countedView
-	if d.guard.Allows(ViewsView) {
+	if d.guard.Allows(identity.ViewsView) {
 		all, err := read(r)
 		if err != nil {
 			return Counts{}, err
@@ -152,7 +153,7 @@ func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (C
 		Conversations: []ConversationFilter{
 			{DraftBy: d.userID}, {Undelivered: true, Statuses: []Status{StatusPosted, StatusPending}},
 		},
-		Quarantined: d.guard.Allows(MailboxesConnection), Notifications: []NotificationFilter{d.unreadNotifications()}, Limit: MaxCount,
+		Quarantined: d.guard.Allows(identity.MailboxesConnection), Notifications: []NotificationFilter{d.unreadNotifications()}, Limit: MaxCount,
 	}
 	found, err := r.Count(ctx, q)
 	if err != nil {

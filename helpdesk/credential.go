@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -12,16 +13,16 @@ import (
 type credentialKind[T any] struct {
 	noun string
 	id   func(T) int64
-	of   func(tx SystemTx, ctx context.Context, userID int64) ([]T, error)                                   //nolint:revive // as method expressions have it
-	drop func(s *Service, ctx context.Context, tx SystemTx, user *User, one T, actorID, tokenID int64) error //nolint:revive // likewise
+	of   func(tx SystemTx, ctx context.Context, userID int64) ([]T, error)                                            //nolint:revive // as method expressions have it
+	drop func(s *Service, ctx context.Context, tx SystemTx, user *identity.User, one T, actorID, tokenID int64) error //nolint:revive // likewise
 }
 
-func identities() credentialKind[Identity] {
-	return credentialKind[Identity]{"identity", func(i Identity) int64 { return i.ID }, SystemTx.IdentitiesOf, (*Service).dropIdentity}
+func identities() credentialKind[identity.Identity] {
+	return credentialKind[identity.Identity]{"identity", func(i identity.Identity) int64 { return i.ID }, SystemTx.IdentitiesOf, (*Service).dropIdentity}
 }
 
-func passkeys() credentialKind[Passkey] {
-	return credentialKind[Passkey]{"passkey", func(p Passkey) int64 { return p.ID }, SystemTx.PasskeysOf, (*Service).dropPasskey}
+func passkeys() credentialKind[identity.Passkey] {
+	return credentialKind[identity.Passkey]{"passkey", func(p identity.Passkey) int64 { return p.ID }, SystemTx.PasskeysOf, (*Service).dropPasskey}
 }
 
 // find is one of a user's.
@@ -80,7 +81,7 @@ func (k credentialKind[T]) removeAll(ctx context.Context, tx SystemTx, s *Servic
 }
 
 // otherSignIn refuses to take an identity or a passkey from a user who has nothing else to sign in with.
-func otherSignIn(ctx context.Context, tx SystemTx, user User) error {
+func otherSignIn(ctx context.Context, tx SystemTx, user identity.User) error {
 	if user.PasswordHash != "" {
 		return nil
 	}
@@ -95,5 +96,5 @@ func otherSignIn(ctx context.Context, tx SystemTx, user User) error {
 	if len(ids)+len(keys) > 1 {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Conflict, Code: LastSignIn, Message: "You could not sign in any more. Choose a password first."}
+	return &fault.Error{Kind: fault.Conflict, Code: identity.LastSignIn, Message: "You could not sign in any more. Choose a password first."}
 }

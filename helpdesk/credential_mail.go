@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -78,22 +79,22 @@ func (s *Service) credentialMail(ctx context.Context, job storage.ClaimedJob, li
 
 // mailToUser addresses a mail to a user, from the first account that the user is a member of. email
 // is an address to write to instead of the user's; "": none.
-func (s *Service) mailToUser(ctx context.Context, userID int64, email string) (SystemMail, Account, error) {
+func (s *Service) mailToUser(ctx context.Context, userID int64, email string) (SystemMail, identity.Account, error) {
 	accounts, err := s.cfg.Store.AccountsOf(ctx, userID, storage.Seek{Limit: 1})
 	if err != nil {
-		return SystemMail{}, Account{}, err
+		return SystemMail{}, identity.Account{}, err
 	}
 	if len(accounts) == 0 {
-		return SystemMail{}, Account{}, fault.Missing("account", 0)
+		return SystemMail{}, identity.Account{}, fault.Missing("account", 0)
 	}
 	r := s.cfg.Store.Within(Scope{AccountID: accounts[0].ID})
 	user, err := s.memberToMail(ctx, r, userID, email)
 	if err != nil {
-		return SystemMail{}, Account{}, err
+		return SystemMail{}, identity.Account{}, err
 	}
 	from, _, err := s.sender(ctx, r, 0)
 	if err != nil {
-		return SystemMail{}, Account{}, err
+		return SystemMail{}, identity.Account{}, err
 	}
 	dkim, err := s.signers(ctx, r, from.Email)
 	return SystemMail{From: from, To: mailaddr.Address{Name: user.Name, Email: user.Email}, DKIM: dkim}, accounts[0], err

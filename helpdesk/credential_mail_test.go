@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -47,13 +48,13 @@ func (t *watchedTx) Within(s helpdesk.Scope) helpdesk.Tx {
 	return watchedScope{t.SystemTx.Within(s), t}
 }
 
-func (t *watchedTx) InsertUser(ctx context.Context, u *helpdesk.User) error {
+func (t *watchedTx) InsertUser(ctx context.Context, u *identity.User) error {
 	err := t.SystemTx.InsertUser(ctx, u)
 	t.fresh[u.ID] = true
 	return err
 }
 
-func (t *watchedTx) UpdateUser(ctx context.Context, u *helpdesk.User) error {
+func (t *watchedTx) UpdateUser(ctx context.Context, u *identity.User) error {
 	before, err := t.User(ctx, u.ID)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func (t *watchedTx) UpdateUser(ctx context.Context, u *helpdesk.User) error {
 	return t.SystemTx.UpdateUser(ctx, u)
 }
 
-func (t *watchedTx) InsertIdentity(ctx context.Context, i *helpdesk.Identity) error {
+func (t *watchedTx) InsertIdentity(ctx context.Context, i *identity.Identity) error {
 	t.changed[i.UserID] = "identity"
 	return t.SystemTx.InsertIdentity(ctx, i)
 }
@@ -79,7 +80,7 @@ func (t *watchedTx) DeleteIdentity(ctx context.Context, userID, id int64) error 
 	return t.SystemTx.DeleteIdentity(ctx, userID, id)
 }
 
-func (t *watchedTx) InsertPasskey(ctx context.Context, p *helpdesk.Passkey) error {
+func (t *watchedTx) InsertPasskey(ctx context.Context, p *identity.Passkey) error {
 	t.changed[p.UserID] = "passkey"
 	return t.SystemTx.InsertPasskey(ctx, p)
 }
@@ -129,17 +130,17 @@ func TestCredentialMails(t *testing.T) {
 	}{
 		"a new password": {func(w *factored, svc *helpdesk.Service) {
 			me := must(svc.Admin(w.ctx, svc.As(w.user.ID)))(w.t)
-			must(me.UpdateMe(w.ctx, helpdesk.UserUpdate{Password: "another horse", CurrentPassword: lisesPassword}))(w.t)
+			must(me.UpdateMe(w.ctx, identity.UserUpdate{Password: "another horse", CurrentPassword: lisesPassword}))(w.t)
 		}, []string{"Your password was changed"}, ""},
 		"a forgotten password": {func(w *factored, svc *helpdesk.Service) {
 			token := must(svc.Operator().CreatePasswordToken(w.ctx, w.user.ID, 0))(w.t)
-			must(svc.ChoosePassword(w.ctx, token, helpdesk.PasswordChoice{Password: "another horse"}))(w.t)
+			must(svc.ChoosePassword(w.ctx, token, identity.PasswordChoice{Password: "another horse"}))(w.t)
 		}, []string{"Your password was changed"}, ""},
 		"a first password and address": {func(w *factored, svc *helpdesk.Service) {
-			user := must(svc.Operator().CreateUser(w.ctx, helpdesk.UserInput{Email: "first@example.org"}))(w.t)
-			must(svc.Operator().AddMember(w.ctx, w.account.ID, user.ID, helpdesk.RoleAgent))(w.t)
+			user := must(svc.Operator().CreateUser(w.ctx, identity.UserInput{Email: "first@example.org"}))(w.t)
+			must(svc.Operator().AddMember(w.ctx, w.account.ID, user.ID, identity.RoleAgent))(w.t)
 			token := must(svc.Operator().CreatePasswordToken(w.ctx, user.ID, 0))(w.t)
-			must(svc.ChoosePassword(w.ctx, token, helpdesk.PasswordChoice{Password: "another horse", Email: "second@example.org"}))(w.t)
+			must(svc.ChoosePassword(w.ctx, token, identity.PasswordChoice{Password: "another horse", Email: "second@example.org"}))(w.t)
 		}, []string{"Your email address was changed"}, ""},
 		"recovery codes": {func(w *factored, svc *helpdesk.Service) {
 			me := must(svc.Admin(w.ctx, svc.As(w.user.ID)))(w.t)
@@ -155,7 +156,7 @@ func TestCredentialMails(t *testing.T) {
 		}, nil, ""},
 		"another name": {func(w *factored, svc *helpdesk.Service) {
 			me := must(svc.Admin(w.ctx, svc.As(w.user.ID)))(w.t)
-			must(me.UpdateMe(w.ctx, helpdesk.UserUpdate{Name: storage.Some("Lise M")}))(w.t)
+			must(me.UpdateMe(w.ctx, identity.UserUpdate{Name: storage.Some("Lise M")}))(w.t)
 		}, nil, ""},
 		"no second factor": {func(w *factored, svc *helpdesk.Service) {
 			me := must(svc.Admin(w.ctx, svc.As(w.user.ID)))(w.t)
@@ -206,7 +207,7 @@ func TestCredentialMails(t *testing.T) {
 			must(svc.FinishSignInWith(w.ctx, helpdesk.Caller{}, "work", start.Kept, who))(w.t)
 		}, []string{"An account was connected for signing in"}, ""},
 		"a new user by a rule": {func(w *factored, svc *helpdesk.Service) {
-			must(w.desk.CreateJoinRule(w.ctx, helpdesk.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{w.role(helpdesk.RoleAgent)}}))(w.t)
+			must(w.desk.CreateJoinRule(w.ctx, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{w.role(identity.RoleAgent)}}))(w.t)
 			must(w.arrive("work", proven{Subject: "2", Email: "new@example.org", EmailVerified: true}))(w.t)
 		}, nil, ""},
 		"a passkey": {func(w *factored, svc *helpdesk.Service) {
@@ -235,14 +236,14 @@ func TestCredentialMails(t *testing.T) {
 			}
 		}, []string{"A passkey was removed"}, admin},
 		"an address taken back": {func(w *factored, svc *helpdesk.Service) {
-			must(svc.Operator().CreateUser(w.ctx, helpdesk.UserInput{Email: "taken@example.org", Password: "the taker's"}))(w.t)
-			if _, _, err := w.desk.Invite(w.ctx, helpdesk.InvitationInput{Email: "taken@example.org", RoleIDs: []int64{w.role(helpdesk.RoleAgent)}}); err != nil {
+			must(svc.Operator().CreateUser(w.ctx, identity.UserInput{Email: "taken@example.org", Password: "the taker's"}))(w.t)
+			if _, _, err := w.desk.Invite(w.ctx, identity.InvitationInput{Email: "taken@example.org", RoleIDs: []int64{w.role(identity.RoleAgent)}}); err != nil {
 				w.t.Fatal(err)
 			}
 			mail := must(w.svc.Outgoing().SystemMail(w.ctx, w.jobs(helpdesk.JobInvite)[0], pages))(w.t)
 			_, rest, _ := strings.Cut(mail.Text, "/invitations/")
 			token, _, _ := strings.Cut(rest, "\n")
-			must(svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, token, helpdesk.AcceptInput{Name: "T", Password: "the owner's"}))(w.t)
+			must(svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, token, identity.AcceptInput{Name: "T", Password: "the owner's"}))(w.t)
 		}, []string{"Your password was changed"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -311,11 +312,11 @@ func (w *factored) confirmAddress() {
 func TestCredentialMailRecipients(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	must(b.desk.UpdateAccount(b.ctx, helpdesk.AccountUpdate{Name: "Acme", DefaultLocale: storage.Some("de-AT"), Languages: storage.Some([]string{"de-AT"})}))(t)
-	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Name: "Grete", Email: "old@example.org"}))(t)
-	must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, helpdesk.RoleAgent))(t)
+	must(b.desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme", DefaultLocale: storage.Some("de-AT"), Languages: storage.Some([]string{"de-AT"})}))(t)
+	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Name: "Grete", Email: "old@example.org"}))(t)
+	must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, identity.RoleAgent))(t)
 	token := must(b.svc.Operator().CreatePasswordToken(b.ctx, user.ID, 0))(t)
-	must(b.svc.ChoosePassword(b.ctx, token, helpdesk.PasswordChoice{Password: "another horse", Email: "new@example.org"}))(t)
+	must(b.svc.ChoosePassword(b.ctx, token, identity.PasswordChoice{Password: "another horse", Email: "new@example.org"}))(t)
 	jobs := b.jobs(helpdesk.JobCredentialMail)
 	to := map[string]string{}
 	for _, job := range jobs {
@@ -347,8 +348,8 @@ func TestCredentialMailRecipients(t *testing.T) {
 func TestNoCredentialMails(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, func(cfg *helpdesk.Config) { cfg.NoCredentialMails = true })
-	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: "a@example.org"}))(t)
-	must(must(b.svc.Admin(b.ctx, b.svc.As(user.ID)))(t).UpdateMe(b.ctx, helpdesk.UserUpdate{Password: "another horse"}))(t)
+	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "a@example.org"}))(t)
+	must(must(b.svc.Admin(b.ctx, b.svc.As(user.ID)))(t).UpdateMe(b.ctx, identity.UserUpdate{Password: "another horse"}))(t)
 	if jobs := b.jobs(helpdesk.JobCredentialMail); len(jobs) != 0 {
 		t.Errorf("%+v", jobs)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -45,7 +46,7 @@ func TestCrossing(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
 			id := b.receive(opening()).ConversationID
-			other := b.member(helpdesk.RoleAgent)
+			other := b.member(identity.RoleAgent)
 			seen := helpdesk.NewestSeen(b.interactions(id))
 			mine := say(b, b.desk, id, draft)
 			want := tt.meanwhile(b, other, id)
@@ -81,7 +82,7 @@ func TestCrossingOfOldDrafts(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
-	other := b.member(helpdesk.RoleAgent)
+	other := b.member(identity.RoleAgent)
 	draft := must(other.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Pull."}))(t)
 	b.clock.Add(time.Second)
 	m := opening()

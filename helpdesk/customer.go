@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -120,7 +121,7 @@ type CustomerInput struct {
 // CreateCustomer creates a customer. An address that another customer has is an Invalid fault on
 // emails. It needs customers.create.
 func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, error) {
-	begin, err := d.guard.Write(CustomersCreate)
+	begin, err := d.guard.Write(identity.CustomersCreate)
 	if err != nil {
 		return Customer{}, err
 	}
@@ -154,7 +155,7 @@ func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, 
 // may change addresses only if all the customer's conversations are within reach, because whoever
 // owns an address can see those conversations. Otherwise it is a Forbidden fault.
 func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (Customer, error) {
-	begin, err := d.guard.Write(CustomersUpdate)
+	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
 		return Customer{}, err
 	}
@@ -299,7 +300,7 @@ func validWebsite(site string) bool {
 // SetCustomerNote sets the team's note about a customer: plain text, at most [MaxNote] characters.
 // It needs customers.update.
 func (d *Desk) SetCustomerNote(ctx context.Context, id int64, note string) (Customer, error) {
-	begin, err := d.guard.Write(CustomersUpdate)
+	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
 		return Customer{}, err
 	}
@@ -325,7 +326,7 @@ func (d *Desk) SetCustomerNote(ctx context.Context, id int64, note string) (Cust
 
 // Customer returns a customer. It needs customers.view.
 func (d *Desk) Customer(ctx context.Context, id int64) (Customer, error) {
-	r, err := d.guard.Read(CustomersView)
+	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
 		return Customer{}, err
 	}
@@ -335,7 +336,7 @@ func (d *Desk) Customer(ctx context.Context, id int64) (Customer, error) {
 // CustomerStats counts a customer's conversations that the member reaches. It needs
 // customers.view.
 func (d *Desk) CustomerStats(ctx context.Context, id int64) (CustomerStats, error) {
-	r, err := d.guard.Read(CustomersView)
+	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
 		return CustomerStats{}, err
 	}
@@ -344,7 +345,7 @@ func (d *Desk) CustomerStats(ctx context.Context, id int64) (CustomerStats, erro
 
 // CustomersByID returns the existing ones of the given customers. It needs customers.view.
 func (d *Desk) CustomersByID(ctx context.Context, ids []int64) ([]Customer, error) {
-	r, err := d.guard.Read(CustomersView)
+	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -359,7 +360,7 @@ type CustomerQuery struct {
 
 // Customers lists customers, newest first. It needs customers.view.
 func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageRequest) (storage.Page[Customer], error) {
-	r, err := d.guard.Read(CustomersView)
+	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
 		return storage.Page[Customer]{}, err
 	}
@@ -381,12 +382,12 @@ func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageR
 // A member limited to some mailboxes must reach all conversations that the customer has or writes
 // in; otherwise it is a Forbidden fault.
 func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
-	begin, err := d.guard.Write(CustomersDelete)
+	begin, err := d.guard.Write(identity.CustomersDelete)
 	if err != nil {
 		return err
 	}
 	if force {
-		if begin, err = d.guard.Write(ConversationsDelete); err != nil {
+		if begin, err = d.guard.Write(identity.ConversationsDelete); err != nil {
 			return err
 		}
 	}

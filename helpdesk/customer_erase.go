@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -24,11 +25,11 @@ import (
 // It works in several transactions, so some of it may be gone after an error; calling it again
 // continues. It needs customers.delete, conversations.delete and all mailboxes.
 func (d *Desk) EraseCustomer(ctx context.Context, id int64) error {
-	r, err := d.guard.Read(CustomersDelete)
+	r, err := d.guard.Read(identity.CustomersDelete)
 	if err != nil {
 		return err
 	}
-	begin, err := d.guard.Write(ConversationsDelete)
+	begin, err := d.guard.Write(identity.ConversationsDelete)
 	if err != nil {
 		return err
 	}

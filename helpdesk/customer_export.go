@@ -3,6 +3,7 @@ package helpdesk
 import (
 	"context"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -28,13 +29,13 @@ type ConversationExport struct {
 // interactions.view. More than 64 MiB of messages is a TooLarge fault; use the lists instead.
 func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, error) {
 	var r Reader
-	for _, p := range []Permission{AccountsExport, CustomersView, ConversationsView, InteractionsView} {
+	for _, p := range []identity.Permission{identity.AccountsExport, identity.CustomersView, identity.ConversationsView, identity.InteractionsView} {
 		var err error
 		if r, err = d.guard.Read(p); err != nil {
 			return CustomerExport{}, err
 		}
 	}
-	begin, err := d.guard.Write(AccountsExport)
+	begin, err := d.guard.Write(identity.AccountsExport)
 	if err != nil {
 		return CustomerExport{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
@@ -16,10 +17,10 @@ import (
 // mailboxes must reach all conversations of both; otherwise it is a Forbidden fault. If into would
 // exceed the limits of a customer's items, it is an Invalid fault and nothing changes.
 func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, error) {
-	if _, err := d.guard.Write(CustomersDelete); err != nil {
+	if _, err := d.guard.Write(identity.CustomersDelete); err != nil {
 		return Customer{}, err
 	}
-	begin, err := d.guard.Write(CustomersUpdate)
+	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
 		return Customer{}, err
 	}

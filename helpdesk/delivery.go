@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -56,7 +57,7 @@ func (d Delivery) held(now time.Time) bool { return d.HeldBy != 0 && d.HeldUntil
 //
 // A message older than Config.MaxSendTime is attempted once.
 func (d *Desk) RetryDeliveries(ctx context.Context, conversationID, interactionID int64) ([]Delivery, error) {
-	begin, err := d.guard.Write(InteractionsCreate)
+	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func again(all []Delivery, now time.Time) []Delivery {
 // without Message-ID and deliveries. It needs interactions.create. Once sending has begun, it is a
 // Conflict fault.
 func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID int64) (Interaction, error) {
-	begin, err := d.guard.Write(InteractionsCreate)
+	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return Interaction{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -17,7 +18,7 @@ type Desk struct {
 	userID       int64
 	caller       Caller
 	membershipID int64
-	permissions  permissionSet
+	permissions  identity.Set
 }
 
 // AccountID returns the account that the desk is open for.
@@ -32,10 +33,10 @@ func (d *Desk) Scope() Scope {
 }
 
 // Holds reports whether the member has a permission.
-func (d *Desk) Holds(p Permission) bool { return d.guard.Allows(p) }
+func (d *Desk) Holds(p identity.Permission) bool { return d.guard.Allows(p) }
 
 // Permissions lists the member's permissions, sorted.
-func (d *Desk) Permissions() []Permission { return d.permissions.sorted() }
+func (d *Desk) Permissions() []identity.Permission { return d.permissions.Sorted() }
 
 // emit appends an event about a resource to the account's log.
 func (d *Desk) emit(ctx context.Context, tx Tx, kind string, subject, mailboxID int64) error {

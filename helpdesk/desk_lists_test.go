@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestDeskLists(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	first := b.receive(opening()).ConversationID
 	quiet := b.begin("quiet", helpdesk.StatusPosted, storage.Opt[int64]{})
 	m := opening()

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -37,7 +38,7 @@ func TestMailboxPassword(t *testing.T) {
 	if len(sources) != 1 || sources[0].Password != "secret" {
 		t.Errorf("sources: %d", len(sources))
 	}
-	if agent := must(b.member(helpdesk.RoleAgent).Mailbox(b.ctx, m.ID))(t); agent.Inbound.Type != "" {
+	if agent := must(b.member(identity.RoleAgent).Mailbox(b.ctx, m.ID))(t); agent.Inbound.Type != "" {
 		t.Errorf("an agent sees %+v", agent.Inbound)
 	}
 	for _, tt := range []struct {
@@ -147,7 +148,7 @@ func TestScopeOfMailboxes(t *testing.T) {
 	b := newBundle(t)
 	hidden := b.receive(opening())
 	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	own := must(agent.Membership(b.ctx))(t)
 	own.MailboxIDs = []int64{other.ID}
 	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -190,21 +191,21 @@ func TestStrangersAndTokens(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	operator := b.svc.Operator()
-	stranger := must(operator.CreateUser(b.ctx, helpdesk.UserInput{Email: "x@example.net", Password: "long enough"}))(t)
+	stranger := must(operator.CreateUser(b.ctx, identity.UserInput{Email: "x@example.net", Password: "long enough"}))(t)
 	_, toForeign := b.svc.Desk(b.ctx, b.svc.As(stranger.ID), b.account.ID)
 	_, toNothing := b.svc.Desk(b.ctx, b.svc.As(stranger.ID), 999)
 	if !errors.Is(toForeign, helpdesk.ErrNotFound) || strings.ReplaceAll(toForeign.Error(), "1", "999") != toNothing.Error() {
 		t.Errorf("an account of others answers %q, none answers %q", toForeign, toNothing)
 	}
-	_, secret, err := operator.CreateToken(b.ctx, b.owner.ID, helpdesk.TokenInput{
-		Name: "reader", Scopes: []helpdesk.Permission{helpdesk.ConversationsView}, ExpiresAt: b.clock.Now().Add(time.Hour),
+	_, secret, err := operator.CreateToken(b.ctx, b.owner.ID, identity.TokenInput{
+		Name: "reader", Scopes: []identity.Permission{identity.ConversationsView}, ExpiresAt: b.clock.Now().Add(time.Hour),
 	})
-	if err != nil || !strings.HasPrefix(secret, helpdesk.TokenPrefix) {
+	if err != nil || !strings.HasPrefix(secret, identity.TokenPrefix) {
 		t.Fatalf("%q, %v", secret, err)
 	}
 	caller := must(b.svc.Authenticate(b.ctx, secret))(t)
 	desk := must(b.svc.Desk(b.ctx, caller, b.account.ID))(t)
-	if diff := cmp.Diff([]helpdesk.Permission{helpdesk.ConversationsView}, desk.Permissions()); diff != "" {
+	if diff := cmp.Diff([]identity.Permission{identity.ConversationsView}, desk.Permissions()); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := desk.Customers(b.ctx, helpdesk.CustomerQuery{}, storage.PageRequest{}); !errors.Is(err, helpdesk.ErrForbidden) {

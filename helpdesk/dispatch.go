@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -13,7 +14,7 @@ import (
 )
 
 // dispatch is the only permission of a Dispatch.
-const dispatch Permission = "webhooks.send"
+const dispatch identity.Permission = "webhooks.send"
 
 // Dispatch can only turn events into deliveries to webhooks, take these for sending and report the
 // results.
@@ -25,7 +26,7 @@ type Dispatch struct {
 
 // Dispatch returns the handle for senders of webhooks.
 func (s *Service) Dispatch() *Dispatch {
-	allows := func(p Permission) bool { return p == dispatch }
+	allows := func(p identity.Permission) bool { return p == dispatch }
 	return &Dispatch{
 		svc:    s,
 		system: guard.New(allows, Directory(s.cfg.Store), s.cfg.Store.InSystemTx),
@@ -57,7 +58,7 @@ func (p *Dispatch) Behind(ctx context.Context, after int64) ([]int64, error) {
 	return accountIDs(dir.WebhookBacklog(ctx, storage.Seek{From: &storage.Position{ID: after}, Limit: dispatchBatch}))
 }
 
-func accountIDs(all []Account, err error) ([]int64, error) {
+func accountIDs(all []identity.Account, err error) ([]int64, error) {
 	ids := make([]int64, len(all))
 	for i, a := range all {
 		ids[i] = a.ID
@@ -438,8 +439,8 @@ func (p *Dispatch) Prune(ctx context.Context) error {
 	if p.svc.cfg.Retention.Deliveries < 0 {
 		return nil
 	}
-	list := func(seek storage.Seek) ([]Account, error) { return dir.AccountsWithWebhooks(ctx, seek) }
-	return each(list, func(a Account) int64 { return a.ID }, func(a Account) error { return p.prune(ctx, a.ID) })
+	list := func(seek storage.Seek) ([]identity.Account, error) { return dir.AccountsWithWebhooks(ctx, seek) }
+	return each(list, func(a identity.Account) int64 { return a.ID }, func(a identity.Account) error { return p.prune(ctx, a.ID) })
 }
 
 func (p *Dispatch) prune(ctx context.Context, accountID int64) error {

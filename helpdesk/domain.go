@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -144,7 +145,7 @@ func (d Domain) sealed() Domain {
 // CreateDomain creates a domain with its own DKIM keys. It needs domains.create. A name that cannot
 // be registered, or that another domain of the account has, is an Invalid fault on domain.
 func (d *Desk) CreateDomain(ctx context.Context, name string) (Domain, error) {
-	begin, err := d.guard.Write(DomainsCreate)
+	begin, err := d.guard.Write(identity.DomainsCreate)
 	if err != nil {
 		return Domain{}, err
 	}
@@ -175,14 +176,14 @@ func (d *Desk) CreateDomain(ctx context.Context, name string) (Domain, error) {
 // UpdateDomain renames a domain. A new name gets new DKIM keys and new, unverified records; the
 // same name changes nothing. It needs domains.update.
 func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain, error) {
-	begin, err := d.guard.Write(DomainsUpdate)
+	begin, err := d.guard.Write(identity.DomainsUpdate)
 	if err != nil {
 		return Domain{}, err
 	}
 	if err := d.reachesAll(); err != nil {
 		return Domain{}, err
 	}
-	r, err := d.guard.Read(DomainsUpdate)
+	r, err := d.guard.Read(identity.DomainsUpdate)
 	if err != nil {
 		return Domain{}, err
 	}
@@ -227,11 +228,11 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain,
 // Only the owner can have published the DKIM key, while any domain may have an SPF and a DMARC
 // record; these count only together with the key.
 func (d *Desk) VerifyDomain(ctx context.Context, id int64) (Domain, error) {
-	begin, err := d.guard.Write(DomainsUpdate)
+	begin, err := d.guard.Write(identity.DomainsUpdate)
 	if err != nil {
 		return Domain{}, err
 	}
-	r, err := d.guard.Read(DomainsUpdate)
+	r, err := d.guard.Read(identity.DomainsUpdate)
 	if err != nil {
 		return Domain{}, err
 	}
@@ -305,7 +306,7 @@ func (d *Domain) note(results []DNSResult) bool {
 
 // Domain returns a domain. It needs domains.view.
 func (d *Desk) Domain(ctx context.Context, id int64) (Domain, error) {
-	r, err := d.guard.Read(DomainsView)
+	r, err := d.guard.Read(identity.DomainsView)
 	if err != nil {
 		return Domain{}, err
 	}
@@ -315,7 +316,7 @@ func (d *Desk) Domain(ctx context.Context, id int64) (Domain, error) {
 
 // Domains lists the domains of the account, by id. It needs domains.view.
 func (d *Desk) Domains(ctx context.Context, req storage.PageRequest) (storage.Page[Domain], error) {
-	r, err := d.guard.Read(DomainsView)
+	r, err := d.guard.Read(identity.DomainsView)
 	if err != nil {
 		return storage.Page[Domain]{}, err
 	}
@@ -331,7 +332,7 @@ func (d *Desk) Domains(ctx context.Context, req storage.PageRequest) (storage.Pa
 
 // DeleteDomain removes a domain and its keys. It needs domains.delete.
 func (d *Desk) DeleteDomain(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(DomainsDelete)
+	begin, err := d.guard.Write(identity.DomainsDelete)
 	if err != nil {
 		return err
 	}

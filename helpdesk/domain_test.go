@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -216,7 +217,7 @@ func TestVerifyWithoutResolver(t *testing.T) {
 	if _, err := b.desk.VerifyDomain(b.ctx, d.ID+1); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := b.member(helpdesk.RoleAgent).VerifyDomain(b.ctx, d.ID); !errors.Is(err, helpdesk.ErrForbidden) {
+	if _, err := b.member(identity.RoleAgent).VerifyDomain(b.ctx, d.ID); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Error(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -36,9 +37,9 @@ func TestEmailKey(t *testing.T) {
 }
 
 // scoped is the owner with a token of some scopes.
-func (b *bundle) scoped(scopes ...helpdesk.Permission) helpdesk.Caller {
+func (b *bundle) scoped(scopes ...identity.Permission) helpdesk.Caller {
 	b.t.Helper()
-	_, secret, err := b.svc.Operator().CreateToken(b.ctx, b.owner.ID, helpdesk.TokenInput{Name: "scoped", Scopes: scopes})
+	_, secret, err := b.svc.Operator().CreateToken(b.ctx, b.owner.ID, identity.TokenInput{Name: "scoped", Scopes: scopes})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -53,15 +54,15 @@ func TestQueryNeedsInteractionsView(t *testing.T) {
 	view := must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "Doors", Filter: helpdesk.ViewFilter{Words: "open"}}))(t)
 	for _, c := range []struct {
 		name   string
-		scopes []helpdesk.Permission
+		scopes []identity.Permission
 		query  helpdesk.ConversationQuery
 		want   any // fault.Kind or number of conversations
 	}{
-		{"reader", []helpdesk.Permission{helpdesk.ConversationsView, helpdesk.InteractionsView}, helpdesk.ConversationQuery{Query: "open"}, 1},
-		{"not without", []helpdesk.Permission{helpdesk.ConversationsView}, helpdesk.ConversationQuery{Query: "open"}, fault.Forbidden},
-		{"not by blanks", []helpdesk.Permission{helpdesk.ConversationsView}, helpdesk.ConversationQuery{Query: " "}, fault.Forbidden},
-		{"not by a view", []helpdesk.Permission{helpdesk.ConversationsView, helpdesk.ViewsView}, helpdesk.ConversationQuery{ViewID: view.ID}, fault.Forbidden},
-		{"the list", []helpdesk.Permission{helpdesk.ConversationsView}, helpdesk.ConversationQuery{}, 1},
+		{"reader", []identity.Permission{identity.ConversationsView, identity.InteractionsView}, helpdesk.ConversationQuery{Query: "open"}, 1},
+		{"not without", []identity.Permission{identity.ConversationsView}, helpdesk.ConversationQuery{Query: "open"}, fault.Forbidden},
+		{"not by blanks", []identity.Permission{identity.ConversationsView}, helpdesk.ConversationQuery{Query: " "}, fault.Forbidden},
+		{"not by a view", []identity.Permission{identity.ConversationsView, identity.ViewsView}, helpdesk.ConversationQuery{ViewID: view.ID}, fault.Forbidden},
+		{"the list", []identity.Permission{identity.ConversationsView}, helpdesk.ConversationQuery{}, 1},
 	} {
 		desk := must(b.svc.Desk(b.ctx, b.scoped(c.scopes...), b.account.ID))(t)
 		page, err := desk.Conversations(b.ctx, c.query, storage.PageRequest{})
@@ -85,8 +86,8 @@ func TestAccountsAndScopes(t *testing.T) {
 		ok     bool
 	}{
 		{"no scopes", b.svc.As(b.owner.ID), true},
-		{"accounts.view", b.scoped(helpdesk.AccountsView), true},
-		{"another", b.scoped(helpdesk.CustomersView), false},
+		{"accounts.view", b.scoped(identity.AccountsView), true},
+		{"another", b.scoped(identity.CustomersView), false},
 	} {
 		admin := must(b.svc.Admin(b.ctx, c.caller))(t)
 		if page, err := admin.Accounts(b.ctx, storage.PageRequest{}); c.ok != (err == nil && len(page.Items) == 1) || !c.ok && !fault.Is(err, fault.Forbidden) {

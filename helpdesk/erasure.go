@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -84,10 +85,10 @@ func (k erasureKeys) digests(emailKey string) [][]byte {
 	return all
 }
 
-func erasureContext(a *Account) string { return fmt.Sprintf("account/%d/erasure-keys", a.ID) }
+func erasureContext(a *identity.Account) string { return fmt.Sprintf("account/%d/erasure-keys", a.ID) }
 
 // keysOf opens the keys of an account; none if nothing was ever erased in it.
-func keysOf(sealer storage.Sealer, a Account) (erasureKeys, error) {
+func keysOf(sealer storage.Sealer, a identity.Account) (erasureKeys, error) {
 	if len(a.SealedErasureKeys) == 0 {
 		return nil, nil
 	}
@@ -102,7 +103,7 @@ func keysOf(sealer storage.Sealer, a Account) (erasureKeys, error) {
 }
 
 // ErasureKeys returns the keys of the account's tombstones. It is for exports.
-func ErasureKeys(ctx context.Context, r AccountReader, sealer storage.Sealer) ([][]byte, error) {
+func ErasureKeys(ctx context.Context, r identity.AccountReader, sealer storage.Sealer) ([][]byte, error) {
 	a, err := r.Account(ctx)
 	if err != nil {
 		return nil, err
@@ -194,7 +195,7 @@ func erasedUnder(ctx context.Context, r Reader, keys erasureKeys, emailKeys []st
 // first. A non-empty address limits the list to its own. It needs audit_log.view and all mailboxes.
 func (d *Desk) Erasures(ctx context.Context, email string, req storage.PageRequest) (storage.Page[Erasure], error) {
 	var none storage.Page[Erasure]
-	r, err := d.guard.Read(AuditLogView)
+	r, err := d.guard.Read(identity.AuditLogView)
 	if err == nil {
 		err = d.reachesAll()
 	}

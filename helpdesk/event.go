@@ -12,24 +12,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // eventAreas maps an area, the part of an event type before the dot, to the permission for viewing
 // its events. Events of other areas require all of these permissions.
-var eventAreas = map[string]Permission{
-	"account": AccountsView, "portal_key": AccountsUpdate, "membership": MembershipsView, "invitation": MembershipsView, "role": RolesView, "join_rule": MembershipsView,
-	"mailbox": MailboxesView, "mail": MailboxesConnection, "customer": CustomersView, "suppression": CustomersView, "blocked_sender": CustomersView, "pgp_key": PGPKeysView,
-	"conversation": ConversationsView, "interaction": InteractionsView, "attachment": InteractionsView, "saved_reply": InteractionsView,
-	"notification": ConversationsView, "tag": TagsView, "team": MembershipsView, "view": ViewsView, "domain": DomainsView, "webhook": WebhooksView,
+var eventAreas = map[string]identity.Permission{
+	"account": identity.AccountsView, "portal_key": identity.AccountsUpdate, "membership": identity.MembershipsView, "invitation": identity.MembershipsView, "role": identity.RolesView, "join_rule": identity.MembershipsView,
+	"mailbox": identity.MailboxesView, "mail": identity.MailboxesConnection, "customer": identity.CustomersView, "suppression": identity.CustomersView, "blocked_sender": identity.CustomersView, "pgp_key": identity.PGPKeysView,
+	"conversation": identity.ConversationsView, "interaction": identity.InteractionsView, "attachment": identity.InteractionsView, "saved_reply": identity.InteractionsView,
+	"notification": identity.ConversationsView, "tag": identity.TagsView, "team": identity.MembershipsView, "view": identity.ViewsView, "domain": identity.DomainsView, "webhook": identity.WebhooksView,
 	// Areas of the knowledge base, which writes to the same log.
 	"site": "sites.view", "collection": "collections.view", "category": "categories.view", "article": "articles.view",
 	"feedback": "feedback.view", "file": "files.view", "theme": "themes.view",
 }
 
 // shownAreas returns the areas whose events a caller may view, sorted; nil: all.
-func shownAreas(holds func(Permission) bool) []string {
+func shownAreas(holds func(identity.Permission) bool) []string {
 	areas, all := []string{}, true
 	for _, area := range slices.Sorted(maps.Keys(eventAreas)) {
 		if holds(eventAreas[area]) {
@@ -107,13 +108,13 @@ type EventQuery struct {
 
 // viewsEvents returns a permission to view some area's events, preferably one that the member
 // holds.
-func (d *Desk) viewsEvents() Permission {
+func (d *Desk) viewsEvents() identity.Permission {
 	for _, area := range slices.Sorted(maps.Keys(eventAreas)) {
 		if p := eventAreas[area]; d.guard.Allows(p) {
 			return p
 		}
 	}
-	return ConversationsView
+	return identity.ConversationsView
 }
 
 // Events lists the account's log, oldest first: the events of mailboxes that the member reaches and
@@ -173,7 +174,7 @@ func (d *Desk) reachesConversation(ctx context.Context, id int64) error {
 	if id == 0 {
 		return nil
 	}
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return err
 	}

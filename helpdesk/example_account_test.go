@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/events"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -15,7 +16,7 @@ import (
 func ExampleDesk_AuditLog() {
 	ctx := context.Background()
 	_, desk, mailbox := exampleDesk(ctx)
-	_, _ = desk.UpdateAccount(ctx, helpdesk.AccountUpdate{Name: "Acme", Languages: storage.Some([]string{"en", "de"})})
+	_, _ = desk.UpdateAccount(ctx, identity.AccountUpdate{Name: "Acme", Languages: storage.Some([]string{"en", "de"})})
 	_, _ = desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
 	_ = desk.DeleteMailbox(ctx, mailbox.ID, true)
 	page, err := desk.AuditLog(ctx, helpdesk.AuditFilter{}, storage.PageRequest{Limit: 3})
@@ -43,8 +44,8 @@ func ExampleDesk_Follow() {
 	if err != nil {
 		panic(err)
 	}
-	owner, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org", Name: "Olga"})
-	account, _ := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+	owner, _ := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org", Name: "Olga"})
+	account, _ := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
 
 	seen, _ := desk.Follow(ctx, helpdesk.FollowInput{})
@@ -64,14 +65,14 @@ func ExampleDesk_Follow() {
 func ExampleAdmin_UpdateMe() {
 	ctx := context.Background()
 	svc, _, _ := exampleDesk(ctx)
-	user, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ben@example.org", Name: "Ben", Password: "a long sentence"})
+	user, _ := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "ben@example.org", Name: "Ben", Password: "a long sentence"})
 	admin, err := svc.Admin(ctx, svc.As(user.ID))
 	if err != nil {
 		panic(err)
 	}
-	_, err = admin.UpdateMe(ctx, helpdesk.UserUpdate{Password: "a longer sentence", CurrentPassword: "a guess"})
+	_, err = admin.UpdateMe(ctx, identity.UserUpdate{Password: "a longer sentence", CurrentPassword: "a guess"})
 	fmt.Println(err)
-	_, err = admin.UpdateMe(ctx, helpdesk.UserUpdate{Password: "a longer sentence", CurrentPassword: "a long sentence"})
+	_, err = admin.UpdateMe(ctx, identity.UserUpdate{Password: "a longer sentence", CurrentPassword: "a long sentence"})
 	fmt.Println(err)
 	// Output:
 	// Some fields are invalid. (current_password: is incorrect)

@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -14,17 +15,17 @@ func ExampleDesk_Invite() {
 	ctx := context.Background()
 	svc, desk, _ := exampleDesk(ctx)
 
-	role, err := desk.CreateRole(ctx, helpdesk.RoleInput{
-		Name: "Reader", Permissions: storage.Some([]helpdesk.Permission{helpdesk.ConversationsView, helpdesk.InteractionsView}),
+	role, err := desk.CreateRole(ctx, identity.RoleInput{
+		Name: "Reader", Permissions: storage.Some([]identity.Permission{identity.ConversationsView, identity.InteractionsView}),
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, token, err := desk.Invite(ctx, helpdesk.InvitationInput{Email: "lise@example.org", RoleIDs: []int64{role.ID}})
+	_, token, err := desk.Invite(ctx, identity.InvitationInput{Email: "lise@example.org", RoleIDs: []int64{role.ID}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	joined, err := svc.AcceptInvitation(ctx, helpdesk.Caller{}, token, helpdesk.AcceptInput{Name: "Lise", Password: "correct horse"})
+	joined, err := svc.AcceptInvitation(ctx, helpdesk.Caller{}, token, identity.AcceptInput{Name: "Lise", Password: "correct horse"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -14,7 +15,7 @@ import (
 func ExampleDesk_CancelSending() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
-	_, _ = desk.UpdateAccount(ctx, helpdesk.AccountUpdate{Name: "Acme", SendHold: storage.Some(30 * time.Second)})
+	_, _ = desk.UpdateAccount(ctx, identity.AccountUpdate{Name: "Acme", SendHold: storage.Some(30 * time.Second)})
 	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
 	answer, _ := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Push."})
 	draft, err := desk.CancelSending(ctx, c.ID, answer.ID)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -18,7 +19,7 @@ func ExampleAdmin_Sessions() {
 	if err != nil {
 		panic(err)
 	}
-	user, _ := service.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ada@example.org"})
+	user, _ := service.Operator().CreateUser(ctx, identity.UserInput{Email: "ada@example.org"})
 	_, _ = service.StartSession(ctx, service.As(user.ID), "Safari, iPhone")
 	here, _ := service.StartSession(ctx, service.As(user.ID), "Firefox, Linux")
 

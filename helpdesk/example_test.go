@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -23,8 +24,8 @@ func exampleDesk(ctx context.Context) (*helpdesk.Service, *helpdesk.Desk, helpde
 	if err != nil {
 		panic(err)
 	}
-	owner, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org", Name: "Olga"})
-	account, _ := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+	owner, _ := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org", Name: "Olga"})
+	account, _ := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
 	mailbox, _ := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")})
 	return svc, desk, mailbox
@@ -34,7 +35,7 @@ func exampleDesk(ctx context.Context) (*helpdesk.Service, *helpdesk.Desk, helpde
 func ExampleService_Desk() {
 	ctx := context.Background()
 	svc, desk, _ := exampleDesk(ctx)
-	stranger, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "eve@example.net"})
+	stranger, _ := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "eve@example.net"})
 	_, err := svc.Desk(ctx, svc.As(stranger.ID), desk.AccountID())
 	fmt.Println(errors.Is(err, helpdesk.ErrNotFound))
 	// Output: true

@@ -3,6 +3,7 @@ package helpdesk
 import (
 	"context"
 	"fmt"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"slices"
 	"strings"
 )
@@ -30,7 +31,7 @@ func (d *Desk) ExplainThreading(ctx context.Context, conversationID, id int64) (
 	if err != nil {
 		return ThreadingExplanation{}, err
 	}
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return ThreadingExplanation{}, err
 	}
@@ -82,7 +83,7 @@ func (d *Desk) conceal(ctx context.Context, r Reader, all []Interaction) error {
 }
 
 // concealed is conceal for a method that returns one interaction.
-func (d *Desk) concealed(ctx context.Context, p Permission, i Interaction, err error) (Interaction, error) {
+func (d *Desk) concealed(ctx context.Context, p identity.Permission, i Interaction, err error) (Interaction, error) {
 	if err != nil {
 		return Interaction{}, err
 	}

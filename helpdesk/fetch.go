@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -155,7 +156,7 @@ func (d *Desk) TestMailbox(ctx context.Context, id int64) (ConnectionTest, error
 
 // fetchSource returns a mailbox's source, for operations that talk to its server.
 func (d *Desk) fetchSource(ctx context.Context, mailboxID int64) (FetchSource, error) {
-	r, err := d.guard.Read(MailboxesConnection)
+	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return FetchSource{}, err
 	}

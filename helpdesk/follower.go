@@ -3,6 +3,7 @@ package helpdesk
 import (
 	"context"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -12,7 +13,7 @@ const maxFollowed = 100
 // Followers returns the members who follow the given conversations, at most 100, by conversation
 // and user. It needs conversations.view.
 func (d *Desk) Followers(ctx context.Context, conversationIDs []int64) ([]Follower, error) {
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func followers(ctx context.Context, r Reader, conversationIDs []int64) ([]Follow
 // conversation. After stopping, a mention there does not start it again. It needs
 // conversations.view, does not change the conversation, and emits the event conversation.followed.
 func (d *Desk) FollowConversation(ctx context.Context, conversationID int64, follow bool) ([]Follower, error) {
-	begin, err := d.guard.Write(ConversationsView)
+	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
 		return nil, err
 	}

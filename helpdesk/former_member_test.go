@@ -13,6 +13,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/authenticator"
@@ -22,31 +23,31 @@ import (
 func TestMadeByWhoLeft(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change func(b *bundle, m helpdesk.Membership, roles map[string]int64) error
+		change func(b *bundle, m identity.Membership, roles map[string]int64) error
 		serves bool
 	}{
-		"nothing changes": {func(*bundle, helpdesk.Membership, map[string]int64) error { return nil }, true},
-		"removed": {func(b *bundle, m helpdesk.Membership, _ map[string]int64) error {
+		"nothing changes": {func(*bundle, identity.Membership, map[string]int64) error { return nil }, true},
+		"removed": {func(b *bundle, m identity.Membership, _ map[string]int64) error {
 			return b.desk.RemoveMember(b.ctx, m.ID)
 		}, false},
-		"limited to a mailbox": {func(b *bundle, m helpdesk.Membership, _ map[string]int64) error {
-			return errOf(b.desk.UpdateMember(b.ctx, m.ID, helpdesk.MembershipUpdate{RoleIDs: m.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))
+		"limited to a mailbox": {func(b *bundle, m identity.Membership, _ map[string]int64) error {
+			return errOf(b.desk.UpdateMember(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: m.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))
 		}, false},
-		"another role": {func(b *bundle, m helpdesk.Membership, roles map[string]int64) error {
-			return errOf(b.desk.UpdateMember(b.ctx, m.ID, helpdesk.MembershipUpdate{RoleIDs: []int64{roles["Taggers"]}}))
+		"another role": {func(b *bundle, m identity.Membership, roles map[string]int64) error {
+			return errOf(b.desk.UpdateMember(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{roles["Taggers"]}}))
 		}, false},
-		"a role that serves as well": {func(b *bundle, m helpdesk.Membership, roles map[string]int64) error {
-			return errOf(b.desk.UpdateMember(b.ctx, m.ID, helpdesk.MembershipUpdate{RoleIDs: []int64{roles["Makers"], roles["Taggers"]}}))
+		"a role that serves as well": {func(b *bundle, m identity.Membership, roles map[string]int64) error {
+			return errOf(b.desk.UpdateMember(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{roles["Makers"], roles["Taggers"]}}))
 		}, true},
-		"the role gives less": {func(b *bundle, _ helpdesk.Membership, roles map[string]int64) error {
-			return errOf(b.desk.UpdateRole(b.ctx, roles["Makers"], helpdesk.RoleInput{Name: "Makers", Permissions: storage.Some([]helpdesk.Permission{helpdesk.TagsCreate})}))
+		"the role gives less": {func(b *bundle, _ identity.Membership, roles map[string]int64) error {
+			return errOf(b.desk.UpdateRole(b.ctx, roles["Makers"], identity.RoleInput{Name: "Makers", Permissions: storage.Some([]identity.Permission{identity.TagsCreate})}))
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, withProviders)
-			role := must(b.desk.CreateRole(b.ctx, helpdesk.RoleInput{Name: "Makers", Permissions: storage.Some(b.desk.Permissions())}))(t)
-			taggers := must(b.desk.CreateRole(b.ctx, helpdesk.RoleInput{Name: "Taggers", Permissions: storage.Some([]helpdesk.Permission{helpdesk.TagsCreate})}))(t)
+			role := must(b.desk.CreateRole(b.ctx, identity.RoleInput{Name: "Makers", Permissions: storage.Some(b.desk.Permissions())}))(t)
+			taggers := must(b.desk.CreateRole(b.ctx, identity.RoleInput{Name: "Taggers", Permissions: storage.Some([]identity.Permission{identity.TagsCreate})}))(t)
 			maker := b.joined("maker", role.ID, nil)
 			key, secret, err := maker.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
 			if err != nil {
@@ -57,7 +58,7 @@ func TestMadeByWhoLeft(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, invitation, err := maker.Invite(b.ctx, helpdesk.InvitationInput{Email: "friend@example.org", RoleIDs: []int64{role.ID}})
+			_, invitation, err := maker.Invite(b.ctx, identity.InvitationInput{Email: "friend@example.org", RoleIDs: []int64{role.ID}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +69,7 @@ func TestMadeByWhoLeft(t *testing.T) {
 			if (err == nil) != test.serves || !test.serves && !fault.Is(err, fault.Unauthenticated) {
 				t.Errorf("a portal token: %v", err)
 			}
-			_, err = b.svc.AcceptInvitation(b.ctx, helpdesk.Caller{}, invitation, helpdesk.AcceptInput{Name: "F", Password: "a long sentence"})
+			_, err = b.svc.AcceptInvitation(b.ctx, helpdesk.Caller{}, invitation, identity.AcceptInput{Name: "F", Password: "a long sentence"})
 			if (err == nil) != test.serves || !test.serves && !errors.Is(err, helpdesk.ErrNotFound) {
 				t.Errorf("an invitation: %v", err)
 			}
@@ -109,9 +110,9 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 	t.Parallel()
 	type world struct {
 		*bundle
-		other   helpdesk.User // who is a member of the account, too
-		foreign helpdesk.AccessToken
-		passkey helpdesk.Passkey // of other
+		other   identity.User // who is a member of the account, too
+		foreign identity.AccessToken
+		passkey identity.Passkey // of other
 	}
 	say := func(v any, err error) (any, error) { return v, err }
 	page := storage.PageRequest{Limit: 100}
@@ -128,7 +129,7 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 		"Rehearsal": {own, nil},
 		"Me":        {own, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Me(c)) }},
 		"UpdateMe": {own, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) {
-			return say(a.UpdateMe(c, helpdesk.UserUpdate{Name: storage.Some("x")}))
+			return say(a.UpdateMe(c, identity.UserUpdate{Name: storage.Some("x")}))
 		}},
 		"Tokens":   {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Tokens(c, page)) }},
 		"Sessions": {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Sessions(c, page)) }},
@@ -137,14 +138,14 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 		}},
 		"Accounts": {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Accounts(c, page)) }},
 		"CreateOwnToken": {own, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) {
-			_, _, err := a.CreateOwnToken(c, helpdesk.TokenInput{Name: "x"})
+			_, _, err := a.CreateOwnToken(c, identity.TokenInput{Name: "x"})
 			return nil, err
 		}},
 		"DeleteOwnToken": {hidden, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
 			return nil, a.DeleteOwnToken(c, w.foreign.ID)
 		}},
 		"CreateAccount": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
-			return say(a.CreateAccount(c, helpdesk.AccountInput{Name: "x"}, w.other.ID))
+			return say(a.CreateAccount(c, identity.AccountInput{Name: "x"}, w.other.ID))
 		}},
 		"AccountIDs": {cut, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
 			ids, err := a.AccountIDs(c, 0)
@@ -157,7 +158,7 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 			return say(a.AccountsOfUser(c, w.other.ID, page))
 		}},
 		"CreateUser": {refused, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) {
-			return say(a.CreateUser(c, helpdesk.UserInput{Email: "y@example.org"}))
+			return say(a.CreateUser(c, identity.UserInput{Email: "y@example.org"}))
 		}},
 		"HasUsers": {refused, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.HasUsers(c)) }},
 		"Users":    {refused, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Users(c, page)) }},
@@ -243,13 +244,13 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 			return nil, a.DropJob(c, w.account.ID, 1)
 		}},
 		"AddMember": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
-			return say(a.AddMember(c, w.account.ID, w.other.ID, helpdesk.RoleOwner))
+			return say(a.AddMember(c, w.account.ID, w.other.ID, identity.RoleOwner))
 		}},
 		"CreatePasswordToken": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
 			return say(a.CreatePasswordToken(c, w.other.ID, time.Hour))
 		}},
 		"CreateToken": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
-			_, _, err := a.CreateToken(c, w.other.ID, helpdesk.TokenInput{Name: "x"})
+			_, _, err := a.CreateToken(c, w.other.ID, identity.TokenInput{Name: "x"})
 			return nil, err
 		}},
 	}
@@ -268,14 +269,14 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, withProviders, withPasskeys)
-			w := world{bundle: b, other: must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: secret + "@example.org"}))(t)}
+			w := world{bundle: b, other: must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: secret + "@example.org"}))(t)}
 			var err error
-			if w.foreign, _, err = b.svc.Operator().CreateToken(b.ctx, w.other.ID, helpdesk.TokenInput{Name: secret}); err != nil {
+			if w.foreign, _, err = b.svc.Operator().CreateToken(b.ctx, w.other.ID, identity.TokenInput{Name: secret}); err != nil {
 				t.Fatal(err)
 			}
-			must(b.svc.Operator().CreateAccount(b.ctx, helpdesk.AccountInput{Name: secret}, w.other.ID))(t)
+			must(b.svc.Operator().CreateAccount(b.ctx, identity.AccountInput{Name: secret}, w.other.ID))(t)
 			w.passkey, _ = b.passkey(b.svc, b.svc.As(w.other.ID), "")
-			agent := b.member(helpdesk.RoleAgent)
+			agent := b.member(identity.RoleAgent)
 			caller := b.svc.As(agent.UserID())
 			a := must(b.svc.Admin(b.ctx, caller))(t)
 			shown, err := one.call(b.ctx, a, w)

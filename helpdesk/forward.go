@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/internal/quote"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
@@ -41,7 +42,7 @@ type forward struct {
 	attached   bool
 	auto       bool // an automatic message
 	explicit   bool // explicitly requested by the member: opens a conversation whatever it refers to
-	member     Grant
+	member     identity.Grant
 }
 
 // findForward detects a possible forward by a member. It runs before the transaction, which then
@@ -155,7 +156,7 @@ func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogeth
 	switch {
 	case !f.auth.FromAligned || f.auth.Refused():
 		return "nothing shows that the mail is the member's", nil
-	case len(limits) > 0 && !slices.Contains(limits, mailbox.ID) || !may[ConversationsCreate] || !may[InteractionsCreate]:
+	case len(limits) > 0 && !slices.Contains(limits, mailbox.ID) || !may[identity.ConversationsCreate] || !may[identity.InteractionsCreate]:
 		return "the member may not begin conversations of customers in the mailbox", nil
 	}
 	own, err := shared.ownAddresses(ctx, tx.Reader(), f.svc, f.accountID)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
@@ -16,8 +17,8 @@ import (
 // else, before it asks either panics or does not answer Forbidden.
 func TestEveryMethodAsksFirst(t *testing.T) {
 	t.Parallel()
-	deny := guard.Deny[Permission, Reader, Tx]()
-	denySystem := guard.Deny[Permission, Directory, SystemTx]()
+	deny := guard.Deny[identity.Permission, Reader, Tx]()
+	denySystem := guard.Deny[identity.Permission, Directory, SystemTx]()
 	denyAccount := func(int64) deskGuard { return deny }
 	// These tell what the handle itself knows and touch no data.
 	pure := []string{"AccountID", "UserID", "Scope", "Holds", "ReachesAll", "Permissions", "Online", "InternalAddress", "Email", "Rehearsal"}

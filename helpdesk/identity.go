@@ -7,31 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
-)
-
-// Identity is who a user is at an identity provider: issuer and subject, whatever becomes of the address there.
-type Identity struct {
-	ID        int64
-	UserID    int64
-	Issuer    string
-	Subject   string
-	Email     string // that the provider told last; it proves nothing
-	CreatedAt time.Time
-	UsedAt    time.Time // when the user signed in with it last
-}
-
-// Codes of the faults about signing in with an identity provider.
-const (
-	IdentityExpired     = "sign_in_expired"      // Unauthenticated: it took too long, or another browser began it
-	IdentityUnknown     = "identity_unknown"     // Forbidden: nobody here is known by it, and no rule makes a member
-	IdentityUnconfirmed = "identity_unconfirmed" // Forbidden: a user has the address, but has not confirmed it here
-	IdentityOther       = "identity_other"       // Forbidden: the user of the address is somebody else at the provider
-	IdentityTaken       = "identity_taken"       // Conflict: it is connected to another user
-	LastSignIn          = "last_sign_in"         // Conflict: without it the user could not sign in any more
 )
 
 const (
@@ -49,49 +29,41 @@ type attempt struct {
 	Until    time.Time `json:"until"`
 }
 
-// SignInStart is how a sign-in with an identity provider begins.
-type SignInStart struct {
-	Address string // where the browser goes
-	// Kept stays in a cookie of this browser, which scripts cannot read, for ten minutes: only the browser that has
-	// begun can finish. At most 3,000 bytes.
-	Kept string
-}
-
 // BeginSignInWith begins to sign in with a provider, by its key: [Service.FinishSignInWith] is called when the browser has
 // come back. next is what that returns; the caller checks it. A provider that cannot be reached is an Unavailable fault.
-func (s *Service) BeginSignInWith(ctx context.Context, provider, next string) (SignInStart, error) {
+func (s *Service) BeginSignInWith(ctx context.Context, provider, next string) (identity.SignInStart, error) {
 	return s.beginAttempt(ctx, attempt{Provider: provider, Next: next})
 }
 
 // BeginLink begins to connect a provider with the caller, whose password proves who asks, where there is one:
 // [Service.FinishSignInWith] goes on. A caller with a token that has scopes may not.
-func (a *Admin) BeginLink(ctx context.Context, password, provider, next string) (SignInStart, error) {
+func (a *Admin) BeginLink(ctx context.Context, password, provider, next string) (identity.SignInStart, error) {
 	if _, err := a.provenBy(ctx, password); err != nil {
-		return SignInStart{}, err
+		return identity.SignInStart{}, err
 	}
 	return a.svc.beginAttempt(ctx, attempt{Provider: provider, Next: next, User: a.userID})
 }
 
-func (s *Service) beginAttempt(ctx context.Context, a attempt) (SignInStart, error) {
+func (s *Service) beginAttempt(ctx context.Context, a attempt) (identity.SignInStart, error) {
 	p, err := s.provider(a.Provider)
 	if err != nil {
-		return SignInStart{}, err
+		return identity.SignInStart{}, err
 	}
 	if len(a.Next) > maxNext {
 		a.Next = ""
 	}
-	var start SignInStart
+	var start identity.SignInStart
 	if start.Address, a.Secret, err = p.Begin(ctx); err != nil {
-		return SignInStart{}, err
+		return identity.SignInStart{}, err
 	}
 	a.Until = s.now().Add(attemptLife)
 	text, err := json.Marshal(a)
 	if err != nil {
-		return SignInStart{}, fault.Wrap(fault.Internal, "making an attempt", err)
+		return identity.SignInStart{}, fault.Wrap(fault.Internal, "making an attempt", err)
 	}
 	sealed, err := s.cfg.Sealer.Seal(text, attemptContext)
 	if err != nil {
-		return SignInStart{}, fault.Wrap(fault.Internal, "sealing an attempt", err)
+		return identity.SignInStart{}, fault.Wrap(fault.Internal, "sealing an attempt", err)
 	}
 	start.Kept = passwordTokens.EncodeToString(sealed)
 	return start, nil
@@ -99,7 +71,7 @@ func (s *Service) beginAttempt(ctx context.Context, a attempt) (SignInStart, err
 
 // resume opens what a browser has kept.
 func (s *Service) resume(provider, kept string) (attempt, error) {
-	over := &fault.Error{Kind: fault.Unauthenticated, Code: IdentityExpired, Message: "This took too long, or began in another browser. Sign in again."}
+	over := &fault.Error{Kind: fault.Unauthenticated, Code: identity.SignInExpired, Message: "This took too long, or began in another browser. Sign in again."}
 	var a attempt
 	sealed, err := passwordTokens.DecodeString(kept)
 	if err != nil || kept == "" {
@@ -123,8 +95,8 @@ type SignedInWith struct {
 // connection that [Admin.BeginLink] began, current must be who began it; otherwise current does not matter.
 //
 // A known identity is its user's, whatever the address is now. An unknown one becomes that of the user whose address the
-// provider vouches for, see [IdentityProvider], if the user has confirmed the address here and is nobody else at the
-// provider; and where no user has the address, a user is made if a [JoinRule] is for them. Else the fault is Forbidden.
+// provider vouches for, see [identity.Provider], if the user has confirmed the address here and is nobody else at the
+// provider; and where no user has the address, a user is made if a [identity.JoinRule] is for them. Else the fault is Forbidden.
 //
 // Rules apply to who comes by an identity for the first time, and after a rule was made or changed: who was removed from an
 // account stays out until then.
@@ -142,7 +114,7 @@ func (s *Service) FinishSignInWith(ctx context.Context, current Caller, provider
 		return out, err
 	}
 	if began.User != 0 && (current.userID != began.User || len(current.scopes) > 0) {
-		return out, &fault.Error{Kind: fault.Forbidden, Code: IdentityExpired, Message: "Somebody else is signed in now. Begin again."}
+		return out, &fault.Error{Kind: fault.Forbidden, Code: identity.SignInExpired, Message: "Somebody else is signed in now. Begin again."}
 	}
 	who, err := p.Finish(ctx, began.Secret, answer)
 	if err != nil {
@@ -155,11 +127,11 @@ func (s *Service) FinishSignInWith(ctx context.Context, current Caller, provider
 		out.Caller = current
 		return out, s.link(ctx, p, who, current)
 	}
-	var user User
+	var user identity.User
 	err = retryUnique(func() error { // of two who come first at the same time, one finds what the other made
 		user, err = s.identified(ctx, p, who)
 		return err
-	}, UniqueUserIdentity, UniqueUserEmail, UniqueMembership)
+	}, identity.UniqueUserIdentity, identity.UniqueUserEmail, identity.UniqueMembership)
 	switch {
 	case err != nil:
 		return out, err
@@ -175,28 +147,28 @@ func (s *Service) FinishSignInWith(ctx context.Context, current Caller, provider
 	return out, nil
 }
 
-// identified is the user of an identity, made a member as rules say.
-func (s *Service) identified(ctx context.Context, p IdentityProvider, who ProvenIdentity) (User, error) {
+// identified is the user of an linked, made a member as rules say.
+func (s *Service) identified(ctx context.Context, p identity.Provider, who identity.Proven) (identity.User, error) {
 	store := s.cfg.Store
-	identity, err := store.IdentityBySubject(ctx, p.Issuer, who.Subject)
+	linked, err := store.IdentityBySubject(ctx, p.Issuer, who.Subject)
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		return User{}, err
+		return identity.User{}, err
 	}
-	var user User
-	if identity.ID != 0 {
-		user, err = store.User(ctx, identity.UserID)
+	var user identity.User
+	if linked.ID != 0 {
+		user, err = store.User(ctx, linked.UserID)
 	} else {
 		user, err = s.addressed(ctx, p, who)
 	}
 	if err != nil || user.Disabled() {
 		return user, err
 	}
-	rules, err := s.rulesFor(ctx, p, who, identity.UsedAt)
+	rules, err := s.rulesFor(ctx, p, who, linked.UsedAt)
 	if err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
 	if user.ID == 0 && len(rules) == 0 {
-		return User{}, strangerAt(p, who)
+		return identity.User{}, strangerAt(p, who)
 	}
 	known := user.ID != 0
 	err = s.beginSystem(0)(ctx, func(ctx context.Context, tx SystemTx) error {
@@ -214,17 +186,17 @@ func (s *Service) identified(ctx context.Context, p IdentityProvider, who Proven
 			return err
 		}
 		now := s.now()
-		if identity.ID != 0 {
-			identity.Email, identity.UsedAt = shownEmail(who), now
-			return tx.UpdateIdentity(ctx, &identity)
+		if linked.ID != 0 {
+			linked.Email, linked.UsedAt = shownEmail(who), now
+			return tx.UpdateIdentity(ctx, &linked)
 		}
-		return s.keepIdentity(ctx, tx, 0, Identity{UserID: user.ID, Issuer: p.Issuer, Subject: who.Subject, Email: shownEmail(who), CreatedAt: now, UsedAt: now}, !known)
+		return s.keepIdentity(ctx, tx, 0, identity.Identity{UserID: user.ID, Issuer: p.Issuer, Subject: who.Subject, Email: shownEmail(who), CreatedAt: now, UsedAt: now}, !known)
 	})
 	return user, err
 }
 
 // keepIdentity stores an identity that was not known, of a user who is fresh or was there.
-func (s *Service) keepIdentity(ctx context.Context, tx SystemTx, tokenID int64, i Identity, fresh bool) error {
+func (s *Service) keepIdentity(ctx context.Context, tx SystemTx, tokenID int64, i identity.Identity, fresh bool) error {
 	if err := tx.InsertIdentity(ctx, &i); err != nil {
 		return err
 	}
@@ -235,13 +207,13 @@ func (s *Service) keepIdentity(ctx context.Context, tx SystemTx, tokenID int64, 
 }
 
 // shownEmail is an address as a provider tells it, for people to know the identity by.
-func shownEmail(who ProvenIdentity) string { return plain.Cut(plain.Line(who.Email), 254) }
+func shownEmail(who identity.Proven) string { return plain.Cut(plain.Line(who.Email), 254) }
 
 // addressed is the user of an unknown identity by its address: one who is there, or one to be made.
-func (s *Service) addressed(ctx context.Context, p IdentityProvider, who ProvenIdentity) (User, error) {
-	email, _ := p.address(who)
+func (s *Service) addressed(ctx context.Context, p identity.Provider, who identity.Proven) (identity.User, error) {
+	email, _ := p.AddressOf(who)
 	if email == "" {
-		return User{}, strangerAt(p, who)
+		return identity.User{}, strangerAt(p, who)
 	}
 	user, err := s.cfg.Store.UserByEmail(ctx, mailaddr.Key(email))
 	if fault.Is(err, fault.NotFound) {
@@ -250,24 +222,24 @@ func (s *Service) addressed(ctx context.Context, p IdentityProvider, who ProvenI
 		if name == "" {
 			name, _, _ = plain.CutLast(email, "@")
 		}
-		return User{Name: name, Email: email, EmailKey: mailaddr.Key(email), EmailVerifiedAt: now, CreatedAt: now, UpdatedAt: now}, nil
+		return identity.User{Name: name, Email: email, EmailKey: mailaddr.Key(email), EmailVerifiedAt: now, CreatedAt: now, UpdatedAt: now}, nil
 	}
 	if err != nil || user.Disabled() {
 		return user, err
 	}
 	if user.EmailVerifiedAt.IsZero() { // somebody may have taken the address, and wait for its owner
-		return User{}, &fault.Error{
-			Kind: fault.Forbidden, Code: IdentityUnconfirmed,
+		return identity.User{}, &fault.Error{
+			Kind: fault.Forbidden, Code: identity.UnconfirmedIdentity,
 			Message: "A user has your address, but never confirmed it here. Sign in with the password, then connect " + p.Name + " in your settings.",
 		}
 	}
 	others, err := s.cfg.Store.IdentitiesOf(ctx, user.ID)
 	if err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
-	if slices.ContainsFunc(others, func(i Identity) bool { return i.Issuer == p.Issuer }) { // the address may have a new owner
-		return User{}, &fault.Error{
-			Kind: fault.Forbidden, Code: IdentityOther,
+	if slices.ContainsFunc(others, func(i identity.Identity) bool { return i.Issuer == p.Issuer }) { // the address may have a new owner
+		return identity.User{}, &fault.Error{
+			Kind: fault.Forbidden, Code: identity.OtherIdentity,
 			Message: "Your address belongs to somebody else at " + p.Name + ". Ask an admin to disconnect the former sign-in.",
 		}
 	}
@@ -275,17 +247,17 @@ func (s *Service) addressed(ctx context.Context, p IdentityProvider, who ProvenI
 }
 
 // strangerAt refuses somebody whom nobody here knows.
-func strangerAt(p IdentityProvider, who ProvenIdentity) error {
+func strangerAt(p identity.Provider, who identity.Proven) error {
 	message := "Nobody here signs in with this " + p.Name + " account. Ask for an invitation, or sign in with your password and connect it in your settings."
 	if who.Email != "" && !who.EmailVerified {
 		message = p.Name + " has not confirmed your mail address. Confirm it there, then sign in again."
 	}
-	return &fault.Error{Kind: fault.Forbidden, Code: IdentityUnknown, Message: message}
+	return &fault.Error{Kind: fault.Forbidden, Code: identity.UnknownIdentity, Message: message}
 }
 
 // rulesFor are the rules that make a member of somebody who was here last at a time, zero for never.
-func (s *Service) rulesFor(ctx context.Context, p IdentityProvider, who ProvenIdentity, since time.Time) ([]JoinRule, error) {
-	_, domain := p.address(who)
+func (s *Service) rulesFor(ctx context.Context, p identity.Provider, who identity.Proven, since time.Time) ([]identity.JoinRule, error) {
+	_, domain := p.AddressOf(who)
 	if domain == "" {
 		return nil, nil
 	}
@@ -293,12 +265,12 @@ func (s *Service) rulesFor(ctx context.Context, p IdentityProvider, who ProvenId
 	if err != nil {
 		return nil, err
 	}
-	var rules []JoinRule
+	var rules []identity.JoinRule
 	for _, rule := range all {
 		if !since.IsZero() && rule.UpdatedAt.Before(since) {
 			continue
 		}
-		holds, err := s.rulesHold(ctx, rule.AccountID, []JoinRule{rule}) // an account has no second one
+		holds, err := s.rulesHold(ctx, rule.AccountID, []identity.JoinRule{rule}) // an account has no second one
 		if err != nil {
 			return nil, err
 		}
@@ -310,7 +282,7 @@ func (s *Service) rulesFor(ctx context.Context, p IdentityProvider, who ProvenId
 }
 
 // admit makes a user a member of accounts that they are no member of.
-func (s *Service) admit(ctx context.Context, system SystemTx, user User, rules []JoinRule) error {
+func (s *Service) admit(ctx context.Context, system SystemTx, user identity.User, rules []identity.JoinRule) error {
 	for _, rule := range rules {
 		_, err := system.Grant(ctx, user.ID, rule.AccountID)
 		if err == nil {
@@ -334,8 +306,8 @@ func (s *Service) admit(ctx context.Context, system SystemTx, user User, rules [
 }
 
 // link connects an identity with a user who is signed in.
-func (s *Service) link(ctx context.Context, p IdentityProvider, who ProvenIdentity, c Caller) error {
-	taken := &fault.Error{Kind: fault.Conflict, Code: IdentityTaken, Message: "This " + p.Name + " account is connected to another user here."}
+func (s *Service) link(ctx context.Context, p identity.Provider, who identity.Proven, c Caller) error {
+	taken := &fault.Error{Kind: fault.Conflict, Code: identity.TakenIdentity, Message: "This " + p.Name + " account is connected to another user here."}
 	known, err := s.cfg.Store.IdentityBySubject(ctx, p.Issuer, who.Subject)
 	switch {
 	case err == nil && known.UserID == c.userID:
@@ -354,16 +326,16 @@ func (s *Service) link(ctx context.Context, p IdentityProvider, who ProvenIdenti
 			return disabledUser()
 		}
 		now := s.now()
-		return s.keepIdentity(ctx, tx, c.tokenID, Identity{UserID: c.userID, Issuer: p.Issuer, Subject: who.Subject, Email: shownEmail(who), CreatedAt: now, UsedAt: now}, false)
+		return s.keepIdentity(ctx, tx, c.tokenID, identity.Identity{UserID: c.userID, Issuer: p.Issuer, Subject: who.Subject, Email: shownEmail(who), CreatedAt: now, UsedAt: now}, false)
 	})
-	if isUnique(err, UniqueUserIdentity) {
+	if isUnique(err, identity.UniqueUserIdentity) {
 		return taken
 	}
 	return err
 }
 
 // Identities are those that the caller can sign in with, by id.
-func (a *Admin) Identities(ctx context.Context) ([]Identity, error) {
+func (a *Admin) Identities(ctx context.Context) ([]identity.Identity, error) {
 	dir, err := a.guard.Read(ownUser)
 	if err != nil {
 		return nil, err
@@ -377,7 +349,7 @@ func (a *Admin) Unlink(ctx context.Context, password string, id int64) error {
 	return identities().removeOwn(ctx, a, password, id)
 }
 
-func (s *Service) dropIdentity(ctx context.Context, tx SystemTx, _ *User, i Identity, actorID, tokenID int64) error {
+func (s *Service) dropIdentity(ctx context.Context, tx SystemTx, _ *identity.User, i identity.Identity, actorID, tokenID int64) error {
 	if err := tx.DeleteIdentity(ctx, i.UserID, i.ID); err != nil {
 		return err
 	}

@@ -14,18 +14,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // idp is a provider whose users are what the browser says they are.
-func idp(key string, domains ...string) helpdesk.IdentityProvider {
-	return helpdesk.IdentityProvider{
+func idp(key string, domains ...string) identity.Provider {
+	return identity.Provider{
 		Key: key, Name: "The " + key, Issuer: "https://" + key + ".example", Domains: domains,
 		Begin: func(context.Context) (string, []byte, error) {
 			return "https://" + key + ".example/auth", []byte("secret of " + key), nil
 		},
-		Finish: func(_ context.Context, secret []byte, answer url.Values) (who helpdesk.ProvenIdentity, err error) {
+		Finish: func(_ context.Context, secret []byte, answer url.Values) (who identity.Proven, err error) {
 			if string(secret) != "secret of "+key {
 				return who, errors.New("another secret")
 			}
@@ -35,10 +36,10 @@ func idp(key string, domains ...string) helpdesk.IdentityProvider {
 }
 
 func withProviders(cfg *helpdesk.Config) {
-	cfg.Providers = []helpdesk.IdentityProvider{idp("work", "example.org", "elsewhere.example"), idp("open")}
+	cfg.Providers = []identity.Provider{idp("work", "example.org", "elsewhere.example"), idp("open")}
 }
 
-type proven = helpdesk.ProvenIdentity
+type proven = identity.Proven
 
 // arrive signs somebody in.
 func (b *bundle) arrive(key string, who proven) (helpdesk.SignedInWith, error) {
@@ -47,7 +48,7 @@ func (b *bundle) arrive(key string, who proven) (helpdesk.SignedInWith, error) {
 	return b.comeBack(helpdesk.Caller{}, key, start, who)
 }
 
-func (b *bundle) comeBack(c helpdesk.Caller, key string, start helpdesk.SignInStart, who proven) (helpdesk.SignedInWith, error) {
+func (b *bundle) comeBack(c helpdesk.Caller, key string, start identity.SignInStart, who proven) (helpdesk.SignedInWith, error) {
 	b.t.Helper()
 	text := must(json.Marshal(who))(b.t)
 	b.clock.Add(time.Second)
@@ -55,9 +56,9 @@ func (b *bundle) comeBack(c helpdesk.Caller, key string, start helpdesk.SignInSt
 }
 
 // confirmedUser makes a user whose address was confirmed by a mail.
-func (b *bundle) confirmedUser(email, password string) helpdesk.User {
+func (b *bundle) confirmedUser(email, password string) identity.User {
 	b.t.Helper()
-	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: email, Name: "V", Password: password}))(b.t)
+	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: email, Name: "V", Password: password}))(b.t)
 	user.EmailVerifiedAt = b.clock.Now()
 	err := b.store.InSystemTx(b.ctx, func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.UpdateUser(ctx, &user) })
 	if err != nil {
@@ -80,27 +81,27 @@ func TestIdentityFindsUser(t *testing.T) {
 	for name, test := range map[string]struct {
 		provider string
 		who      proven
-		prepare  func(b *bundle, user helpdesk.User) // nil: nothing
+		prepare  func(b *bundle, user identity.User) // nil: nothing
 		code     string
 		found    bool
 	}{
 		"confirmed":          {"work", proven{Subject: "1", Email: "Ada@Example.ORG", EmailVerified: true}, nil, "", true},
-		"not verified there": {"work", proven{Subject: "1", Email: email}, nil, helpdesk.IdentityUnknown, false},
-		"no address":         {"work", proven{Subject: "1", EmailVerified: true}, nil, helpdesk.IdentityUnknown, false},
-		"another address":    {"work", proven{Subject: "1", Email: "x@example.org", EmailVerified: true}, nil, helpdesk.IdentityUnknown, false},
+		"not verified there": {"work", proven{Subject: "1", Email: email}, nil, identity.UnknownIdentity, false},
+		"no address":         {"work", proven{Subject: "1", EmailVerified: true}, nil, identity.UnknownIdentity, false},
+		"another address":    {"work", proven{Subject: "1", Email: "x@example.org", EmailVerified: true}, nil, identity.UnknownIdentity, false},
 		"no subject":         {"work", proven{Email: email, EmailVerified: true}, nil, "", false},
-		"not vouched for":    {"open", proven{Subject: "1", Email: email, EmailVerified: true}, nil, helpdesk.IdentityUnknown, false},
-		"of a domain below":  {"work", proven{Subject: "1", Email: "ada@mail.example.org", EmailVerified: true}, nil, helpdesk.IdentityUnknown, false},
-		"no mail address":    {"work", proven{Subject: "1", Email: "ada@example.org>, <x@example.org", EmailVerified: true}, nil, helpdesk.IdentityUnknown, false},
-		"another letter":     {"work", proven{Subject: "1", Email: "ada@example\u3002org.evil.example", EmailVerified: true}, nil, helpdesk.IdentityUnknown, false},
-		"of a disabled user": {"work", proven{Subject: "1", Email: email, EmailVerified: true}, func(b *bundle, u helpdesk.User) { must(b.svc.Operator().DisableUser(b.ctx, u.ID))(b.t) }, helpdesk.UserDisabled, false},
-		"of another before": {"work", proven{Subject: "2", Email: email, EmailVerified: true}, func(b *bundle, _ helpdesk.User) {
+		"not vouched for":    {"open", proven{Subject: "1", Email: email, EmailVerified: true}, nil, identity.UnknownIdentity, false},
+		"of a domain below":  {"work", proven{Subject: "1", Email: "ada@mail.example.org", EmailVerified: true}, nil, identity.UnknownIdentity, false},
+		"no mail address":    {"work", proven{Subject: "1", Email: "ada@example.org>, <x@example.org", EmailVerified: true}, nil, identity.UnknownIdentity, false},
+		"another letter":     {"work", proven{Subject: "1", Email: "ada@example\u3002org.evil.example", EmailVerified: true}, nil, identity.UnknownIdentity, false},
+		"of a disabled user": {"work", proven{Subject: "1", Email: email, EmailVerified: true}, func(b *bundle, u identity.User) { must(b.svc.Operator().DisableUser(b.ctx, u.ID))(b.t) }, identity.UserDisabled, false},
+		"of another before": {"work", proven{Subject: "2", Email: email, EmailVerified: true}, func(b *bundle, _ identity.User) {
 			must(b.arrive("work", proven{Subject: "1", Email: email, EmailVerified: true}))(b.t)
-		}, helpdesk.IdentityOther, false},
-		"never confirmed here": {"work", proven{Subject: "1", Email: "owner@example.org", EmailVerified: true}, nil, helpdesk.IdentityUnconfirmed, false},
-		"with a second factor": {"work", proven{Subject: "1", Email: email, EmailVerified: true}, func(b *bundle, u helpdesk.User) { b.factor(u) }, helpdesk.SecondFactorRequired, false},
-		"with two factors":     {"work", proven{Subject: "1", Email: email, EmailVerified: true, SecondFactor: true}, func(b *bundle, u helpdesk.User) { b.factor(u) }, "", true},
-		"once disabled, now on": {"work", proven{Subject: "1", Email: email, EmailVerified: true}, func(b *bundle, u helpdesk.User) {
+		}, identity.OtherIdentity, false},
+		"never confirmed here": {"work", proven{Subject: "1", Email: "owner@example.org", EmailVerified: true}, nil, identity.UnconfirmedIdentity, false},
+		"with a second factor": {"work", proven{Subject: "1", Email: email, EmailVerified: true}, func(b *bundle, u identity.User) { b.factor(u) }, identity.SecondFactorRequired, false},
+		"with two factors":     {"work", proven{Subject: "1", Email: email, EmailVerified: true, SecondFactor: true}, func(b *bundle, u identity.User) { b.factor(u) }, "", true},
+		"once disabled, now on": {"work", proven{Subject: "1", Email: email, EmailVerified: true}, func(b *bundle, u identity.User) {
 			must(b.svc.Operator().DisableUser(b.ctx, u.ID))(b.t)
 			must(b.svc.Operator().EnableUser(b.ctx, u.ID))(b.t)
 		}, "", true},
@@ -121,7 +122,7 @@ func TestIdentityFindsUser(t *testing.T) {
 }
 
 // factor gives a user a second factor.
-func (b *bundle) factor(user helpdesk.User) {
+func (b *bundle) factor(user identity.User) {
 	b.t.Helper()
 	user.SecondFactorAt = b.clock.Now()
 	err := b.store.InSystemTx(b.ctx, func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.UpdateUser(ctx, &user) })
@@ -147,11 +148,11 @@ func TestIdentityStays(t *testing.T) {
 	if in = must(b.arrive("work", proven{Subject: "2", Email: "bob@example.org", EmailVerified: true}))(t); in.Caller.UserID() != bob.ID {
 		t.Error("Bob is not found")
 	}
-	if _, err := b.arrive("open", proven{Subject: "1", Email: "ada@example.org", EmailVerified: true}); faultCode(err) != helpdesk.IdentityUnknown {
+	if _, err := b.arrive("open", proven{Subject: "1", Email: "ada@example.org", EmailVerified: true}); faultCode(err) != identity.UnknownIdentity {
 		t.Errorf("the same subject of another issuer: %v", err)
 	}
 	must(b.svc.Operator().DisableUser(b.ctx, ada.ID))(t)
-	if _, err := b.arrive("work", proven{Subject: "1"}); faultCode(err) != helpdesk.UserDisabled {
+	if _, err := b.arrive("work", proven{Subject: "1"}); faultCode(err) != identity.UserDisabled {
 		t.Errorf("a disabled user: %v", err)
 	}
 }
@@ -164,15 +165,15 @@ func TestIdentityAttempt(t *testing.T) {
 	who := proven{Subject: "1", Email: "ada@example.org", EmailVerified: true}
 	start := must(b.svc.BeginSignInWith(b.ctx, "work", "/next"))(t)
 	for name, kept := range map[string]string{"nothing": "", "garbage": "AAAA", "cut": start.Kept[:len(start.Kept)-8], "no base32": "!"} {
-		if _, err := b.comeBack(helpdesk.Caller{}, "work", helpdesk.SignInStart{Kept: kept}, who); faultCode(err) != helpdesk.IdentityExpired {
+		if _, err := b.comeBack(helpdesk.Caller{}, "work", identity.SignInStart{Kept: kept}, who); faultCode(err) != identity.SignInExpired {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := b.comeBack(helpdesk.Caller{}, "open", start, who); faultCode(err) != helpdesk.IdentityExpired {
+	if _, err := b.comeBack(helpdesk.Caller{}, "open", start, who); faultCode(err) != identity.SignInExpired {
 		t.Errorf("another provider: %v", err)
 	}
 	b.clock.Add(10 * time.Minute)
-	if _, err := b.comeBack(helpdesk.Caller{}, "work", start, who); faultCode(err) != helpdesk.IdentityExpired {
+	if _, err := b.comeBack(helpdesk.Caller{}, "work", start, who); faultCode(err) != identity.SignInExpired {
 		t.Errorf("too late: %v", err)
 	}
 	if _, err := b.svc.BeginSignInWith(b.ctx, "none", ""); !fault.Is(err, fault.NotFound) {
@@ -205,7 +206,7 @@ func TestLink(t *testing.T) {
 		t.Errorf("signed in as %+v", in)
 	}
 	other := must(b.svc.Admin(b.ctx, b.svc.As(bob.ID)))(t)
-	if _, err := b.comeBack(b.svc.As(bob.ID), "open", must(other.BeginLink(b.ctx, "", "open", ""))(t), who); faultCode(err) != helpdesk.IdentityTaken {
+	if _, err := b.comeBack(b.svc.As(bob.ID), "open", must(other.BeginLink(b.ctx, "", "open", ""))(t), who); faultCode(err) != identity.TakenIdentity {
 		t.Errorf("what another has: %v", err)
 	}
 	must(b.comeBack(b.svc.As(bob.ID), "open", must(other.BeginLink(b.ctx, "", "open", ""))(t), proven{Subject: "2"}))(t)
@@ -217,13 +218,13 @@ func TestLink(t *testing.T) {
 	if err := admin.Unlink(b.ctx, password, bobs[0].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("disconnecting another's: %v", err)
 	}
-	if err := other.Unlink(b.ctx, "", bobs[0].ID); faultCode(err) != helpdesk.LastSignIn {
+	if err := other.Unlink(b.ctx, "", bobs[0].ID); faultCode(err) != identity.LastSignIn {
 		t.Errorf("the last way to sign in: %v", err)
 	}
 	if err := admin.Unlink(b.ctx, password, ids[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.arrive("open", who); faultCode(err) != helpdesk.IdentityUnknown {
+	if _, err := b.arrive("open", who); faultCode(err) != identity.UnknownIdentity {
 		t.Errorf("disconnected: %v", err)
 	}
 }
@@ -232,18 +233,18 @@ func TestLink(t *testing.T) {
 func TestJoinRules(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withProviders)
-	agent := b.role(helpdesk.RoleAgent)
-	rule := must(b.desk.CreateJoinRule(b.ctx, helpdesk.JoinRuleInput{Provider: "work", Domain: "@Example.ORG.", RoleIDs: []int64{agent}, MailboxIDs: []int64{b.mailbox.ID}}))(t)
+	agent := b.role(identity.RoleAgent)
+	rule := must(b.desk.CreateJoinRule(b.ctx, identity.JoinRuleInput{Provider: "work", Domain: "@Example.ORG.", RoleIDs: []int64{agent}, MailboxIDs: []int64{b.mailbox.ID}}))(t)
 	eve := proven{Subject: "eve", Email: "eve@example.org", EmailVerified: true, Name: "Eve Evans"}
 	for name, who := range map[string]proven{
 		"not verified": {Subject: "x", Email: "eve@example.org"}, "another domain": {Subject: "y", Email: "eve@elsewhere.example", EmailVerified: true},
 		"a domain below": {Subject: "z", Email: "eve@sub.example.org", EmailVerified: true},
 	} {
-		if _, err := b.arrive("work", who); faultCode(err) != helpdesk.IdentityUnknown {
+		if _, err := b.arrive("work", who); faultCode(err) != identity.UnknownIdentity {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := b.arrive("open", eve); faultCode(err) != helpdesk.IdentityUnknown {
+	if _, err := b.arrive("open", eve); faultCode(err) != identity.UnknownIdentity {
 		t.Errorf("another provider: %v", err)
 	}
 	in := must(b.arrive("work", eve))(t)
@@ -277,7 +278,7 @@ func TestJoinRules(t *testing.T) {
 	if member() {
 		t.Error("who was removed joins again")
 	}
-	must(b.desk.UpdateJoinRule(b.ctx, rule.ID, helpdesk.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{agent}}))(t)
+	must(b.desk.UpdateJoinRule(b.ctx, rule.ID, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{agent}}))(t)
 	if !member() {
 		t.Error("a rule that was changed does not apply")
 	}
@@ -287,7 +288,7 @@ func TestJoinRules(t *testing.T) {
 	if err := b.desk.DeleteJoinRule(b.ctx, rule.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.arrive("work", proven{Subject: "f", Email: "f@example.org", EmailVerified: true}); faultCode(err) != helpdesk.IdentityUnknown {
+	if _, err := b.arrive("work", proven{Subject: "f", Email: "f@example.org", EmailVerified: true}); faultCode(err) != identity.UnknownIdentity {
 		t.Errorf("a rule that is gone: %v", err)
 	}
 }
@@ -308,28 +309,28 @@ func (b *bundle) role(key string) int64 {
 func TestJoinRuleLimits(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withProviders)
-	agent, owner := b.role(helpdesk.RoleAgent), b.role(helpdesk.RoleOwner)
-	good := helpdesk.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{agent}}
-	admin := b.joined("admin", b.role(helpdesk.RoleAdmin), nil)
+	agent, owner := b.role(identity.RoleAgent), b.role(identity.RoleOwner)
+	good := identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{agent}}
+	admin := b.joined("admin", b.role(identity.RoleAdmin), nil)
 	for name, test := range map[string]struct {
 		by     *helpdesk.Desk
-		change func(*helpdesk.JoinRuleInput)
+		change func(*identity.JoinRuleInput)
 		kind   fault.Kind
 	}{
-		"more than the maker holds": {admin, func(in *helpdesk.JoinRuleInput) { in.RoleIDs = []int64{owner} }, fault.Forbidden},
-		"an agent":                  {b.member(helpdesk.RoleAgent), func(*helpdesk.JoinRuleInput) {}, fault.Forbidden},
-		"all mailboxes, by a limited one": {b.joined("limited", b.role(helpdesk.RoleAdmin), []int64{b.mailbox.ID}),
-			func(*helpdesk.JoinRuleInput) {}, fault.Forbidden},
-		"no role":               {b.desk, func(in *helpdesk.JoinRuleInput) { in.RoleIDs = nil }, fault.Invalid},
-		"an unknown role":       {b.desk, func(in *helpdesk.JoinRuleInput) { in.RoleIDs = []int64{999} }, fault.NotFound},
-		"an unknown mailbox":    {b.desk, func(in *helpdesk.JoinRuleInput) { in.MailboxIDs = []int64{999} }, fault.NotFound},
-		"an unknown provider":   {b.desk, func(in *helpdesk.JoinRuleInput) { in.Provider = "x" }, fault.Invalid},
-		"no provider of two":    {b.desk, func(in *helpdesk.JoinRuleInput) { in.Provider = "" }, fault.Invalid},
-		"not vouched for":       {b.desk, func(in *helpdesk.JoinRuleInput) { in.Provider = "open" }, fault.Invalid},
-		"no domain":             {b.desk, func(in *helpdesk.JoinRuleInput) { in.Domain = "" }, fault.Invalid},
-		"an address":            {b.desk, func(in *helpdesk.JoinRuleInput) { in.Domain = "ada@example.org" }, fault.Invalid},
-		"everybody's addresses": {b.desk, func(in *helpdesk.JoinRuleInput) { in.Domain = "gmail.com" }, fault.Invalid},
-		"an ending":             {b.desk, func(in *helpdesk.JoinRuleInput) { in.Domain = "co.uk" }, fault.Invalid},
+		"more than the maker holds": {admin, func(in *identity.JoinRuleInput) { in.RoleIDs = []int64{owner} }, fault.Forbidden},
+		"an agent":                  {b.member(identity.RoleAgent), func(*identity.JoinRuleInput) {}, fault.Forbidden},
+		"all mailboxes, by a limited one": {b.joined("limited", b.role(identity.RoleAdmin), []int64{b.mailbox.ID}),
+			func(*identity.JoinRuleInput) {}, fault.Forbidden},
+		"no role":               {b.desk, func(in *identity.JoinRuleInput) { in.RoleIDs = nil }, fault.Invalid},
+		"an unknown role":       {b.desk, func(in *identity.JoinRuleInput) { in.RoleIDs = []int64{999} }, fault.NotFound},
+		"an unknown mailbox":    {b.desk, func(in *identity.JoinRuleInput) { in.MailboxIDs = []int64{999} }, fault.NotFound},
+		"an unknown provider":   {b.desk, func(in *identity.JoinRuleInput) { in.Provider = "x" }, fault.Invalid},
+		"no provider of two":    {b.desk, func(in *identity.JoinRuleInput) { in.Provider = "" }, fault.Invalid},
+		"not vouched for":       {b.desk, func(in *identity.JoinRuleInput) { in.Provider = "open" }, fault.Invalid},
+		"no domain":             {b.desk, func(in *identity.JoinRuleInput) { in.Domain = "" }, fault.Invalid},
+		"an address":            {b.desk, func(in *identity.JoinRuleInput) { in.Domain = "ada@example.org" }, fault.Invalid},
+		"everybody's addresses": {b.desk, func(in *identity.JoinRuleInput) { in.Domain = "gmail.com" }, fault.Invalid},
+		"an ending":             {b.desk, func(in *identity.JoinRuleInput) { in.Domain = "co.uk" }, fault.Invalid},
 	} {
 		in := good
 		test.change(&in)
@@ -341,7 +342,7 @@ func TestJoinRuleLimits(t *testing.T) {
 	if _, err := b.desk.CreateJoinRule(b.ctx, good); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a second one: %v", err)
 	}
-	applies := func() bool { return must(b.desk.JoinRulesApply(b.ctx, []helpdesk.JoinRule{rule}))(t)[rule.ID] }
+	applies := func() bool { return must(b.desk.JoinRulesApply(b.ctx, []identity.JoinRule{rule}))(t)[rule.ID] }
 	if !applies() {
 		t.Error("the rule does not apply")
 	}
@@ -351,7 +352,7 @@ func TestJoinRuleLimits(t *testing.T) {
 	if applies() {
 		t.Error("the rule of somebody who has left applies")
 	}
-	if _, err := b.arrive("work", proven{Subject: "1", Email: "new@example.org", EmailVerified: true}); faultCode(err) != helpdesk.IdentityUnknown {
+	if _, err := b.arrive("work", proven{Subject: "1", Email: "new@example.org", EmailVerified: true}); faultCode(err) != identity.UnknownIdentity {
 		t.Errorf("it makes members: %v", err)
 	}
 	must(b.desk.UpdateJoinRule(b.ctx, rule.ID, good))(t)
@@ -367,7 +368,7 @@ type grantCounter struct {
 	grants, readers atomic.Int64
 }
 
-func (c *grantCounter) Grant(ctx context.Context, userID, accountID int64) (helpdesk.Grant, error) {
+func (c *grantCounter) Grant(ctx context.Context, userID, accountID int64) (identity.Grant, error) {
 	c.grants.Add(1)
 	return c.Store.Grant(ctx, userID, accountID)
 }
@@ -382,16 +383,16 @@ func TestJoinRulesApplyTogether(t *testing.T) {
 	t.Parallel()
 	var store *grantCounter
 	b := newBundle(t, func(cfg *helpdesk.Config) {
-		cfg.Providers = []helpdesk.IdentityProvider{idp("work", "d0.example", "d1.example", "d2.example", "d3.example", "d4.example", "d5.example")}
+		cfg.Providers = []identity.Provider{idp("work", "d0.example", "d1.example", "d2.example", "d3.example", "d4.example", "d5.example")}
 		store = &grantCounter{Store: cfg.Store}
 		cfg.Store = store
 	})
-	admin := b.joined("admin", b.role(helpdesk.RoleAdmin), nil)
-	left := b.joined("left", b.role(helpdesk.RoleAdmin), nil)
-	var rules []helpdesk.JoinRule
+	admin := b.joined("admin", b.role(identity.RoleAdmin), nil)
+	left := b.joined("left", b.role(identity.RoleAdmin), nil)
+	var rules []identity.JoinRule
 	want := map[int64]bool{}
 	for n, by := range []*helpdesk.Desk{b.desk, admin, left, admin, left, b.desk} {
-		in := helpdesk.JoinRuleInput{Provider: "work", Domain: fmt.Sprintf("d%d.example", n), RoleIDs: []int64{b.role(helpdesk.RoleAgent)}}
+		in := identity.JoinRuleInput{Provider: "work", Domain: fmt.Sprintf("d%d.example", n), RoleIDs: []int64{b.role(identity.RoleAgent)}}
 		if n%2 == 1 {
 			in.MailboxIDs = []int64{b.mailbox.ID}
 		}
@@ -403,7 +404,7 @@ func TestJoinRulesApplyTogether(t *testing.T) {
 	}
 	// What was given back by a store never holds more than the maker, whatever else is asked with it.
 	beyond := rules[1]
-	beyond.ID, beyond.RoleIDs = 900, []int64{b.role(helpdesk.RoleOwner)}
+	beyond.ID, beyond.RoleIDs = 900, []int64{b.role(identity.RoleOwner)}
 	gone := rules[1]
 	gone.ID, gone.MailboxIDs = 901, []int64{b.mailbox.ID, 999}
 	rules, want[900], want[901] = append(rules, beyond, gone), false, false
@@ -422,19 +423,19 @@ func TestIdentityAndSecondFactor(t *testing.T) {
 	t.Parallel()
 	for strong, want := range map[bool]bool{true: true, false: false} {
 		b := newBundle(t, withProviders)
-		must(b.desk.CreateJoinRule(b.ctx, helpdesk.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{b.role(helpdesk.RoleAgent)}}))(t)
-		must(b.desk.UpdateAccount(b.ctx, helpdesk.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}))(t)
+		must(b.desk.CreateJoinRule(b.ctx, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{b.role(identity.RoleAgent)}}))(t)
+		must(b.desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}))(t)
 		in := must(b.arrive("work", proven{Subject: "1", Email: "ada@example.org", EmailVerified: true, SecondFactor: strong}))(t)
 		session := must(b.svc.StartSession(b.ctx, in.Caller, "Firefox"))(t)
 		c := must(b.svc.Authenticate(b.ctx, session.Secret))(t)
 		admin := must(b.svc.Admin(b.ctx, c))(t)
-		_, secret, err := admin.CreateOwnToken(b.ctx, helpdesk.TokenInput{Name: "Script"})
+		_, secret, err := admin.CreateOwnToken(b.ctx, identity.TokenInput{Name: "Script"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for name, c := range map[string]helpdesk.Caller{"sign-in": in.Caller, "session": c, "token": must(b.svc.Authenticate(b.ctx, secret))(t)} {
 			_, err := b.svc.Desk(b.ctx, c, b.account.ID)
-			if (err == nil) != want || !want && faultCode(err) != helpdesk.SecondFactorRequired {
+			if (err == nil) != want || !want && faultCode(err) != identity.SecondFactorRequired {
 				t.Errorf("%s after two factors %v: %v", name, strong, err)
 			}
 		}
@@ -445,7 +446,7 @@ func TestIdentityAndSecondFactor(t *testing.T) {
 func TestUnlinkMember(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withProviders)
-	must(b.desk.CreateJoinRule(b.ctx, helpdesk.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{b.role(helpdesk.RoleAgent)}}))(t)
+	must(b.desk.CreateJoinRule(b.ctx, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{b.role(identity.RoleAgent)}}))(t)
 	in := must(b.arrive("work", proven{Subject: "1", Email: "ada@example.org", EmailVerified: true}))(t)
 	session := must(b.svc.StartSession(b.ctx, in.Caller, "Firefox"))(t)
 	m := membershipOf(t, b.ctx, must(b.svc.Desk(b.ctx, in.Caller, b.account.ID))(t))
@@ -466,7 +467,7 @@ func TestProviderConfig(t *testing.T) {
 	t.Parallel()
 	twice := idp("work")
 	twice.Domains = []string{"Example.org"}
-	_, err := helpdesk.New(helpdesk.Config{Providers: []helpdesk.IdentityProvider{idp("work"), twice, {Key: "A b"}}})
+	_, err := helpdesk.New(helpdesk.Config{Providers: []identity.Provider{idp("work"), twice, {Key: "A b"}}})
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -78,7 +79,7 @@ type InboundFilter struct {
 // mailboxes.connection.
 func (d *Desk) InboundMails(ctx context.Context, filter InboundFilter, req storage.PageRequest) (storage.Page[InboundMail], error) {
 	var none storage.Page[InboundMail]
-	r, err := d.guard.Read(MailboxesConnection)
+	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return none, err
 	}
@@ -91,7 +92,7 @@ func (d *Desk) InboundMails(ctx context.Context, filter InboundFilter, req stora
 
 // InboundMail returns one row of a mailbox's ledger. It needs mailboxes.connection.
 func (d *Desk) InboundMail(ctx context.Context, mailboxID, id int64) (InboundMail, error) {
-	r, err := d.guard.Read(MailboxesConnection)
+	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return InboundMail{}, err
 	}
@@ -108,7 +109,7 @@ func (d *Desk) InboundMail(ctx context.Context, mailboxID, id int64) (InboundMai
 // OpenRaw opens the raw bytes of a received message. It needs mailboxes.connection. A message
 // deleted with its conversation is a NotFound fault.
 func (d *Desk) OpenRaw(ctx context.Context, mailboxID, id int64) (io.ReadCloser, error) {
-	r, err := d.guard.Read(MailboxesConnection)
+	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -15,7 +16,7 @@ import (
 )
 
 // receive is the only permission of an Intake.
-const receive Permission = "mail.receive"
+const receive identity.Permission = "mail.receive"
 
 // Intake can only receive mail: it finds the mailbox of an address, takes raw messages into the
 // ledger and files them. It cannot read conversations or send mail.
@@ -27,7 +28,7 @@ type Intake struct {
 
 // Intake returns the handle for sources of mail.
 func (s *Service) Intake() *Intake {
-	allows := func(p Permission) bool { return p == receive }
+	allows := func(p identity.Permission) bool { return p == receive }
 	return &Intake{
 		svc:    s,
 		system: guard.New(allows, Directory(s.cfg.Store), s.cfg.Store.InSystemTx),

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -179,11 +180,11 @@ type preparedInteraction struct {
 }
 
 // createPermission returns the permission for creating an interaction of a type.
-func (d *Desk) createPermission(t InteractionType) Permission {
-	if t == TypeNote && !d.guard.Allows(InteractionsCreate) {
-		return NotesCreate
+func (d *Desk) createPermission(t InteractionType) identity.Permission {
+	if t == TypeNote && !d.guard.Allows(identity.InteractionsCreate) {
+		return identity.NotesCreate
 	}
-	return InteractionsCreate
+	return identity.InteractionsCreate
 }
 
 // prepare validates an input. It reports problems of fields below prefix.
@@ -571,19 +572,19 @@ func inConversation(i Interaction, conversationID int64, err error) (Interaction
 
 // Interaction returns one interaction of a conversation. It needs interactions.view.
 func (d *Desk) Interaction(ctx context.Context, conversationID, id int64) (Interaction, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return Interaction{}, err
 	}
 	i, err := r.Interactions().Get(ctx, id)
 	i, err = inConversation(i, conversationID, err)
-	return d.concealed(ctx, InteractionsView, i, err)
+	return d.concealed(ctx, identity.InteractionsView, i, err)
 }
 
 // Interactions lists a conversation's interactions in order: as they arrived, except mail from a
 // mailbox's backlog, which is ordered by its sending time. It needs interactions.view.
 func (d *Desk) Interactions(ctx context.Context, conversationID int64, req storage.PageRequest) (storage.Page[Interaction], error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return storage.Page[Interaction]{}, err
 	}
@@ -602,7 +603,7 @@ func (d *Desk) Interactions(ctx context.Context, conversationID int64, req stora
 
 // Deliveries returns the delivery state of posted user interactions. It needs interactions.view.
 func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]Delivery, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil || len(interactionIDs) == 0 {
 		return nil, err
 	}
@@ -614,7 +615,7 @@ func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]Delive
 // body, recipients or kind is a Conflict fault. Changing a draft's status to posted sends it in the
 // caller's name. It needs interactions.update, and interactions.create to post.
 func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, in InteractionUpdate) (Interaction, error) {
-	begin, err := d.guard.Write(InteractionsUpdate)
+	begin, err := d.guard.Write(identity.InteractionsUpdate)
 	if err != nil {
 		return Interaction{}, err
 	}
@@ -638,7 +639,7 @@ func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, 
 		}
 		return d.change(ctx, tx, c, old, &i)
 	})
-	return d.concealed(ctx, InteractionsUpdate, i, err)
+	return d.concealed(ctx, identity.InteractionsUpdate, i, err)
 }
 
 // changed validates an update and returns the updated interaction.
@@ -759,7 +760,7 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 
 // prepareToSend turns a draft into a message to send, if the caller may send.
 func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, i *Interaction) error {
-	if _, err := d.guard.Write(InteractionsCreate); err != nil {
+	if _, err := d.guard.Write(identity.InteractionsCreate); err != nil {
 		return err
 	}
 	mailbox, err := tx.Mailboxes().Get(ctx, c.MailboxID)
@@ -813,7 +814,7 @@ func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
 // DeleteInteraction removes an interaction. A message whose sending has not begun is not sent; one
 // that was sent cannot be recalled. It needs interactions.delete.
 func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) error {
-	begin, err := d.guard.Write(InteractionsDelete)
+	begin, err := d.guard.Write(identity.InteractionsDelete)
 	if err != nil {
 		return err
 	}

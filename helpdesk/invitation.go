@@ -9,46 +9,19 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// InvitationPrefix begins every invitation's token.
-const InvitationPrefix = "hwi_"
-
 // invitationLife is how long an invitation is valid.
 const invitationLife = 7 * 24 * time.Hour
 
-// Invitation lets the holder of its token become a member. The token is not stored: it is derived
-// from Nonce with the service's signing key, for the mail, and looked up by Hash.
-type Invitation struct {
-	ID         int64
-	AccountID  int64
-	Email      string
-	EmailKey   string
-	Name       string
-	RoleIDs    []int64
-	MailboxIDs []int64 // empty: all mailboxes
-	Nonce      []byte
-	Hash       []byte // SHA-256 of the token
-	UserID     int64  // who invited
-	ExpiresAt  time.Time
-	CreatedAt  time.Time
-}
-
-// InvitationInput is a new invitation.
-type InvitationInput struct {
-	Email      string // required
-	Name       string // proposed, at most 200 characters
-	RoleIDs    []int64
-	MailboxIDs []int64
-}
-
 // invitationToken derives the token from a nonce.
 func invitationToken(key, nonce []byte) string {
-	return InvitationPrefix + ofNonce(key, "invitation", nonce)
+	return identity.InvitationPrefix + ofNonce(key, "invitation", nonce)
 }
 
 // proofSize is the length of the suffix that mailedToken adds.
@@ -68,7 +41,7 @@ func ofNonce(key []byte, use string, nonce []byte) string {
 }
 
 // invitationOf returns the invitation of a token, and whether it is the mailed token.
-func (s *Service) invitationOf(ctx context.Context, token string) (i Invitation, mailed bool, err error) {
+func (s *Service) invitationOf(ctx context.Context, token string) (i identity.Invitation, mailed bool, err error) {
 	plain := token
 	if n := len(invitationToken(nil, nil)); len(token) == n+proofSize {
 		plain, mailed = token[:n], true
@@ -81,22 +54,22 @@ func (s *Service) invitationOf(ctx context.Context, token string) (i Invitation,
 	return i, mailed, err
 }
 
-func eachInvitation(ctx context.Context, r Reader, visit func(Invitation) error) error {
-	list := func(seek storage.Seek) ([]Invitation, error) {
+func eachInvitation(ctx context.Context, r Reader, visit func(identity.Invitation) error) error {
+	list := func(seek storage.Seek) ([]identity.Invitation, error) {
 		return r.Invitations().List(ctx, storage.NoFilter{}, seek)
 	}
-	return each(list, func(i Invitation) int64 { return i.ID }, visit)
+	return each(list, func(i identity.Invitation) int64 { return i.ID }, visit)
 }
 
 // Invitations lists the invitations that were not accepted, including expired ones, by id. It needs
 // memberships.view.
-func (d *Desk) Invitations(ctx context.Context, req storage.PageRequest) (storage.Page[Invitation], error) {
-	r, err := d.guard.Read(MembershipsView)
+func (d *Desk) Invitations(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Invitation], error) {
+	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
-		return storage.Page[Invitation]{}, err
+		return storage.Page[identity.Invitation]{}, err
 	}
-	return storage.List(req, false, func(i Invitation) storage.Position { return storage.Position{ID: i.ID} },
-		func(seek storage.Seek) ([]Invitation, error) {
+	return storage.List(req, false, func(i identity.Invitation) storage.Position { return storage.Position{ID: i.ID} },
+		func(seek storage.Seek) ([]identity.Invitation, error) {
 			return r.Invitations().List(ctx, storage.NoFilter{}, seek)
 		})
 }
@@ -104,13 +77,13 @@ func (d *Desk) Invitations(ctx context.Context, req storage.PageRequest) (storag
 // Invite creates an invitation, mails it and returns its token, which is not stored. It is valid
 // for seven days and replaces an earlier one to the same address. It needs memberships.create; its
 // grants are limited as in [Desk.UpdateMember]. The address of a member is an Invalid fault.
-func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, string, error) {
-	begin, err := d.guard.Write(MembershipsCreate)
+func (d *Desk) Invite(ctx context.Context, in identity.InvitationInput) (identity.Invitation, string, error) {
+	begin, err := d.guard.Write(identity.MembershipsCreate)
 	if err != nil {
-		return Invitation{}, "", err
+		return identity.Invitation{}, "", err
 	}
 	if err := d.lasting("the membership"); err != nil {
-		return Invitation{}, "", err
+		return identity.Invitation{}, "", err
 	}
 	in.Email, in.Name = plain.Line(in.Email), plain.Line(in.Name)
 	var problems fault.Collector
@@ -118,14 +91,14 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 	bounded(&problems, "name", in.Name, 200)
 	validateGrants(&problems, in.RoleIDs, in.MailboxIDs)
 	if err := problems.Err(); err != nil {
-		return Invitation{}, "", err
+		return identity.Invitation{}, "", err
 	}
 	nonce, err := d.svc.random(16)
 	if err != nil {
-		return Invitation{}, "", err
+		return identity.Invitation{}, "", err
 	}
 	now, token := d.svc.now(), invitationToken(d.svc.cfg.SigningKey, nonce)
-	invitation := Invitation{
+	invitation := identity.Invitation{
 		AccountID: d.scope.AccountID, Email: in.Email, EmailKey: mailaddr.Key(in.Email), Name: in.Name,
 		RoleIDs: distinct(in.RoleIDs), MailboxIDs: distinct(in.MailboxIDs), Nonce: nonce, Hash: hashSecret(token),
 		UserID: d.userID, ExpiresAt: now.Add(invitationLife), CreatedAt: now,
@@ -153,7 +126,7 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 		return d.emit(ctx, tx, "invitation.created", invitation.ID, 0)
 	})
 	if err != nil {
-		return Invitation{}, "", err
+		return identity.Invitation{}, "", err
 	}
 	return invitation, token, nil
 }
@@ -162,7 +135,7 @@ func (d *Desk) Invite(ctx context.Context, in InvitationInput) (Invitation, stri
 // to the same address.
 func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 	var users []int64
-	err := eachMember(ctx, tx.Reader(), func(m Membership) error {
+	err := eachMember(ctx, tx.Reader(), func(m identity.Membership) error {
 		users = append(users, m.UserID)
 		return nil
 	})
@@ -179,7 +152,7 @@ func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 		}
 	}
 	var gone []int64
-	err = eachInvitation(ctx, tx.Reader(), func(i Invitation) error {
+	err = eachInvitation(ctx, tx.Reader(), func(i identity.Invitation) error {
 		if i.EmailKey == key || !i.ExpiresAt.After(now) {
 			gone = append(gone, i.ID)
 		}
@@ -196,7 +169,7 @@ func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 // DeleteInvitation revokes an invitation. It needs memberships.delete and everything that the
 // invitation grants, as in [Desk.UpdateMember].
 func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(MembershipsDelete)
+	begin, err := d.guard.Write(identity.MembershipsDelete)
 	if err != nil {
 		return err
 	}
@@ -216,41 +189,18 @@ func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
 	})
 }
 
-// AcceptInput is entered by whoever accepts an invitation. Users who are signed in leave it empty.
-type AcceptInput struct {
-	Name     string // "": the name in the invitation
-	Password string // 8 to 200 characters
-	// Code is a second-factor code, for a user who has a second factor and gives the password.
-	// Without it, the fault is that of [Service.SignIn].
-	Code string
-}
-
-// Invited describes an invitation to the holder of its token.
-type Invited struct {
-	Account string // its name
-	Email   string
-	Name    string // proposed; may be ""
-}
-
 // Invited returns what a page for accepting an invitation shows. A token that
 // [Service.AcceptInvitation] would reject is a NotFound fault.
-func (s *Service) Invited(ctx context.Context, token string) (Invited, error) {
+func (s *Service) Invited(ctx context.Context, token string) (identity.Invited, error) {
 	i, _, err := s.invitationOf(ctx, token)
 	if err != nil {
-		return Invited{}, err
+		return identity.Invited{}, err
 	}
 	if err := s.stillCovered(ctx, i); err != nil {
-		return Invited{}, err
+		return identity.Invited{}, err
 	}
 	account, err := s.cfg.Store.Within(Scope{AccountID: i.AccountID}).Account(ctx)
-	return Invited{Account: account.Name, Email: i.Email, Name: i.Name}, err
-}
-
-// Accepted is the result of accepting an invitation.
-type Accepted struct {
-	Membership Membership
-	AccountID  int64
-	Secret     string // of the member's new access token
+	return identity.Invited{Account: account.Name, Email: i.Email, Name: i.Name}, err
 }
 
 // AcceptInvitation makes the holder of an invitation's token a member, once. A token that is
@@ -267,22 +217,22 @@ type Accepted struct {
 // created without verifying it: the given password replaces theirs, and all their sessions and
 // tokens end. A user with a second factor is not reclaimed, so that someone who reads their mail
 // cannot take over: it is an Unauthenticated fault until [Admin.ResetSecondFactor].
-func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, in AcceptInput) (Accepted, error) {
+func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, in identity.AcceptInput) (identity.Accepted, error) {
 	invitation, mailed, err := s.invitationOf(ctx, token)
 	if err != nil {
-		return Accepted{}, err
+		return identity.Accepted{}, err
 	}
 	if err := s.stillCovered(ctx, invitation); err != nil {
-		return Accepted{}, err
+		return identity.Accepted{}, err
 	}
 	user, taken, err := s.invited(ctx, c, invitation, in, mailed)
 	if err != nil {
-		return Accepted{}, err
+		return identity.Accepted{}, err
 	}
 	if mailed && user.EmailVerifiedAt.IsZero() {
 		user.EmailVerifiedAt = s.now()
 	}
-	var accepted Accepted
+	var accepted identity.Accepted
 	err = s.beginSystem(c.tokenID)(ctx, func(ctx context.Context, tx SystemTx) error {
 		accepted, err = s.join(ctx, tx, invitation, c, user, taken)
 		return err
@@ -291,9 +241,9 @@ func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, 
 }
 
 // stillCovered returns a fault if the inviter may no longer make the invitation.
-func (s *Service) stillCovered(ctx context.Context, i Invitation) error {
+func (s *Service) stillCovered(ctx context.Context, i identity.Invitation) error {
 	may, err := s.stillMay(ctx, i.AccountID, i.UserID, func(maker *Desk) error {
-		if _, err := maker.guard.Write(MembershipsCreate); err != nil {
+		if _, err := maker.guard.Write(identity.MembershipsCreate); err != nil {
 			return err
 		}
 		return maker.mayGrant(ctx, s.cfg.Store.Within(Scope{AccountID: i.AccountID}), i.RoleIDs, i.MailboxIDs)
@@ -306,16 +256,16 @@ func (s *Service) stillCovered(ctx context.Context, i Invitation) error {
 
 // invited finds or prepares the invitation's user. taken reports that someone else created the user
 // without owning the address.
-func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in AcceptInput, mailed bool) (user User, taken bool, err error) {
+func (s *Service) invited(ctx context.Context, c Caller, i identity.Invitation, in identity.AcceptInput, mailed bool) (user identity.User, taken bool, err error) {
 	user, err = s.cfg.Store.UserByEmail(ctx, i.EmailKey)
 	known := err == nil
 	switch {
 	case err != nil && !fault.Is(err, fault.NotFound):
-		return User{}, false, err
+		return identity.User{}, false, err
 	case c.userID != 0 && (!known || c.userID != user.ID || len(c.scopes) > 0):
-		return User{}, false, fault.New(fault.Forbidden, "The invitation is for another user, or your token is limited by scopes.")
+		return identity.User{}, false, fault.New(fault.Forbidden, "The invitation is for another user, or your token is limited by scopes.")
 	case known && user.Disabled():
-		return User{}, false, fault.New(fault.Forbidden, "This user is disabled.")
+		return identity.User{}, false, fault.New(fault.Forbidden, "This user is disabled.")
 	case c.userID != 0:
 		return user, false, nil
 	case known:
@@ -324,7 +274,7 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 		taken = wrong && mailed && user.EmailVerifiedAt.IsZero() && !user.HasSecondFactor()
 		if err == nil && user.HasSecondFactor() {
 			if in.Code == "" {
-				return User{}, false, s.needsCode(ctx, user)
+				return identity.User{}, false, s.needsCode(ctx, user)
 			}
 			err = s.takeCode(ctx, user, in.Code)
 		}
@@ -333,7 +283,7 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 		}
 		user.Name = ""
 	default:
-		user = User{Email: i.Email, EmailKey: i.EmailKey, CreatedAt: s.now(), UpdatedAt: s.now()}
+		user = identity.User{Email: i.Email, EmailKey: i.EmailKey, CreatedAt: s.now(), UpdatedAt: s.now()}
 	}
 	if user.Name = plain.Line(in.Name); user.Name == "" {
 		user.Name = i.Name
@@ -342,50 +292,50 @@ func (s *Service) invited(ctx context.Context, c Caller, i Invitation, in Accept
 	required(&problems, "name", user.Name, 200)
 	problems.Check(plain.Length(in.Password) >= 8 && plain.Length(in.Password) <= 200, "password", "must have 8 to 200 characters")
 	if err := problems.Err(); err != nil {
-		return User{}, false, err
+		return identity.User{}, false, err
 	}
 	user.PasswordHash, err = s.hashPassword(ctx, in.Password)
 	return user, taken, err
 }
 
 // join consumes an invitation; a user without an ID is new.
-func (s *Service) join(ctx context.Context, system SystemTx, i Invitation, c Caller, user User, taken bool) (Accepted, error) {
+func (s *Service) join(ctx context.Context, system SystemTx, i identity.Invitation, c Caller, user identity.User, taken bool) (identity.Accepted, error) {
 	tx, now := system.Within(Scope{AccountID: i.AccountID}), s.now()
 	// Delete first, so that one of two concurrent callers finds it gone.
 	if err := tx.Invitations().Delete(ctx, i.ID); err != nil {
-		return Accepted{}, err
+		return identity.Accepted{}, err
 	}
 	if err := s.settleUser(ctx, system, &user, taken); err != nil {
-		return Accepted{}, err
+		return identity.Accepted{}, err
 	}
 	m := newMembership(user.ID, i.RoleIDs, now)
 	m.MailboxIDs = i.MailboxIDs
 	if err := tx.Memberships().Insert(ctx, &m); err != nil {
-		return Accepted{}, err
+		return identity.Accepted{}, err
 	}
-	in := TokenInput{Name: fmt.Sprintf("Invitation %d", i.ID)}
+	in := identity.TokenInput{Name: fmt.Sprintf("Invitation %d", i.ID)}
 	if !c.session {
 		in.ExpiresAt = c.expires
 	}
 	token, err := s.newToken(user.ID, &in)
 	if err != nil {
-		return Accepted{}, err
+		return identity.Accepted{}, err
 	}
 	if err := system.InsertToken(ctx, &token); err != nil {
-		return Accepted{}, err
+		return identity.Accepted{}, err
 	}
 	event := func(kind string, id int64) storage.Event {
 		return storage.Event{Type: kind, Subject: id, ActorID: user.ID, Data: eventData(id), Time: now}
 	}
 	err = tx.Emit(ctx, event("invitation.accepted", i.ID), event("membership.created", m.ID))
-	return Accepted{Membership: m, AccountID: i.AccountID, Secret: in.Secret}, err
+	return identity.Accepted{Membership: m, AccountID: i.AccountID, Secret: in.Secret}, err
 }
 
 // settleUser writes an invitation's user if it is new or its address was verified. For a reclaimed
 // user it ends all sessions and tokens.
-func (s *Service) settleUser(ctx context.Context, system SystemTx, user *User, taken bool) error {
+func (s *Service) settleUser(ctx context.Context, system SystemTx, user *identity.User, taken bool) error {
 	if user.ID == 0 {
-		return takenField(system.InsertUser(ctx, user), UniqueUserEmail, "email")
+		return takenField(system.InsertUser(ctx, user), identity.UniqueUserEmail, "email")
 	}
 	now, err := system.UserForUpdate(ctx, user.ID)
 	if err != nil || now.EmailVerifiedAt.Equal(user.EmailVerifiedAt) && !taken {
@@ -404,8 +354,10 @@ func (s *Service) settleUser(ctx context.Context, system SystemTx, user *User, t
 		return err
 	}
 	var tokens []int64
-	list := func(seek storage.Seek) ([]AccessToken, error) { return system.TokensOf(ctx, user.ID, false, seek) }
-	err = each(list, func(t AccessToken) int64 { return t.ID }, func(t AccessToken) error {
+	list := func(seek storage.Seek) ([]identity.AccessToken, error) {
+		return system.TokensOf(ctx, user.ID, false, seek)
+	}
+	err = each(list, func(t identity.AccessToken) int64 { return t.ID }, func(t identity.AccessToken) error {
 		tokens = append(tokens, t.ID)
 		return nil
 	})

@@ -4,83 +4,61 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/net/idna"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// JoinRule makes members of people who sign in with an identity provider: whoever has a verified address of the domain
-// joins the account with these roles and mailboxes. See [Service.FinishSignInWith] for when it applies.
-//
-// A rule is worth what its maker may do now: it pauses while they could not grant what it grants.
-type JoinRule struct {
-	ID         int64
-	AccountID  int64
-	Issuer     string // of the identity provider, see [IdentityProvider]
-	Domain     string // of the address, in its ASCII form; domains below it are others
-	RoleIDs    []int64
-	MailboxIDs []int64 // empty: all mailboxes
-	UserID     int64   // who made or changed it last
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
-}
-
-// JoinRuleInput is what a rule says.
-type JoinRuleInput struct {
-	Provider   string // key of one of [Service.IdentityProviders]; may be left out where there is one only
-	Domain     string // such as example.org; not one where anybody can have an address
-	RoleIDs    []int64
-	MailboxIDs []int64 // empty: all mailboxes
-}
-
 // maxJoinRules bounds the rules of an account.
 const maxJoinRules = 100
 
-func joinRuleNoun() storage.Noun[JoinRule] {
-	return storage.Noun[JoinRule]{
+func joinRuleNoun() storage.Noun[identity.JoinRule] {
+	return storage.Noun[identity.JoinRule]{
 		Name:    "join rule",
-		ID:      func(r *JoinRule) *int64 { return &r.ID },
-		Account: func(r *JoinRule) *int64 { return &r.AccountID },
-		Unique: []storage.Unique[JoinRule]{
-			{Code: UniqueJoinRule, Fields: func(r *JoinRule) []any { return []any{&r.Issuer, &r.Domain} }},
+		ID:      func(r *identity.JoinRule) *int64 { return &r.ID },
+		Account: func(r *identity.JoinRule) *int64 { return &r.AccountID },
+		Unique: []storage.Unique[identity.JoinRule]{
+			{Code: identity.UniqueJoinRule, Fields: func(r *identity.JoinRule) []any { return []any{&r.Issuer, &r.Domain} }},
 		},
 	}
 }
 
 // JoinRules lists the rules by id. It needs memberships.view.
-func (d *Desk) JoinRules(ctx context.Context, req storage.PageRequest) (storage.Page[JoinRule], error) {
-	r, err := d.guard.Read(MembershipsView)
+func (d *Desk) JoinRules(ctx context.Context, req storage.PageRequest) (storage.Page[identity.JoinRule], error) {
+	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
-		return storage.Page[JoinRule]{}, err
+		return storage.Page[identity.JoinRule]{}, err
 	}
-	return storage.List(req, false, func(r JoinRule) storage.Position { return storage.Position{ID: r.ID} },
-		func(seek storage.Seek) ([]JoinRule, error) { return r.JoinRules().List(ctx, storage.NoFilter{}, seek) })
+	return storage.List(req, false, func(r identity.JoinRule) storage.Position { return storage.Position{ID: r.ID} },
+		func(seek storage.Seek) ([]identity.JoinRule, error) {
+			return r.JoinRules().List(ctx, storage.NoFilter{}, seek)
+		})
 }
 
 // JoinRule returns a rule. It needs memberships.view.
-func (d *Desk) JoinRule(ctx context.Context, id int64) (JoinRule, error) {
-	r, err := d.guard.Read(MembershipsView)
+func (d *Desk) JoinRule(ctx context.Context, id int64) (identity.JoinRule, error) {
+	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
-		return JoinRule{}, err
+		return identity.JoinRule{}, err
 	}
 	return r.JoinRules().Get(ctx, id)
 }
 
 // JoinRulesApply are the ids of those of the account's rules that make members now: the provider is still configured and
 // believed about the domain, and the maker may still grant what the rule grants. It needs memberships.view.
-func (d *Desk) JoinRulesApply(ctx context.Context, rules []JoinRule) (map[int64]bool, error) {
-	if _, err := d.guard.Read(MembershipsView); err != nil {
+func (d *Desk) JoinRulesApply(ctx context.Context, rules []identity.JoinRule) (map[int64]bool, error) {
+	if _, err := d.guard.Read(identity.MembershipsView); err != nil {
 		return nil, err
 	}
-	var open []JoinRule
+	var open []identity.JoinRule
 	for _, rule := range rules {
 		p, known := d.svc.providerOf(rule.Issuer)
-		if known && p.believed(rule.Domain) && rule.AccountID == d.scope.AccountID {
+		if known && p.Vouches(rule.Domain) && rule.AccountID == d.scope.AccountID {
 			open = append(open, rule)
 		}
 	}
@@ -88,7 +66,7 @@ func (d *Desk) JoinRulesApply(ctx context.Context, rules []JoinRule) (map[int64]
 }
 
 // rulesHold are the ids of those rules of an account whose makers may make them now.
-func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []JoinRule) (map[int64]bool, error) {
+func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []identity.JoinRule) (map[int64]bool, error) {
 	var roleIDs, mailboxIDs []int64
 	makers := map[int64]*Desk{} // nil: not a member any more
 	for _, rule := range rules {
@@ -100,7 +78,7 @@ func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []JoinRu
 	}
 	for id := range makers {
 		_, err := s.stillMay(ctx, accountID, id, func(maker *Desk) error {
-			_, err := maker.guard.Write(MembershipsCreate)
+			_, err := maker.guard.Write(identity.MembershipsCreate)
 			if err == nil {
 				makers[id] = maker
 			}
@@ -115,7 +93,7 @@ func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []JoinRu
 	if err != nil {
 		return nil, err
 	}
-	roles = resolve(roles)
+	roles = identity.Resolve(roles)
 	var boxes []Mailbox
 	if ids := distinct(mailboxIDs); len(ids) > 0 {
 		if boxes, err = r.Mailboxes().ByIDs(ctx, ids); err != nil {
@@ -123,7 +101,7 @@ func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []JoinRu
 		}
 	}
 	for _, rule := range rules {
-		granted := slices.DeleteFunc(slices.Clone(roles), func(r Role) bool { return !slices.Contains(rule.RoleIDs, r.ID) })
+		granted := slices.DeleteFunc(slices.Clone(roles), func(r identity.Role) bool { return !slices.Contains(rule.RoleIDs, r.ID) })
 		gone := func(id int64) bool { return !slices.ContainsFunc(boxes, func(m Mailbox) bool { return m.ID == id }) }
 		maker := makers[rule.UserID]
 		hold[rule.ID] = rule.UserID == 0 || maker != nil && len(granted) == len(distinct(rule.RoleIDs)) &&
@@ -133,8 +111,8 @@ func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []JoinRu
 }
 
 // mayRule refuses a rule that grants more than the caller holds.
-func (d *Desk) mayRule(ctx context.Context, r Reader, rule JoinRule) error {
-	if _, err := d.guard.Write(MembershipsCreate); err != nil {
+func (d *Desk) mayRule(ctx context.Context, r Reader, rule identity.JoinRule) error {
+	if _, err := d.guard.Write(identity.MembershipsCreate); err != nil {
 		return err
 	}
 	if err := d.findMailboxes(ctx, r, rule.MailboxIDs); err != nil {
@@ -146,17 +124,17 @@ func (d *Desk) mayRule(ctx context.Context, r Reader, rule JoinRule) error {
 // CreateJoinRule makes a rule, which applies to those who sign in from then on. It needs memberships.create; what it
 // grants is limited as in [Desk.UpdateMember]. A second rule for a domain and provider, and a domain that the provider is
 // not believed about, are Invalid faults on domain.
-func (d *Desk) CreateJoinRule(ctx context.Context, in JoinRuleInput) (JoinRule, error) {
-	begin, err := d.guard.Write(MembershipsCreate)
+func (d *Desk) CreateJoinRule(ctx context.Context, in identity.JoinRuleInput) (identity.JoinRule, error) {
+	begin, err := d.guard.Write(identity.MembershipsCreate)
 	if err != nil {
-		return JoinRule{}, err
+		return identity.JoinRule{}, err
 	}
 	if err := d.lasting("the rule"); err != nil {
-		return JoinRule{}, err
+		return identity.JoinRule{}, err
 	}
 	rule, err := d.newJoinRule(in)
 	if err != nil {
-		return JoinRule{}, err
+		return identity.JoinRule{}, err
 	}
 	rule.CreatedAt = rule.UpdatedAt
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
@@ -175,7 +153,7 @@ func (d *Desk) CreateJoinRule(ctx context.Context, in JoinRuleInput) (JoinRule, 
 		}
 		rule.ID = 0 // fn of a transaction may run again
 		if err := tx.JoinRules().Insert(ctx, &rule); err != nil {
-			return takenField(err, UniqueJoinRule, "domain")
+			return takenField(err, identity.UniqueJoinRule, "domain")
 		}
 		return d.emit(ctx, tx, "join_rule.created", rule.ID, 0)
 	})
@@ -184,17 +162,17 @@ func (d *Desk) CreateJoinRule(ctx context.Context, in JoinRuleInput) (JoinRule, 
 
 // UpdateJoinRule changes a rule, of which the caller becomes the maker. It applies again to those who sign in from then
 // on, also to members who were removed. It needs memberships.create, and all that the rule granted and is to grant.
-func (d *Desk) UpdateJoinRule(ctx context.Context, id int64, in JoinRuleInput) (JoinRule, error) {
-	begin, err := d.guard.Write(MembershipsCreate)
+func (d *Desk) UpdateJoinRule(ctx context.Context, id int64, in identity.JoinRuleInput) (identity.JoinRule, error) {
+	begin, err := d.guard.Write(identity.MembershipsCreate)
 	if err != nil {
-		return JoinRule{}, err
+		return identity.JoinRule{}, err
 	}
 	if err := d.lasting("the rule"); err != nil {
-		return JoinRule{}, err
+		return identity.JoinRule{}, err
 	}
 	rule, err := d.newJoinRule(in)
 	if err != nil {
-		return JoinRule{}, err
+		return identity.JoinRule{}, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := tx.LockAccount(ctx); err != nil {
@@ -212,7 +190,7 @@ func (d *Desk) UpdateJoinRule(ctx context.Context, id int64, in JoinRuleInput) (
 		}
 		rule.ID, rule.CreatedAt = id, old.CreatedAt
 		if err := tx.JoinRules().Update(ctx, &rule); err != nil {
-			return takenField(err, UniqueJoinRule, "domain")
+			return takenField(err, identity.UniqueJoinRule, "domain")
 		}
 		return d.emit(ctx, tx, "join_rule.updated", rule.ID, 0)
 	})
@@ -222,7 +200,7 @@ func (d *Desk) UpdateJoinRule(ctx context.Context, id int64, in JoinRuleInput) (
 // DeleteJoinRule removes a rule; who joined by it stays a member. It needs memberships.delete, and all that the rule
 // grants, as in [Desk.UpdateMember].
 func (d *Desk) DeleteJoinRule(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(MembershipsDelete)
+	begin, err := d.guard.Write(identity.MembershipsDelete)
 	if err != nil {
 		return err
 	}
@@ -242,7 +220,7 @@ func (d *Desk) DeleteJoinRule(ctx context.Context, id int64) error {
 }
 
 // mayEndRule refuses a rule that grants more than the caller holds. A role that is gone grants nothing.
-func (d *Desk) mayEndRule(ctx context.Context, r Reader, rule JoinRule) error {
+func (d *Desk) mayEndRule(ctx context.Context, r Reader, rule identity.JoinRule) error {
 	err := d.mayGrant(ctx, r, rule.RoleIDs, rule.MailboxIDs)
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -251,7 +229,7 @@ func (d *Desk) mayEndRule(ctx context.Context, r Reader, rule JoinRule) error {
 }
 
 // newJoinRule reads what a rule is to say.
-func (d *Desk) newJoinRule(in JoinRuleInput) (JoinRule, error) {
+func (d *Desk) newJoinRule(in identity.JoinRuleInput) (identity.JoinRule, error) {
 	var problems fault.Collector
 	p, known := d.svc.chosenProvider(in.Provider)
 	problems.Check(known, "provider", "is no identity provider of this server")
@@ -259,11 +237,11 @@ func (d *Desk) newJoinRule(in JoinRuleInput) (JoinRule, error) {
 	switch {
 	case why != "":
 		problems.Add("domain", why)
-	case known && !p.believed(domain):
+	case known && !p.Vouches(domain):
 		problems.Add("domain", "is not one whose addresses "+p.Name+" vouches for: ask the operator of this server")
 	}
 	validateGrants(&problems, in.RoleIDs, in.MailboxIDs)
-	return JoinRule{
+	return identity.JoinRule{
 		AccountID: d.scope.AccountID, Issuer: p.Issuer, Domain: domain, RoleIDs: distinct(in.RoleIDs), MailboxIDs: distinct(in.MailboxIDs),
 		UserID: d.userID, UpdatedAt: d.svc.now(),
 	}, problems.Err()
@@ -291,7 +269,7 @@ func ruledRole(ctx context.Context, r Reader, id int64) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(rules, func(rule JoinRule) bool { return slices.Contains(rule.RoleIDs, id) }) {
+	if slices.ContainsFunc(rules, func(rule identity.JoinRule) bool { return slices.Contains(rule.RoleIDs, id) }) {
 		return roleInUse("A rule for people who sign in grants this role.", nil)
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -15,7 +15,7 @@ func TestLastOwnerOfAll(t *testing.T) {
 	t.Parallel()
 	type people struct {
 		*bundle
-		owner, limited helpdesk.Membership
+		owner, limited identity.Membership
 		roles          map[string]int64
 	}
 	lastOwner := func(err error) bool {
@@ -28,26 +28,26 @@ func TestLastOwnerOfAll(t *testing.T) {
 		last   bool
 	}{
 		"limits itself": {false, func(p people) error {
-			_, err := p.desk.UpdateMember(p.ctx, p.owner.ID, helpdesk.MembershipUpdate{RoleIDs: p.owner.RoleIDs, MailboxIDs: storage.Some([]int64{p.mailbox.ID})})
+			_, err := p.desk.UpdateMember(p.ctx, p.owner.ID, identity.MembershipUpdate{RoleIDs: p.owner.RoleIDs, MailboxIDs: storage.Some([]int64{p.mailbox.ID})})
 			return err
 		}, true},
 		"limits itself beside another": {true, func(p people) error {
-			_, err := p.desk.UpdateMember(p.ctx, p.owner.ID, helpdesk.MembershipUpdate{RoleIDs: p.owner.RoleIDs, MailboxIDs: storage.Some([]int64{p.mailbox.ID})})
+			_, err := p.desk.UpdateMember(p.ctx, p.owner.ID, identity.MembershipUpdate{RoleIDs: p.owner.RoleIDs, MailboxIDs: storage.Some([]int64{p.mailbox.ID})})
 			return err
 		}, false},
 		"becomes an admin": {false, func(p people) error {
-			_, err := p.desk.UpdateMember(p.ctx, p.owner.ID, helpdesk.MembershipUpdate{RoleIDs: []int64{p.roles[helpdesk.RoleAdmin]}})
+			_, err := p.desk.UpdateMember(p.ctx, p.owner.ID, identity.MembershipUpdate{RoleIDs: []int64{p.roles[identity.RoleAdmin]}})
 			return err
 		}, true},
 		"becomes a limited admin": {false, func(p people) error {
-			_, err := p.desk.UpdateMember(p.ctx, p.owner.ID, helpdesk.MembershipUpdate{
-				RoleIDs: []int64{p.roles[helpdesk.RoleAdmin]}, MailboxIDs: storage.Some([]int64{p.mailbox.ID}),
+			_, err := p.desk.UpdateMember(p.ctx, p.owner.ID, identity.MembershipUpdate{
+				RoleIDs: []int64{p.roles[identity.RoleAdmin]}, MailboxIDs: storage.Some([]int64{p.mailbox.ID}),
 			})
 			return err
 		}, true},
 		"keeps the role among others": {false, func(p people) error {
-			_, err := p.desk.UpdateMember(p.ctx, p.owner.ID, helpdesk.MembershipUpdate{
-				RoleIDs: []int64{p.roles[helpdesk.RoleAdmin], p.roles[helpdesk.RoleOwner]}, MailboxIDs: storage.Null[[]int64](),
+			_, err := p.desk.UpdateMember(p.ctx, p.owner.ID, identity.MembershipUpdate{
+				RoleIDs: []int64{p.roles[identity.RoleAdmin], p.roles[identity.RoleOwner]}, MailboxIDs: storage.Null[[]int64](),
 			})
 			return err
 		}, false},
@@ -55,7 +55,7 @@ func TestLastOwnerOfAll(t *testing.T) {
 		"leaves another behind":     {true, func(p people) error { return p.desk.RemoveMember(p.ctx, p.owner.ID) }, false},
 		"removes the limited owner": {false, func(p people) error { return p.desk.RemoveMember(p.ctx, p.limited.ID) }, false},
 		"demotes the limited owner": {false, func(p people) error {
-			_, err := p.desk.UpdateMember(p.ctx, p.limited.ID, helpdesk.MembershipUpdate{RoleIDs: []int64{p.roles[helpdesk.RoleAgent]}})
+			_, err := p.desk.UpdateMember(p.ctx, p.limited.ID, identity.MembershipUpdate{RoleIDs: []int64{p.roles[identity.RoleAgent]}})
 			return err
 		}, false},
 		"deletes the mailbox that limits": {false, func(p people) error { return p.desk.DeleteMailbox(p.ctx, p.mailbox.ID, true) }, false},
@@ -67,11 +67,11 @@ func TestLastOwnerOfAll(t *testing.T) {
 			for _, role := range must(b.desk.Roles(b.ctx))(t) {
 				p.roles[role.Key] = role.ID
 			}
-			p.limited = membershipOf(t, b.ctx, b.member(helpdesk.RoleOwner))
-			limit := helpdesk.MembershipUpdate{RoleIDs: p.limited.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}
+			p.limited = membershipOf(t, b.ctx, b.member(identity.RoleOwner))
+			limit := identity.MembershipUpdate{RoleIDs: p.limited.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}
 			must(b.desk.UpdateMember(b.ctx, p.limited.ID, limit))(t)
 			if tt.second {
-				b.member(helpdesk.RoleOwner)
+				b.member(identity.RoleOwner)
 			}
 			if err := tt.try(p); lastOwner(err) != tt.last || err != nil && !tt.last {
 				t.Errorf("%v", err)
@@ -93,9 +93,9 @@ func TestLastOwnerAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		b := newBundle(t)
-		other := b.member(helpdesk.RoleOwner)
+		other := b.member(identity.RoleOwner)
 		one, two := membershipOf(t, b.ctx, b.desk), membershipOf(t, b.ctx, other)
-		limit := helpdesk.MembershipUpdate{RoleIDs: one.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}
+		limit := identity.MembershipUpdate{RoleIDs: one.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}
 		var all sync.WaitGroup
 		var errs [2]error
 		all.Go(func() { _, errs[0] = b.desk.UpdateMember(b.ctx, two.ID, limit) })

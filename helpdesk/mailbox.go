@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -207,7 +208,7 @@ func (s FetchStatus) State() FetchState {
 // CreateMailbox creates a mailbox. It needs mailboxes.create, and mailboxes.connection to set
 // Inbound to anything but FWD. An address that another mailbox has is an Invalid fault on email.
 func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, error) {
-	begin, err := d.guard.Write(MailboxesCreate)
+	begin, err := d.guard.Write(identity.MailboxesCreate)
 	if err != nil {
 		return Mailbox{}, err
 	}
@@ -240,7 +241,7 @@ func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, err
 // UpdateMailbox changes a mailbox. It needs mailboxes.update, and
 // mailboxes.connection to set Inbound.
 func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Mailbox, error) {
-	begin, err := d.guard.Write(MailboxesUpdate)
+	begin, err := d.guard.Write(identity.MailboxesUpdate)
 	if err != nil {
 		return Mailbox{}, err
 	}
@@ -322,7 +323,7 @@ func (d *Desk) chooseDefault(ctx context.Context, tx Tx, m *Mailbox, choice stor
 
 // defaultMailbox returns the configured default mailbox, or the oldest visible one; 0 if there is
 // none.
-func defaultMailbox(ctx context.Context, r Reader, account Account) (int64, error) {
+func defaultMailbox(ctx context.Context, r Reader, account identity.Account) (int64, error) {
 	if account.DefaultMailboxID != 0 {
 		return account.DefaultMailboxID, nil
 	}
@@ -369,7 +370,7 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 	}
 	if inbound, given := in.Inbound.Get(); given {
 		if inbound.Type != m.Inbound.Type || inbound.Type != InboundForward {
-			if _, err := d.guard.Write(MailboxesConnection); err != nil {
+			if _, err := d.guard.Write(identity.MailboxesConnection); err != nil {
 				return err
 			}
 		}
@@ -411,7 +412,7 @@ func (m Mailbox) sameRoute(other Mailbox) bool {
 // shown returns the mailbox without what the caller may not view.
 func (d *Desk) shown(m Mailbox) Mailbox {
 	m.ReplyAddress = m.repliesTo(d.svc.now())
-	if !d.guard.Allows(MailboxesConnection) {
+	if !d.guard.Allows(identity.MailboxesConnection) {
 		m.Inbound = Inbound{}
 		return m
 	}
@@ -433,7 +434,7 @@ func (d *Desk) InternalAddress(m Mailbox) string { return d.svc.InternalAddress(
 // Mailbox returns a mailbox. It needs mailboxes.view; its Inbound is empty
 // without mailboxes.connection.
 func (d *Desk) Mailbox(ctx context.Context, id int64) (Mailbox, error) {
-	r, err := d.guard.Read(MailboxesView)
+	r, err := d.guard.Read(identity.MailboxesView)
 	if err != nil {
 		return Mailbox{}, err
 	}
@@ -451,7 +452,7 @@ func (d *Desk) Mailbox(ctx context.Context, id int64) (Mailbox, error) {
 // Mailboxes lists the mailboxes that the member reaches, by id. It needs
 // mailboxes.view.
 func (d *Desk) Mailboxes(ctx context.Context, req storage.PageRequest) (storage.Page[Mailbox], error) {
-	r, err := d.guard.Read(MailboxesView)
+	r, err := d.guard.Read(identity.MailboxesView)
 	if err != nil {
 		return storage.Page[Mailbox]{}, err
 	}
@@ -465,7 +466,7 @@ func (d *Desk) Mailboxes(ctx context.Context, req storage.PageRequest) (storage.
 // MailboxesByID returns those of the given mailboxes that the member reaches. It needs
 // mailboxes.view.
 func (d *Desk) MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error) {
-	r, err := d.guard.Read(MailboxesView)
+	r, err := d.guard.Read(identity.MailboxesView)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -475,7 +476,7 @@ func (d *Desk) MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error
 
 // FetchStatus returns the state of fetching a mailbox. It needs mailboxes.connection.
 func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, error) {
-	r, err := d.guard.Read(MailboxesConnection)
+	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return FetchStatus{}, err
 	}
@@ -491,12 +492,12 @@ func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, e
 // force is set. Force removes the conversations first, in several transactions if there are many,
 // so some may be gone after an error. It needs mailboxes.delete, and conversations.delete to force.
 func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
-	begin, err := d.guard.Write(MailboxesDelete)
+	begin, err := d.guard.Write(identity.MailboxesDelete)
 	if err != nil {
 		return err
 	}
 	if force {
-		if begin, err = d.guard.Write(ConversationsDelete); err != nil {
+		if begin, err = d.guard.Write(identity.ConversationsDelete); err != nil {
 			return err
 		}
 	}

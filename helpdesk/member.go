@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -12,29 +13,23 @@ import (
 // maxGrants limits the roles and the mailboxes of a membership.
 const maxGrants = 1000
 
-// MembershipUpdate changes a membership's permissions.
-type MembershipUpdate struct {
-	RoleIDs    []int64              // required
-	MailboxIDs storage.Opt[[]int64] // null or empty: all mailboxes; absent: unchanged
-}
-
 // Members lists the memberships by id. It needs memberships.view.
-func (d *Desk) Members(ctx context.Context, req storage.PageRequest) (storage.Page[Membership], error) {
-	r, err := d.guard.Read(MembershipsView)
+func (d *Desk) Members(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Membership], error) {
+	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
-		return storage.Page[Membership]{}, err
+		return storage.Page[identity.Membership]{}, err
 	}
-	return storage.List(req, false, func(m Membership) storage.Position { return storage.Position{ID: m.ID} },
-		func(seek storage.Seek) ([]Membership, error) {
+	return storage.List(req, false, func(m identity.Membership) storage.Position { return storage.Position{ID: m.ID} },
+		func(seek storage.Seek) ([]identity.Membership, error) {
 			return r.Memberships().List(ctx, storage.NoFilter{}, seek)
 		})
 }
 
 // Member returns a membership. It needs memberships.view.
-func (d *Desk) Member(ctx context.Context, id int64) (Membership, error) {
-	r, err := d.guard.Read(MembershipsView)
+func (d *Desk) Member(ctx context.Context, id int64) (identity.Membership, error) {
+	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
-		return Membership{}, err
+		return identity.Membership{}, err
 	}
 	return r.Memberships().Get(ctx, id)
 }
@@ -45,17 +40,17 @@ func (d *Desk) Member(ctx context.Context, id int64) (Membership, error) {
 // caller holds, in permissions and in mailboxes; both are Forbidden faults. A role or mailbox that
 // is absent or invisible to the caller is a NotFound fault. The last owner of all mailboxes can
 // neither lose that role nor be limited: a Conflict fault with code last_owner.
-func (d *Desk) UpdateMember(ctx context.Context, id int64, in MembershipUpdate) (Membership, error) {
-	begin, err := d.guard.Write(MembershipsUpdate)
+func (d *Desk) UpdateMember(ctx context.Context, id int64, in identity.MembershipUpdate) (identity.Membership, error) {
+	begin, err := d.guard.Write(identity.MembershipsUpdate)
 	if err != nil {
-		return Membership{}, err
+		return identity.Membership{}, err
 	}
 	var problems fault.Collector
 	validateGrants(&problems, in.RoleIDs, in.MailboxIDs.Or(nil))
 	if err := problems.Err(); err != nil {
-		return Membership{}, err
+		return identity.Membership{}, err
 	}
-	var m Membership
+	var m identity.Membership
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
@@ -93,7 +88,7 @@ func (d *Desk) UpdateMember(ctx context.Context, id int64, in MembershipUpdate) 
 // soon unassigns the member's conversations. It needs memberships.delete. A member who holds more
 // than the caller is a Forbidden fault; the last owner is a Conflict fault with code last_owner.
 func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(MembershipsDelete)
+	begin, err := d.guard.Write(identity.MembershipsDelete)
 	if err != nil {
 		return err
 	}
@@ -113,8 +108,8 @@ func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
 }
 
 // endMembership removes a membership and the member's private data. The account must be locked.
-func (s *Service) endMembership(ctx context.Context, tx Tx, accountID int64, m Membership, emit func(kind string, subject int64) error) error {
-	if err := keepOwner(ctx, tx.Reader(), m, Membership{}); err != nil {
+func (s *Service) endMembership(ctx context.Context, tx Tx, accountID int64, m identity.Membership, emit func(kind string, subject int64) error) error {
+	if err := keepOwner(ctx, tx.Reader(), m, identity.Membership{}); err != nil {
 		return err
 	}
 	if err := tx.Memberships().Delete(ctx, m.ID); err != nil {
@@ -153,20 +148,20 @@ func distinct(ids []int64) []int64 {
 }
 
 // rolesOf returns the roles with the given ids; an absent one is a NotFound fault.
-func rolesOf(ctx context.Context, r Reader, ids []int64) ([]Role, error) {
+func rolesOf(ctx context.Context, r Reader, ids []int64) ([]identity.Role, error) {
 	all, err := r.Roles().ByIDs(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	var found []Role
+	var found []identity.Role
 	for _, id := range ids {
-		i := slices.IndexFunc(all, func(role Role) bool { return role.ID == id })
+		i := slices.IndexFunc(all, func(role identity.Role) bool { return role.ID == id })
 		if i < 0 {
 			return nil, fault.Missing("role", id)
 		}
 		found = append(found, all[i])
 	}
-	return resolve(found), nil
+	return identity.Resolve(found), nil
 }
 
 // findMailboxes returns a fault if a mailbox is absent or invisible to the caller.
@@ -187,7 +182,7 @@ func (d *Desk) findMailboxes(ctx context.Context, r Reader, ids []int64) error {
 }
 
 // mayTouch returns a fault if the member holds more than the caller.
-func (d *Desk) mayTouch(ctx context.Context, r Reader, m Membership) error {
+func (d *Desk) mayTouch(ctx context.Context, r Reader, m identity.Membership) error {
 	roles, err := rolesOf(ctx, r, m.RoleIDs)
 	if err != nil {
 		return err
@@ -211,7 +206,7 @@ func (d *Desk) mayGrant(ctx context.Context, r Reader, roleIDs, mailboxIDs []int
 }
 
 // covers reports whether the caller holds everything that the roles and mailboxes grant.
-func (d *Desk) covers(roles []Role, mailboxIDs []int64) bool {
+func (d *Desk) covers(roles []identity.Role, mailboxIDs []int64) bool {
 	for _, role := range roles {
 		if !d.holdsAll(role.Permissions) {
 			return false
@@ -224,28 +219,28 @@ func (d *Desk) covers(roles []Role, mailboxIDs []int64) bool {
 	return len(mailboxIDs) > 0 && !slices.ContainsFunc(mailboxIDs, beyond)
 }
 
-func (d *Desk) holdsAll(permissions []Permission) bool {
-	return !slices.ContainsFunc(permissions, func(p Permission) bool { return !d.permissions[p] })
+func (d *Desk) holdsAll(permissions []identity.Permission) bool {
+	return !slices.ContainsFunc(permissions, func(p identity.Permission) bool { return !d.permissions[p] })
 }
 
 // keepOwner returns a fault if a change would leave no owner of all mailboxes. Otherwise, what the
 // remaining members cannot reach would stay unreachable. The account must be locked.
-func keepOwner(ctx context.Context, r Reader, old, m Membership) error {
+func keepOwner(ctx context.Context, r Reader, old, m identity.Membership) error {
 	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(roles, func(role Role) bool { return role.Key == RoleOwner })
+	at := slices.IndexFunc(roles, func(role identity.Role) bool { return role.Key == identity.RoleOwner })
 	if at < 0 {
 		return nil
 	}
-	owns := func(m Membership) bool { return slices.Contains(m.RoleIDs, roles[at].ID) }
-	ownsAll := func(m Membership) bool { return owns(m) && len(m.MailboxIDs) == 0 }
+	owns := func(m identity.Membership) bool { return slices.Contains(m.RoleIDs, roles[at].ID) }
+	ownsAll := func(m identity.Membership) bool { return owns(m) && len(m.MailboxIDs) == 0 }
 	if !owns(old) || ownsAll(m) || owns(m) && !ownsAll(old) {
 		return nil
 	}
 	owner, ownerOfAll := false, false
-	err = eachMember(ctx, r, func(other Membership) error {
+	err = eachMember(ctx, r, func(other identity.Membership) error {
 		owner = owner || other.ID != old.ID && owns(other)
 		ownerOfAll = ownerOfAll || other.ID != old.ID && ownsAll(other)
 		return nil

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -138,9 +139,9 @@ func (in *Intake) findForwardCommand(ctx context.Context, f *filing) error {
 // refusal is the reason why a member's mail is not executed. The mail is returned to a member.
 type refusal struct {
 	reason   string
-	to       User // the zero user: nobody is notified
-	unproven bool // its authorship is not proven
-	stranger bool // sent from another address than the member's; its text is not returned
+	to       identity.User // the zero user: nobody is notified
+	unproven bool          // its authorship is not proven
+	stranger bool          // sent from another address than the member's; its text is not returned
 	// token of the address for the member's reply; zero: none
 	token memberToken
 	newer string // what was said in the meantime
@@ -237,8 +238,10 @@ func (f *filing) workKey() string {
 
 // worker returns the desk of the mail's member, with current permissions. It returns a refusal if
 // the author is in doubt.
-func (f *filing) worker(ctx context.Context, sys SystemTx, row InboundMail) (*Desk, User, memberToken, error) {
-	fail := func(err error) (*Desk, User, memberToken, error) { return nil, User{}, memberToken{}, err }
+func (f *filing) worker(ctx context.Context, sys SystemTx, row InboundMail) (*Desk, identity.User, memberToken, error) {
+	fail := func(err error) (*Desk, identity.User, memberToken, error) {
+		return nil, identity.User{}, memberToken{}, err
+	}
 	sender, senderDesk, err := f.member(ctx, sys, f.users[mailaddr.Key(f.mail.From.Email)])
 	if err != nil {
 		return fail(err)
@@ -294,16 +297,16 @@ const (
 )
 
 // member returns a user and the user's desk, which is nil if the user is no member.
-func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (User, *Desk, error) {
+func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (identity.User, *Desk, error) {
 	if userID == 0 {
-		return User{}, nil, nil
+		return identity.User{}, nil, nil
 	}
 	user, err := sys.User(ctx, userID)
 	if fault.Is(err, fault.NotFound) {
-		return User{}, nil, nil
+		return identity.User{}, nil, nil
 	}
 	if err != nil {
-		return User{}, nil, err
+		return identity.User{}, nil, err
 	}
 	desk, err := f.svc.Bind(joined{sys, sys}).Desk(ctx, f.svc.As(user.ID), f.accountID)
 	if fault.Is(err, fault.NotFound) {
@@ -314,7 +317,7 @@ func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (User, 
 
 // proves reports whether the user is proven to be the author, with the same requirements as for a
 // member's forward, see believeForward.
-func (f *filing) proves(u User) bool {
+func (f *filing) proves(u identity.User) bool {
 	return mailaddr.Key(f.mail.From.Email) == u.EmailKey && len(f.mail.Authors) < 2 && !f.mail.Guessed && !f.mail.Rewritten &&
 		f.auth.FromAligned && !f.auth.Refused()
 }
@@ -345,7 +348,7 @@ type mailWorker struct {
 	*filing
 	sys   SystemTx
 	desk  *Desk
-	user  User
+	user  identity.User
 	token memberToken
 }
 
@@ -486,7 +489,7 @@ func (w *mailWorker) say(ctx context.Context, c Conversation, commands mailComma
 
 // crossed returns the text to the member, with what others have said since the notification.
 func (w *mailWorker) crossed(ctx context.Context, c Conversation) error {
-	r, err := w.desk.guard.Read(InteractionsView)
+	r, err := w.desk.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return err
 	}
@@ -590,7 +593,7 @@ func (w *mailWorker) colleague(ctx context.Context, who string) (int64, error) {
 
 // team finds the team to assign a conversation to.
 func (w *mailWorker) team(ctx context.Context, name string) (int64, error) {
-	r, err := w.desk.guard.Read(MembershipsView)
+	r, err := w.desk.guard.Read(identity.MembershipsView)
 	if err != nil {
 		return 0, err
 	}
@@ -607,7 +610,7 @@ func (w *mailWorker) team(ctx context.Context, name string) (int64, error) {
 
 // tags finds the named tags. All of them must exist.
 func (w *mailWorker) tags(ctx context.Context, names []string) ([]int64, error) {
-	r, err := w.desk.guard.Read(TagsView)
+	r, err := w.desk.guard.Read(identity.TagsView)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -38,7 +39,7 @@ type atWork struct {
 func newAtWork(t *testing.T, change ...func(*helpdesk.Config)) *atWork {
 	t.Helper()
 	b := newBundle(t, change...)
-	w := &atWork{bundle: b, agent: b.member(helpdesk.RoleAgent)}
+	w := &atWork{bundle: b, agent: b.member(identity.RoleAgent)}
 	user := must(b.desk.UsersByID(b.ctx, []int64{w.agent.UserID()}))(t)[0]
 	w.from = mailaddr.Address{Name: "Anna Agent", Email: user.Email}
 	row := b.receive(opening())
@@ -289,15 +290,15 @@ func TestMailOfMembers(t *testing.T) {
 		}, false, "nobody was told", false, false},
 		{"another mailbox alone", func(w *atWork, m *mail) helpdesk.MailAuthentication {
 			other := must(w.desk.CreateMailbox(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(w.t)
-			w.membership(helpdesk.RoleAgent, other.ID)
+			w.membership(identity.RoleAgent, other.ID)
 			return stands("example.org")
 		}, false, "do not reach", true, true},
 		{"a role that may not answer", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			w.membership(helpdesk.RoleCollaborator)
+			w.membership(identity.RoleCollaborator)
 			return stands("example.org")
 		}, false, "not", true, true},
 		{"a note of that role", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			w.membership(helpdesk.RoleCollaborator)
+			w.membership(identity.RoleCollaborator)
 			m.Text = "@note\n" + m.Text
 			return stands("example.org")
 		}, true, "note", false, false},
@@ -429,7 +430,7 @@ func (w *atWork) membership(role string, mailboxes ...int64) {
 	w.t.Helper()
 	for _, m := range must(w.desk.Members(w.ctx, storage.PageRequest{}))(w.t).Items {
 		if m.UserID == w.agent.UserID() {
-			must(w.desk.UpdateMember(w.ctx, m.ID, helpdesk.MembershipUpdate{RoleIDs: []int64{w.roles()[role]}, MailboxIDs: storage.Some(mailboxes)}))(w.t)
+			must(w.desk.UpdateMember(w.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{w.roles()[role]}, MailboxIDs: storage.Some(mailboxes)}))(w.t)
 		}
 	}
 }
@@ -593,7 +594,7 @@ func TestMemberTokens(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
 	operator := w.svc.Operator()
-	second := must(operator.CreateAccount(w.ctx, helpdesk.AccountInput{Name: "Other"}, w.agent.UserID()))(t)
+	second := must(operator.CreateAccount(w.ctx, identity.AccountInput{Name: "Other"}, w.agent.UserID()))(t)
 	desk := must(w.svc.Desk(w.ctx, w.svc.As(w.agent.UserID()), second.ID))(t)
 	box := must(desk.CreateMailbox(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Other")}))(t)
 	at, mine := w.account, w.mailbox

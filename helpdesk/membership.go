@@ -4,43 +4,22 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Membership lets a user work in an account.
-type Membership struct {
-	ID           int64
-	UserID       int64
-	RoleIDs      []int64
-	MailboxIDs   []int64 // mailboxes within reach; empty: all
-	LastActivity time.Time
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
-	Availability Availability
-}
-
 // newMembership returns a membership of a user who is online while in the app.
-func newMembership(userID int64, roleIDs []int64, now time.Time) Membership {
-	return Membership{
-		UserID: userID, RoleIDs: roleIDs, CreatedAt: now, UpdatedAt: now, Availability: Availability{WhileInApp: true},
+func newMembership(userID int64, roleIDs []int64, now time.Time) identity.Membership {
+	return identity.Membership{
+		UserID: userID, RoleIDs: roleIDs, CreatedAt: now, UpdatedAt: now, Availability: identity.Availability{WhileInApp: true},
 	}
 }
 
-// Grant is a membership with the roles it refers to.
-type Grant struct {
-	Membership Membership
-	Roles      []Role
-	Disabled   bool // the user is disabled, and the grant is void
-
-	HasPassword, HasSecondFactor bool // of the user
-	RequireSecondFactor          bool // of the account
-}
-
 // Membership returns the caller's own membership.
-func (d *Desk) Membership(ctx context.Context) (Membership, error) {
+func (d *Desk) Membership(ctx context.Context) (identity.Membership, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil {
-		return Membership{}, err
+		return identity.Membership{}, err
 	}
 	return r.Memberships().Get(ctx, d.membershipID)
 }
@@ -55,21 +34,21 @@ func (d *Desk) Touch(ctx context.Context) error {
 	return nil
 }
 
-// Online reports whether a member is online now, according to its [Availability].
-func (d *Desk) Online(m Membership) bool { return m.online(d.svc.now()) }
+// Online reports whether a member is online now, according to its [identity.Availability].
+func (d *Desk) Online(m identity.Membership) bool { return m.Online(d.svc.now()) }
 
 // Roles lists the account's roles by id, built-in ones with their permissions.
-func (d *Desk) Roles(ctx context.Context) ([]Role, error) {
+func (d *Desk) Roles(ctx context.Context) ([]identity.Role, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil {
 		return nil, err
 	}
 	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
-	return resolve(roles), err
+	return identity.Resolve(roles), err
 }
 
 // UsersByID returns those of the users who are members of the account, for showing authors.
-func (d *Desk) UsersByID(ctx context.Context, ids []int64) ([]User, error) {
+func (d *Desk) UsersByID(ctx context.Context, ids []int64) ([]identity.User, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -77,22 +56,16 @@ func (d *Desk) UsersByID(ctx context.Context, ids []int64) ([]User, error) {
 	return r.UsersByID(ctx, ids)
 }
 
-// ActiveMember is a member who is online, for [Desk.Context].
-type ActiveMember struct {
-	Membership Membership
-	User       User
-}
-
 // Context lists who is online now. The desk is online if anybody is. It needs conversations.view.
-func (d *Desk) Context(ctx context.Context) ([]ActiveMember, error) {
-	r, err := d.guard.Read(ConversationsView)
+func (d *Desk) Context(ctx context.Context) ([]identity.ActiveMember, error) {
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return nil, err
 	}
-	var active []ActiveMember
-	err = eachMember(ctx, r, func(m Membership) error {
+	var active []identity.ActiveMember
+	err = eachMember(ctx, r, func(m identity.Membership) error {
 		if d.Online(m) {
-			active = append(active, ActiveMember{Membership: m})
+			active = append(active, identity.ActiveMember{Membership: m})
 		}
 		return nil
 	})
@@ -107,7 +80,7 @@ func (d *Desk) Context(ctx context.Context) ([]ActiveMember, error) {
 	if err != nil {
 		return nil, err
 	}
-	byID := map[int64]User{}
+	byID := map[int64]identity.User{}
 	for _, u := range users {
 		byID[u.ID] = u
 	}
@@ -138,9 +111,9 @@ func each[T any](list func(storage.Seek) ([]T, error), id func(T) int64, visit f
 	}
 }
 
-func eachMember(ctx context.Context, r Reader, visit func(Membership) error) error {
-	list := func(seek storage.Seek) ([]Membership, error) {
+func eachMember(ctx context.Context, r Reader, visit func(identity.Membership) error) error {
+	list := func(seek storage.Seek) ([]identity.Membership, error) {
 		return r.Memberships().List(ctx, storage.NoFilter{}, seek)
 	}
-	return each(list, func(m Membership) int64 { return m.ID }, visit)
+	return each(list, func(m identity.Membership) int64 { return m.ID }, visit)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -31,10 +32,12 @@ func (d *Desk) linkMentions(ctx context.Context, tx Tx, mailboxID int64, i *Inte
 	if err != nil {
 		return err
 	}
-	keep := func(id int64) bool { return slices.ContainsFunc(users, func(u User) bool { return u.ID == id }) }
+	keep := func(id int64) bool {
+		return slices.ContainsFunc(users, func(u identity.User) bool { return u.ID == id })
+	}
 	i.Body = mailhtml.LinkMentions(i.Body, keep, func(address string) (int64, string, bool) {
 		key := mailaddr.Key(address)
-		at := slices.IndexFunc(users, func(u User) bool { return u.EmailKey == key })
+		at := slices.IndexFunc(users, func(u identity.User) bool { return u.EmailKey == key })
 		if at < 0 {
 			return 0, "", false
 		}
@@ -44,7 +47,7 @@ func (d *Desk) linkMentions(ctx context.Context, tx Tx, mailboxID int64, i *Inte
 }
 
 // mentionable returns the members who may see a mailbox's conversations, by id.
-func (d *Desk) mentionable(ctx context.Context, r Reader, mailboxID int64) ([]User, error) {
+func (d *Desk) mentionable(ctx context.Context, r Reader, mailboxID int64) ([]identity.User, error) {
 	to, err := d.svc.recipientsOf(ctx, r, nil)
 	if err != nil {
 		return nil, err
@@ -59,14 +62,14 @@ func (d *Desk) mentionable(ctx context.Context, r Reader, mailboxID int64) ([]Us
 		return nil, nil
 	}
 	users, err := r.UsersByID(ctx, sortedSet(ids))
-	slices.SortFunc(users, func(a, b User) int { return int(a.ID - b.ID) })
+	slices.SortFunc(users, func(a, b identity.User) int { return int(a.ID - b.ID) })
 	return users, err
 }
 
 // Mentionable returns the members who can be mentioned in a conversation's notes, which are those
 // who may see it, by id. It needs conversations.view.
-func (d *Desk) Mentionable(ctx context.Context, conversationID int64) ([]User, error) {
-	r, err := d.guard.Read(ConversationsView)
+func (d *Desk) Mentionable(ctx context.Context, conversationID int64) ([]identity.User, error) {
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -19,7 +20,7 @@ import (
 //
 // If into is 0, it is the conversation that this one refers to, see [Conversation].RefersTo.
 func (d *Desk) MergeConversation(ctx context.Context, id, into int64) (Conversation, error) {
-	begin, err := d.guard.Write(ConversationsUpdate)
+	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return Conversation{}, err
 	}
@@ -61,7 +62,7 @@ func referred(ctx context.Context, tx Tx, id int64) (int64, error) {
 // Reached returns which of the given conversations, such as those that others refer to, the member
 // reaches. It needs conversations.view.
 func (d *Desk) Reached(ctx context.Context, ids []int64) (map[int64]bool, error) {
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -21,7 +22,7 @@ import (
 )
 
 // moveIn is the one permission of a MoveIn.
-const moveIn Permission = "account.move_in"
+const moveIn identity.Permission = "account.move_in"
 
 // MoveIn files what was said at another help desk. It sends nothing, notifies nobody and wakes no webhook but by one event
 // mailbox.moved_in for each call. It reads no conversation.
@@ -32,7 +33,7 @@ type MoveIn struct {
 
 // MoveIn returns the handle of whoever brings the data of another help desk here.
 func (s *Service) MoveIn() *MoveIn {
-	allows := func(p Permission) bool { return p == moveIn }
+	allows := func(p identity.Permission) bool { return p == moveIn }
 	return &MoveIn{svc: s, desk: func(accountID int64) deskGuard { return s.scoped(Scope{AccountID: accountID}, allows) }}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -33,7 +34,7 @@ func (m *MoveIn) People(ctx context.Context, accountID int64) (PastPeople, error
 		return p, err
 	}
 	var ids []int64
-	if err := eachRow(ctx, r.Memberships(), func(one Membership) int64 {
+	if err := eachRow(ctx, r.Memberships(), func(one identity.Membership) int64 {
 		ids = append(ids, one.UserID)
 		return one.ID
 	}); err != nil {

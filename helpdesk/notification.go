@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -199,7 +200,7 @@ func (d *Desk) NotifyChoices(ctx context.Context) (NotifyChoices, error) {
 
 // ownRow reads the caller's membership before rows that may not exist yet, because a conditional
 // change needs an existing row to lock.
-func (d *Desk) ownRow(ctx context.Context, rows storage.RowReader[Membership, storage.NoFilter]) error {
+func (d *Desk) ownRow(ctx context.Context, rows storage.RowReader[identity.Membership, storage.NoFilter]) error {
 	_, err := rows.Get(ctx, d.membershipID)
 	return err
 }
@@ -249,7 +250,7 @@ func (d *Desk) ChooseNotifications(ctx context.Context, choices []NotifyChoice) 
 // ones. It omits those about conversations or mailboxes that the caller no longer reaches. It needs
 // conversations.view.
 func (d *Desk) Notifications(ctx context.Context, unread bool, req storage.PageRequest) (storage.Page[Notification], error) {
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return storage.Page[Notification]{}, err
 	}
@@ -261,7 +262,7 @@ func (d *Desk) Notifications(ctx context.Context, unread bool, req storage.PageR
 // UnreadNotifications counts the caller's unread notifications in the desk, up to
 // [MaxNotificationsCount]. It needs conversations.view.
 func (d *Desk) UnreadNotifications(ctx context.Context) (int, error) {
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return 0, err
 	}
@@ -281,7 +282,7 @@ func (d *Desk) unreadNotifications() NotificationFilter {
 // at most 5 unread ones from the last 5 minutes, with an ID above after. It needs
 // conversations.view.
 func (d *Desk) BrowserNotifications(ctx context.Context, after int64) ([]Notification, error) {
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +294,7 @@ func (d *Desk) BrowserNotifications(ctx context.Context, after int64) ([]Notific
 // ReadNotification marks one of the caller's notifications as read. Another user's is a NotFound
 // fault. It needs conversations.view.
 func (d *Desk) ReadNotification(ctx context.Context, id int64) (Notification, error) {
-	begin, err := d.guard.Write(ConversationsView)
+	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
 		return Notification{}, err
 	}
@@ -319,7 +320,7 @@ func (d *Desk) ReadNotification(ctx context.Context, id int64) (Notification, er
 // with an ID up to upTo (0: all). Reading a conversation also does so, see [Desk.MarkRead]. It
 // needs conversations.view.
 func (d *Desk) ReadNotifications(ctx context.Context, conversationID, upTo int64) error {
-	begin, err := d.guard.Write(ConversationsView)
+	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
 		return err
 	}

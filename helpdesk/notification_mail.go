@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -209,14 +210,14 @@ type tellMail struct {
 	order     tellOrder
 	links     MailLinks
 	accountID int64
-	user      User
+	user      identity.User
 	desk      *Desk
 	r         Reader // what the member may see
 
 	notifications []Notification // that the member may see, by id
 	conversations map[int64]Conversation
 	mailboxes     map[int64]Mailbox
-	users         map[int64]User
+	users         map[int64]identity.User
 	customers     map[int64]Customer
 }
 
@@ -254,17 +255,17 @@ func (s *Service) tellMail(ctx context.Context, r Reader, job storage.ClaimedJob
 
 // memberToMail returns a member whose address may get mail, with the given address if it is not "".
 // Otherwise it logs the reason and returns a NotFound fault.
-func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64, email string) (User, error) {
+func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64, email string) (identity.User, error) {
 	users, err := r.UsersByID(ctx, []int64{userID})
 	if err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
 	if len(users) == 0 {
-		return User{}, fault.Missing("user", userID)
+		return identity.User{}, fault.Missing("user", userID)
 	}
 	u := users[0]
 	if u.Disabled() {
-		return User{}, fault.Missing("user", userID)
+		return identity.User{}, fault.Missing("user", userID)
 	}
 	if email != "" {
 		u.Email, u.EmailKey = email, mailaddr.Key(email)
@@ -278,7 +279,7 @@ func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64, emai
 }
 
 // unmailable returns the reason why a member is not mailed; "" if there is none.
-func (s *Service) unmailable(ctx context.Context, r Reader, u User) (string, error) {
+func (s *Service) unmailable(ctx context.Context, r Reader, u identity.User) (string, error) {
 	if _, host, _ := plain.CutLast(u.EmailKey, "@"); !mailaddr.Valid(u.Email) || host == "localhost" {
 		return "the address is none that mail can be sent to", nil
 	}
@@ -307,7 +308,7 @@ func (t *tellMail) read(ctx context.Context, r Reader) error {
 	if err != nil {
 		return err
 	}
-	t.conversations, t.mailboxes, t.users, t.customers = map[int64]Conversation{}, map[int64]Mailbox{}, map[int64]User{}, map[int64]Customer{}
+	t.conversations, t.mailboxes, t.users, t.customers = map[int64]Conversation{}, map[int64]Mailbox{}, map[int64]identity.User{}, map[int64]Customer{}
 	var conversations, boxes, users []int64
 	for _, n := range all {
 		if n.ConversationID == 0 {
@@ -325,7 +326,7 @@ func (t *tellMail) read(ctx context.Context, r Reader) error {
 		_, in := t.conversations[n.ConversationID]
 		if n.ConversationID == 0 {
 			_, in = t.mailboxes[n.MailboxID]
-			in = in && t.desk.Holds(MailboxesUpdate)
+			in = in && t.desk.Holds(identity.MailboxesUpdate)
 		}
 		if in && n.UserID == t.user.ID {
 			t.notifications = append(t.notifications, n)
@@ -336,9 +337,9 @@ func (t *tellMail) read(ctx context.Context, r Reader) error {
 
 // readWhere reads conversations and mailboxes.
 func (t *tellMail) readWhere(ctx context.Context, conversations, boxes []int64) error {
-	r, err := t.desk.guard.Read(ConversationsView)
+	r, err := t.desk.guard.Read(identity.ConversationsView)
 	if err == nil {
-		_, err = t.desk.guard.Read(InteractionsView)
+		_, err = t.desk.guard.Read(identity.InteractionsView)
 	}
 	if err == nil && len(conversations) > 0 {
 		t.r = r

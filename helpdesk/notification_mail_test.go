@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -166,7 +167,7 @@ func TestNotificationMails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
-			agent := b.member(helpdesk.RoleAgent)
+			agent := b.member(identity.RoleAgent)
 			c := b.receive(opening()).ConversationID
 			b.give(c, agent)
 			b.soon()
@@ -190,7 +191,7 @@ func TestNotificationMails(t *testing.T) {
 func TestNotificationMail(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	c := b.receive(opening()).ConversationID
 	b.give(c, agent)
 	b.soon()
@@ -275,7 +276,7 @@ func TestNotificationMailIsAnswered(t *testing.T) {
 func TestNotificationMailsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	n := 0
 	assign := func(conversations int) []helpdesk.SystemMail {
 		for range conversations {
@@ -311,8 +312,8 @@ func TestNotificationMailsAreBounded(t *testing.T) {
 func TestNotificationMailOfMailbox(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	b.member(helpdesk.RoleAgent)
-	admin := b.member(helpdesk.RoleAdmin)
+	b.member(identity.RoleAgent)
+	admin := b.member(identity.RoleAdmin)
 	must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(t)
 	intake := b.svc.Intake()
 	if err := intake.ReportFetch(b.ctx, b.account.ID, helpdesk.FetchStatus{MailboxID: b.mailbox.ID, NeedsReauth: true, LastErrorAt: b.clock.Now()}); err != nil {
@@ -330,7 +331,7 @@ func TestNotificationMailOfMailbox(t *testing.T) {
 func TestNotificationMailWithoutQuotes(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	c := b.receive(opening()).ConversationID
 	b.give(c, agent)
 	b.soon()

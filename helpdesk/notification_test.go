@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -61,7 +62,7 @@ func (b *bundle) limit(d *helpdesk.Desk) {
 	b.t.Helper()
 	box := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(b.t)
 	m := membershipOf(b.t, b.ctx, d)
-	must(b.desk.UpdateMember(b.ctx, m.ID, helpdesk.MembershipUpdate{RoleIDs: m.RoleIDs, MailboxIDs: storage.Some([]int64{box.ID})}))(b.t)
+	must(b.desk.UpdateMember(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: m.RoleIDs, MailboxIDs: storage.Some([]int64{box.ID})}))(b.t)
 }
 
 // again opens the desk of a member with what they may do by now.
@@ -203,7 +204,7 @@ func TestNotifications(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
-			agent, stranger := b.member(helpdesk.RoleAgent), b.member(helpdesk.RoleEditor)
+			agent, stranger := b.member(identity.RoleAgent), b.member(identity.RoleEditor)
 			c := b.receive(opening()).ConversationID
 			tt.do(b, agent, c)
 			for who, of := range map[string]struct {
@@ -237,7 +238,7 @@ func TestBacklogTellsNobody(t *testing.T) {
 func TestReadNotifications(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	var ids []int64
 	for n := range 3 {
 		m := opening()
@@ -278,8 +279,8 @@ func TestReadNotifications(t *testing.T) {
 func TestBrowserNotifications(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
-	muted := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
+	muted := b.member(identity.RoleAgent)
 	must(muted.ChooseNotifications(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyUnassigned, Channels: []helpdesk.NotificationChannel{helpdesk.ChannelDesk}}}))(t)
 	for n := range 7 {
 		m := opening()
@@ -319,7 +320,7 @@ func TestBrowserNotifications(t *testing.T) {
 func TestBulkNotifications(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	var ids []int64
 	for range helpdesk.MaxBulk {
 		ids = append(ids, must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com"}))(t).ID)
@@ -365,7 +366,7 @@ func TestNotifyChoices(t *testing.T) {
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	agentMail := must(b.desk.UsersByID(b.ctx, []int64{agent.UserID()}))(t)[0].Email
 	c := b.receive(opening()).ConversationID
 	link := func(id int64, name string) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -166,7 +167,7 @@ func (s *Service) notified(mailboxID int64, o occurrence, rows []Notification, n
 type reached struct {
 	userID    int64
 	mailboxes []int64 // empty: all
-	may       permissionSet
+	may       identity.Set
 	choices   NotifyChoices
 }
 
@@ -217,7 +218,7 @@ func (s *Service) recipientsOf(ctx context.Context, r Reader, all []occurrence) 
 	if err != nil {
 		return to, err
 	}
-	byID := map[int64]Role{}
+	byID := map[int64]identity.Role{}
 	for _, role := range roles {
 		byID[role.ID] = role
 	}
@@ -231,7 +232,7 @@ func (s *Service) recipientsOf(ctx context.Context, r Reader, all []occurrence) 
 	}
 	members, err := r.Memberships().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	for _, m := range members {
-		grant := Grant{Membership: m}
+		grant := identity.Grant{Membership: m}
 		for _, id := range m.RoleIDs {
 			if role, known := byID[id]; known {
 				grant.Roles = append(grant.Roles, role)
@@ -324,9 +325,9 @@ func (t toldOf) of(o occurrence) []reached {
 // isFor reports whether a member has the permissions to see the subjects of a kind.
 func (m reached) isFor(k NotificationKind) bool {
 	if k == NotifyMailbox {
-		return m.may[MailboxesUpdate]
+		return m.may[identity.MailboxesUpdate]
 	}
-	return m.may[ConversationsView] && m.may[InteractionsView]
+	return m.may[identity.ConversationsView] && m.may[identity.InteractionsView]
 }
 
 // PruneNotifications runs a [JobPruneNotifications] job: it removes notifications beyond the limits

@@ -1,6 +1,9 @@
 package helpdesk
 
-import "github.com/helpwright/helpwright/storage"
+import (
+	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/storage"
+)
 
 // Declarations are those of the nouns whose rows a store keeps.
 type Declarations struct {
@@ -11,16 +14,16 @@ type Declarations struct {
 	Domains           storage.Noun[Domain]
 	Erasures          storage.Noun[Erasure]
 	Interactions      storage.Noun[Interaction]
-	Invitations       storage.Noun[Invitation]
-	JoinRules         storage.Noun[JoinRule]
+	Invitations       storage.Noun[identity.Invitation]
+	JoinRules         storage.Noun[identity.JoinRule]
 	Mailboxes         storage.Noun[Mailbox]
 	MemberMails       storage.Noun[MemberMail]
-	Memberships       storage.Noun[Membership]
+	Memberships       storage.Noun[identity.Membership]
 	Notifications     storage.Noun[Notification]
 	PGPKeys           storage.Noun[PGPKey]
 	PortalKeys        storage.Noun[PortalKey]
 	ReplyFiles        storage.Noun[ReplyFile]
-	Roles             storage.Noun[Role]
+	Roles             storage.Noun[identity.Role]
 	SavedReplies      storage.Noun[SavedReply]
 	Signatures        storage.Noun[Signature]
 	Suppressions      storage.Noun[Suppression]
@@ -64,10 +67,10 @@ func Nouns() Declarations {
 			ID:          func(i *Interaction) *int64 { return &i.ID },
 			InMailboxes: true,
 		},
-		Invitations: storage.Noun[Invitation]{
+		Invitations: storage.Noun[identity.Invitation]{
 			Name:    "invitation",
-			ID:      func(i *Invitation) *int64 { return &i.ID },
-			Account: func(i *Invitation) *int64 { return &i.AccountID },
+			ID:      func(i *identity.Invitation) *int64 { return &i.ID },
+			Account: func(i *identity.Invitation) *int64 { return &i.AccountID },
 		},
 		JoinRules: joinRuleNoun(),
 		Mailboxes: storage.Noun[Mailbox]{
@@ -80,11 +83,11 @@ func Nouns() Declarations {
 				{Code: UniqueMailboxLocal, Fields: func(m *Mailbox) []any { return []any{&m.InternalLocal} }, Everywhere: true},
 			},
 		},
-		Memberships: storage.Noun[Membership]{
+		Memberships: storage.Noun[identity.Membership]{
 			Name: "membership",
-			ID:   func(m *Membership) *int64 { return &m.ID },
-			Unique: []storage.Unique[Membership]{
-				{Code: UniqueMembership, Fields: func(m *Membership) []any { return []any{&m.UserID} }},
+			ID:   func(m *identity.Membership) *int64 { return &m.ID },
+			Unique: []storage.Unique[identity.Membership]{
+				{Code: identity.UniqueMembership, Fields: func(m *identity.Membership) []any { return []any{&m.UserID} }},
 			},
 		},
 		Notifications: notificationNoun(),
@@ -99,9 +102,9 @@ func Nouns() Declarations {
 			Name: "key",
 			ID:   func(k *PortalKey) *int64 { return &k.ID },
 		},
-		Roles: storage.Noun[Role]{
+		Roles: storage.Noun[identity.Role]{
 			Name: "role",
-			ID:   func(r *Role) *int64 { return &r.ID },
+			ID:   func(r *identity.Role) *int64 { return &r.ID },
 		},
 		MemberMails:  memberMailNoun(),
 		ReplyFiles:   replyFileNoun(),

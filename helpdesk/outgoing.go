@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -14,7 +15,7 @@ import (
 )
 
 // transmit is the only permission of an Outgoing.
-const transmit Permission = "mail.send"
+const transmit identity.Permission = "mail.send"
 
 // Outgoing can only take mail to send and report on it.
 type Outgoing struct {
@@ -24,7 +25,7 @@ type Outgoing struct {
 
 // Outgoing returns the handle for senders of mail.
 func (s *Service) Outgoing() *Outgoing {
-	allows := func(p Permission) bool { return p == transmit }
+	allows := func(p identity.Permission) bool { return p == transmit }
 	return &Outgoing{svc: s, desk: func(accountID int64) deskGuard { return s.scoped(Scope{AccountID: accountID}, allows) }}
 }
 

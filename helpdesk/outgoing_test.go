@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -118,7 +119,7 @@ func TestDraftAndEdits(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	draft := must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft}))(t)
 	if draft.PostedByID != 0 || draft.MessageID != "" {
 		t.Errorf("the draft is %+v", draft)
@@ -162,7 +163,7 @@ func TestNoteNeverLeaves(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
-	collaborator := b.member(helpdesk.RoleCollaborator)
+	collaborator := b.member(identity.RoleCollaborator)
 	note := must(collaborator.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "She pushed."}))(t)
 	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, note.ID, 1); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("a note is sent: %v", err)

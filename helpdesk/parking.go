@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -82,7 +83,7 @@ func (in *Intake) BeginFetch(ctx context.Context, accountID, mailboxID int64, al
 	return in.svc.beginFetch(ctx, in.desk(accountID), receive, accountID, mailboxID, alone)
 }
 
-func (s *Service) beginFetch(ctx context.Context, g deskGuard, p Permission, accountID, mailboxID int64, alone bool) (leave FetchLeave, err error) {
+func (s *Service) beginFetch(ctx context.Context, g deskGuard, p identity.Permission, accountID, mailboxID int64, alone bool) (leave FetchLeave, err error) {
 	r, err := g.Read(p)
 	if err != nil {
 		return leave, err
@@ -141,7 +142,7 @@ func (in *Intake) EndFetch(ctx context.Context, accountID, mailboxID int64, done
 	})
 }
 
-func (s *Service) endFetch(ctx context.Context, g deskGuard, p Permission, mailboxID int64, change func(status *FetchStatus, noted bool)) error {
+func (s *Service) endFetch(ctx context.Context, g deskGuard, p identity.Permission, mailboxID int64, change func(status *FetchStatus, noted bool)) error {
 	begin, err := g.Write(p)
 	if err != nil || s.cfg.Processes == nil {
 		return err
@@ -190,14 +191,14 @@ func absolve(ctx context.Context, tx Tx, mailboxID int64) error {
 // atWork runs an interactive operation on a mailbox's mail server, with the record of BeginFetch.
 // If it succeeds and clears is set, a parked mailbox is fetched again.
 func (d *Desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func() error) error {
-	if _, err := d.svc.beginFetch(ctx, d.guard, MailboxesConnection, d.scope.AccountID, mailboxID, true); err != nil {
+	if _, err := d.svc.beginFetch(ctx, d.guard, identity.MailboxesConnection, d.scope.AccountID, mailboxID, true); err != nil {
 		return err
 	}
 	worked := false
 	defer func() { // also after a panic, which does not end the process
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		end := d.svc.endFetch(ctx, d.guard, MailboxesConnection, mailboxID, func(status *FetchStatus, _ bool) {
+		end := d.svc.endFetch(ctx, d.guard, identity.MailboxesConnection, mailboxID, func(status *FetchStatus, _ bool) {
 			if worked && clears {
 				status.unpark()
 			}

@@ -6,67 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// Passkey lets a user sign in without a password: a WebAuthn credential that verifies its holder, by
-// a fingerprint or a PIN, before it signs. It counts as both factors.
-type Passkey struct {
-	ID     int64
-	UserID int64
-	Name   string // by which the user knows it
-	PasskeyKey
-	// ChallengeAt is when the last challenge that it answered was issued. No earlier one is accepted.
-	ChallengeAt time.Time
-	CreatedAt   time.Time
-	UsedAt      time.Time // last sign-in; zero: none yet
-}
-
-// PasskeyKey is what is needed to verify a passkey's signatures.
-type PasskeyKey struct {
-	CredentialID   []byte   // unique over all users
-	Handle         []byte   // stands for the user in the authenticator: random, the same for all passkeys of a user
-	PublicKey      []byte   // in COSE form
-	SignCount      int64    // of the last signature; 0 in authenticators that do not count
-	BackupEligible bool     // may exist on several devices
-	BackedUp       bool     // does exist on several devices, or in an account
-	Transports     []string // how browsers reach the authenticator, as they named it
-}
-
-// PasskeyVerifier speaks WebAuthn; package passkey implements it. Options are for the browser, in
-// JSON: parseCreationOptionsFromJSON and parseRequestOptionsFromJSON read them. Answers are the
-// credential's toJSON. A secret of at most 1,000 bytes is kept until the answer comes. Refused answers are Unauthenticated
-// faults.
-type PasskeyVerifier interface {
-	// Origin is where pages must be for passkeys to work, such as https://help.example.org.
-	Origin() string
-	// BeginRegistration starts registering a passkey of a user who already has others.
-	BeginRegistration(handle []byte, name, displayName string, others []PasskeyKey) (options, secret []byte, err error)
-	// FinishRegistration verifies the answer and returns the new key.
-	FinishRegistration(handle, secret, answer []byte) (PasskeyKey, error)
-	// BeginSignIn starts a sign-in by whatever passkey the user chooses.
-	BeginSignIn() (options, secret []byte, err error)
-	// FinishSignIn verifies the answer with the key that find returns, and returns the key after the
-	// signature. cloned reports that the signature was valid, but not counted upwards.
-	FinishSignIn(secret, answer []byte, find func(credentialID []byte) (PasskeyKey, error)) (key PasskeyKey, cloned bool, err error)
-}
-
-// Codes of the faults about passkeys.
 const (
-	PasskeysOff    = "passkeys_off"    // Disabled: the server's address does not allow them
-	PasskeyExpired = "sign_in_expired" // Unauthenticated: it took too long, or another browser began it
-	PasskeyUnknown = "passkey_unknown" // Unauthenticated: no user has it, or no longer
-	PasskeyRefused = "passkey_refused" // Unauthenticated: the signature is not valid here
-	PasskeyCloned  = "passkey_cloned"  // Unauthenticated: a copy of it exists
-)
-
-const (
-	// MaxPasskeys is how many passkeys a user may have.
-	MaxPasskeys = 20
-	// MaxPasskeyAnswer is the maximum size of a browser's answer in bytes.
-	MaxPasskeyAnswer = 32 << 10
-
 	maxPasskeyName  = 100 // characters
 	passkeyContext  = "passkey attempt"
 	passkeyLife     = 5 * time.Minute
@@ -84,14 +29,6 @@ type passkeyAttempt struct {
 	Began  time.Time `json:"began"`
 }
 
-// PasskeyStart is how registering a passkey, or signing in with one, begins.
-type PasskeyStart struct {
-	Options []byte // for the browser, in JSON
-	// Kept stays in a cookie of this browser, which scripts cannot read, for five minutes: only the
-	// browser that has begun can finish. At most 3,000 bytes.
-	Kept string
-}
-
 // PasskeyOrigin is where pages must be for passkeys to work; "": nowhere, passkeys are off.
 func (s *Service) PasskeyOrigin() string {
 	if s.cfg.Passkeys == nil {
@@ -100,31 +37,31 @@ func (s *Service) PasskeyOrigin() string {
 	return s.cfg.Passkeys.Origin()
 }
 
-func (s *Service) passkeys() (PasskeyVerifier, error) {
+func (s *Service) passkeys() (identity.PasskeyVerifier, error) {
 	if s.cfg.Passkeys == nil {
 		return nil, &fault.Error{
-			Kind: fault.Disabled, Code: PasskeysOff,
+			Kind: fault.Disabled, Code: identity.PasskeysOff,
 			Message: "Passkeys need a server whose address begins with https:// and is a name. Ask whoever runs this server.",
 		}
 	}
 	return s.cfg.Passkeys, nil
 }
 
-func (s *Service) keepAttempt(options []byte, a passkeyAttempt) (PasskeyStart, error) {
+func (s *Service) keepAttempt(options []byte, a passkeyAttempt) (identity.PasskeyStart, error) {
 	text, err := json.Marshal(a)
 	if err != nil {
-		return PasskeyStart{}, fault.Wrap(fault.Internal, "making an attempt", err)
+		return identity.PasskeyStart{}, fault.Wrap(fault.Internal, "making an attempt", err)
 	}
 	sealed, err := s.cfg.Sealer.Seal(text, passkeyContext)
 	if err != nil {
-		return PasskeyStart{}, fault.Wrap(fault.Internal, "sealing an attempt", err)
+		return identity.PasskeyStart{}, fault.Wrap(fault.Internal, "sealing an attempt", err)
 	}
-	return PasskeyStart{Options: options, Kept: passwordTokens.EncodeToString(sealed)}, nil
+	return identity.PasskeyStart{Options: options, Kept: passwordTokens.EncodeToString(sealed)}, nil
 }
 
 // resumePasskey opens what a browser has kept: of a user's registration, or for 0 of a sign-in.
 func (s *Service) resumePasskey(kept string, userID int64) (passkeyAttempt, error) {
-	over := &fault.Error{Kind: fault.Unauthenticated, Code: PasskeyExpired, Message: "This took too long, or began in another browser. Try again."}
+	over := &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyExpired, Message: "This took too long, or began in another browser. Try again."}
 	var a passkeyAttempt
 	sealed, err := passwordTokens.DecodeString(kept)
 	if err != nil || kept == "" {
@@ -140,109 +77,109 @@ func (s *Service) resumePasskey(kept string, userID int64) (passkeyAttempt, erro
 // BeginPasskey begins to register a passkey of the caller, whose password proves who asks, where
 // there is one. [Admin.FinishPasskey] goes on. A caller with a token that has scopes may not. A
 // server whose address does not allow passkeys is a Disabled fault with code passkeys_off.
-func (a *Admin) BeginPasskey(ctx context.Context, password string) (PasskeyStart, error) {
+func (a *Admin) BeginPasskey(ctx context.Context, password string) (identity.PasskeyStart, error) {
 	if _, err := a.guard.Write(ownUser); err != nil {
-		return PasskeyStart{}, err
+		return identity.PasskeyStart{}, err
 	}
 	verifier, err := a.svc.passkeys()
 	if err != nil {
-		return PasskeyStart{}, err
+		return identity.PasskeyStart{}, err
 	}
 	if _, err := a.provenBy(ctx, password); err != nil {
-		return PasskeyStart{}, err
+		return identity.PasskeyStart{}, err
 	}
 	dir, err := a.guard.Read(ownUser)
 	if err != nil {
-		return PasskeyStart{}, err
+		return identity.PasskeyStart{}, err
 	}
 	user, err := dir.User(ctx, a.userID)
 	if err != nil {
-		return PasskeyStart{}, err
+		return identity.PasskeyStart{}, err
 	}
 	all, err := dir.PasskeysOf(ctx, user.ID)
 	if err != nil {
-		return PasskeyStart{}, err
+		return identity.PasskeyStart{}, err
 	}
-	if len(all) >= MaxPasskeys {
-		return PasskeyStart{}, tooManyPasskeys()
+	if len(all) >= identity.MaxPasskeys {
+		return identity.PasskeyStart{}, tooManyPasskeys()
 	}
 	attempt := passkeyAttempt{User: user.ID, Token: a.caller.tokenID, Began: a.svc.now()}
 	if len(all) > 0 {
 		attempt.Handle = all[0].Handle
 	} else if attempt.Handle, err = a.svc.random(32); err != nil {
-		return PasskeyStart{}, err
+		return identity.PasskeyStart{}, err
 	}
-	others := make([]PasskeyKey, len(all))
+	others := make([]identity.PasskeyKey, len(all))
 	for i, p := range all {
 		others[i] = p.PasskeyKey
 	}
 	var options []byte
 	if options, attempt.Secret, err = verifier.BeginRegistration(attempt.Handle, user.Email, user.Name, others); err != nil {
-		return PasskeyStart{}, err
+		return identity.PasskeyStart{}, err
 	}
 	return a.svc.keepAttempt(options, attempt)
 }
 
 func tooManyPasskeys() error {
-	return fault.Newf(fault.Conflict, "A user has at most %d passkeys. Remove one first.", MaxPasskeys)
+	return fault.Newf(fault.Conflict, "A user has at most %d passkeys. Remove one first.", identity.MaxPasskeys)
 }
 
 // FinishPasskey registers the passkey that [Admin.BeginPasskey] began, by what the browser kept and
 // answered. It counts once, for the session that began it, and not after the user was changed.
 // The name has 1 to 100 characters.
-func (a *Admin) FinishPasskey(ctx context.Context, kept, name string, answer []byte) (Passkey, error) {
+func (a *Admin) FinishPasskey(ctx context.Context, kept, name string, answer []byte) (identity.Passkey, error) {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {
-		return Passkey{}, err
+		return identity.Passkey{}, err
 	}
 	verifier, err := a.svc.passkeys()
 	if err != nil {
-		return Passkey{}, err
+		return identity.Passkey{}, err
 	}
 	name = plain.Line(name)
 	var problems fault.Collector
 	required(&problems, "name", name, maxPasskeyName)
-	problems.Check(len(answer) > 0 && len(answer) <= MaxPasskeyAnswer, "answer", "is not the answer of a browser")
+	problems.Check(len(answer) > 0 && len(answer) <= identity.MaxPasskeyAnswer, "answer", "is not the answer of a browser")
 	if err := problems.Err(); err != nil {
-		return Passkey{}, err
+		return identity.Passkey{}, err
 	}
 	attempt, err := a.svc.resumePasskey(kept, a.userID)
 	if err != nil {
-		return Passkey{}, err
+		return identity.Passkey{}, err
 	}
 	if attempt.Token != a.caller.tokenID {
-		return Passkey{}, &fault.Error{Kind: fault.Forbidden, Code: PasskeyExpired, Message: "This began in another session. Begin again."}
+		return identity.Passkey{}, &fault.Error{Kind: fault.Forbidden, Code: identity.PasskeyExpired, Message: "This began in another session. Begin again."}
 	}
 	key, err := verifier.FinishRegistration(attempt.Handle, attempt.Secret, answer)
 	if err != nil {
-		return Passkey{}, err
+		return identity.Passkey{}, err
 	}
 	if !plausibleKey(key) {
-		return Passkey{}, &fault.Error{Kind: fault.Unauthenticated, Code: PasskeyRefused, Message: "This passkey is larger than this server takes."}
+		return identity.Passkey{}, &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyRefused, Message: "This passkey is larger than this server takes."}
 	}
 	key.Handle = attempt.Handle
-	var made Passkey
+	var made identity.Passkey
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
 		user, err := a.registering(ctx, tx, attempt)
 		if err != nil {
 			return err
 		}
 		now := a.svc.now()
-		made = Passkey{UserID: user.ID, Name: name, PasskeyKey: key, ChallengeAt: attempt.Began, CreatedAt: now}
+		made = identity.Passkey{UserID: user.ID, Name: name, PasskeyKey: key, ChallengeAt: attempt.Began, CreatedAt: now}
 		if err := tx.InsertPasskey(ctx, &made); err != nil {
 			return err
 		}
 		return a.svc.passkeysChanged(ctx, tx, &user, made, auditPasskey, user.ID, a.caller.tokenID)
 	})
-	if isUnique(err, UniquePasskey) {
-		err = &fault.Error{Kind: fault.Conflict, Code: UniquePasskey, Message: "This passkey is registered already."}
+	if isUnique(err, identity.UniquePasskey) {
+		err = &fault.Error{Kind: fault.Conflict, Code: identity.UniquePasskey, Message: "This passkey is registered already."}
 	}
 	return made, err
 }
 
 // registering locks a user who registers a passkey. An attempt ends with any change of the user, so
 // that it counts once.
-func (a *Admin) registering(ctx context.Context, tx SystemTx, attempt passkeyAttempt) (User, error) {
+func (a *Admin) registering(ctx context.Context, tx SystemTx, attempt passkeyAttempt) (identity.User, error) {
 	user, err := tx.UserForUpdate(ctx, a.userID)
 	if err != nil {
 		return user, err
@@ -251,27 +188,27 @@ func (a *Admin) registering(ctx context.Context, tx SystemTx, attempt passkeyAtt
 		return user, disabledUser()
 	}
 	if user.UpdatedAt.After(attempt.Began) {
-		return user, &fault.Error{Kind: fault.Conflict, Code: PasskeyExpired, Message: "Your user was changed meanwhile. Begin again."}
+		return user, &fault.Error{Kind: fault.Conflict, Code: identity.PasskeyExpired, Message: "Your user was changed meanwhile. Begin again."}
 	}
 	all, err := tx.PasskeysOf(ctx, user.ID)
 	if err != nil {
 		return user, err
 	}
-	if len(all) >= MaxPasskeys {
+	if len(all) >= identity.MaxPasskeys {
 		return user, tooManyPasskeys()
 	}
 	return user, nil
 }
 
 // plausibleKey reports whether a verifier's key is within the limits of what is stored.
-func plausibleKey(k PasskeyKey) bool {
+func plausibleKey(k identity.PasskeyKey) bool {
 	return len(k.CredentialID) > 0 && len(k.CredentialID) <= maxCredentialID && len(k.PublicKey) > 0 && len(k.PublicKey) <= maxPublicKey &&
 		k.SignCount >= 0 && len(k.Transports) <= maxTransports &&
 		!slices.ContainsFunc(k.Transports, func(t string) bool { return len(t) > 32 || plain.Line(t) != t })
 }
 
 // passkeysChanged records that a user's passkeys changed, and tells the user.
-func (s *Service) passkeysChanged(ctx context.Context, tx SystemTx, user *User, p Passkey, action string, actorID, tokenID int64) error {
+func (s *Service) passkeysChanged(ctx context.Context, tx SystemTx, user *identity.User, p identity.Passkey, action string, actorID, tokenID int64) error {
 	user.UpdatedAt = s.now()
 	if err := tx.UpdateUser(ctx, user); err != nil {
 		return err
@@ -281,18 +218,18 @@ func (s *Service) passkeysChanged(ctx context.Context, tx SystemTx, user *User, 
 
 // RenamePasskey gives a passkey of the caller another name, of 1 to 100 characters. A caller with a
 // token that has scopes may not.
-func (a *Admin) RenamePasskey(ctx context.Context, id int64, name string) (Passkey, error) {
+func (a *Admin) RenamePasskey(ctx context.Context, id int64, name string) (identity.Passkey, error) {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {
-		return Passkey{}, err
+		return identity.Passkey{}, err
 	}
 	name = plain.Line(name)
 	var problems fault.Collector
 	required(&problems, "name", name, maxPasskeyName)
 	if err := problems.Err(); err != nil {
-		return Passkey{}, err
+		return identity.Passkey{}, err
 	}
-	var renamed Passkey
+	var renamed identity.Passkey
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
 		if _, err := tx.UserForUpdate(ctx, a.userID); err != nil { // who signs in with it waits
 			return err
@@ -307,7 +244,7 @@ func (a *Admin) RenamePasskey(ctx context.Context, id int64, name string) (Passk
 }
 
 // Passkeys are those of the caller, by id.
-func (a *Admin) Passkeys(ctx context.Context) ([]Passkey, error) {
+func (a *Admin) Passkeys(ctx context.Context) ([]identity.Passkey, error) {
 	dir, err := a.guard.Read(ownUser)
 	if err != nil {
 		return nil, err
@@ -322,7 +259,7 @@ func (a *Admin) RemovePasskey(ctx context.Context, password string, id int64) er
 	return passkeys().removeOwn(ctx, a, password, id)
 }
 
-func (s *Service) dropPasskey(ctx context.Context, tx SystemTx, user *User, p Passkey, actorID, tokenID int64) error {
+func (s *Service) dropPasskey(ctx context.Context, tx SystemTx, user *identity.User, p identity.Passkey, actorID, tokenID int64) error {
 	if err := tx.DeletePasskey(ctx, user.ID, p.ID); err != nil {
 		return err
 	}

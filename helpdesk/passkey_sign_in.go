@@ -3,20 +3,21 @@ package helpdesk
 import (
 	"context"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // BeginPasskeySignIn begins a sign-in with a passkey, whosever it is. [Service.FinishPasskeySignIn]
 // goes on. A server whose address does not allow passkeys is a Disabled fault with code
 // passkeys_off.
-func (s *Service) BeginPasskeySignIn(_ context.Context) (PasskeyStart, error) {
+func (s *Service) BeginPasskeySignIn(_ context.Context) (identity.PasskeyStart, error) {
 	verifier, err := s.passkeys()
 	if err != nil {
-		return PasskeyStart{}, err
+		return identity.PasskeyStart{}, err
 	}
 	options, secret, err := verifier.BeginSignIn()
 	if err != nil {
-		return PasskeyStart{}, err
+		return identity.PasskeyStart{}, err
 	}
 	return s.keepAttempt(options, passkeyAttempt{Secret: secret, Began: s.now()})
 }
@@ -34,14 +35,14 @@ func (s *Service) FinishPasskeySignIn(ctx context.Context, kept string, answer [
 	if err != nil {
 		return Caller{}, err
 	}
-	if len(answer) > MaxPasskeyAnswer {
-		return Caller{}, &fault.Error{Kind: fault.Unauthenticated, Code: PasskeyRefused, Message: "This is not the answer of a passkey."}
+	if len(answer) > identity.MaxPasskeyAnswer {
+		return Caller{}, &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyRefused, Message: "This is not the answer of a passkey."}
 	}
-	var known Passkey
-	key, cloned, err := verifier.FinishSignIn(attempt.Secret, answer, func(credentialID []byte) (PasskeyKey, error) {
+	var known identity.Passkey
+	key, cloned, err := verifier.FinishSignIn(attempt.Secret, answer, func(credentialID []byte) (identity.PasskeyKey, error) {
 		known, err = s.cfg.Store.PasskeyByCredential(ctx, credentialID)
 		if fault.Is(err, fault.NotFound) {
-			return PasskeyKey{}, unknownPasskey()
+			return identity.PasskeyKey{}, unknownPasskey()
 		}
 		if err == nil && !attempt.Began.After(known.ChallengeAt) { // a replay, which must not look like a copy
 			err = usedChallenge()
@@ -64,7 +65,7 @@ func (s *Service) FinishPasskeySignIn(ctx context.Context, kept string, answer [
 }
 
 // usePasskey records a sign-in, in a transaction that sees what others recorded meanwhile.
-func (s *Service) usePasskey(ctx context.Context, credentialID []byte, key PasskeyKey, attempt passkeyAttempt) (cloned bool, err error) {
+func (s *Service) usePasskey(ctx context.Context, credentialID []byte, key identity.PasskeyKey, attempt passkeyAttempt) (cloned bool, err error) {
 	err = s.beginSystem(0)(ctx, func(ctx context.Context, tx SystemTx) error {
 		p, err := tx.PasskeyByCredential(ctx, credentialID)
 		if err != nil {
@@ -97,16 +98,16 @@ func (s *Service) usePasskey(ctx context.Context, credentialID []byte, key Passk
 }
 
 func unknownPasskey() error {
-	return &fault.Error{Kind: fault.Unauthenticated, Code: PasskeyUnknown, Message: "Nobody here has this passkey. It may have been removed."}
+	return &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyUnknown, Message: "Nobody here has this passkey. It may have been removed."}
 }
 
 func usedChallenge() error {
-	return &fault.Error{Kind: fault.Unauthenticated, Code: PasskeyExpired, Message: "This sign-in was already used. Try again."}
+	return &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyExpired, Message: "This sign-in was already used. Try again."}
 }
 
 // refuseClone refuses a passkey whose count of signatures did not rise: another device has a copy of
 // its key (WebAuthn Level 3, section 6.1.1).
-func (s *Service) refuseClone(ctx context.Context, p Passkey) error {
+func (s *Service) refuseClone(ctx context.Context, p identity.Passkey) error {
 	s.cfg.Logger.WarnContext(ctx, "a passkey was refused: its count of signatures did not rise, so a copy of it may exist", "user_id", p.UserID, "passkey_id", p.ID)
 	user, err := s.cfg.Store.User(ctx, p.UserID)
 	if err != nil {
@@ -116,7 +117,7 @@ func (s *Service) refuseClone(ctx context.Context, p Passkey) error {
 		return err
 	}
 	return &fault.Error{
-		Kind: fault.Unauthenticated, Code: PasskeyCloned,
+		Kind: fault.Unauthenticated, Code: identity.PasskeyCloned,
 		Message: "A copy of this passkey seems to exist. Sign in with your password, and remove the passkey in your profile.",
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/passkey"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -27,7 +28,7 @@ func withPasskeys(cfg *helpdesk.Config) {
 }
 
 // passkey registers one for a caller, on a new device.
-func (b *bundle) passkey(svc *helpdesk.Service, c helpdesk.Caller, password string) (helpdesk.Passkey, *authenticator.Authenticator) {
+func (b *bundle) passkey(svc *helpdesk.Service, c helpdesk.Caller, password string) (identity.Passkey, *authenticator.Authenticator) {
 	b.t.Helper()
 	b.clock.Add(time.Second)
 	device := &authenticator.Authenticator{Origin: deskOrigin}
@@ -64,7 +65,7 @@ func TestPasskey(t *testing.T) {
 	if made.Name != "My laptop" || made.UserID != w.user.ID || !made.UsedAt.IsZero() || len(made.Handle) != 32 {
 		t.Errorf("%+v", made)
 	}
-	must(w.desk.UpdateAccount(w.ctx, helpdesk.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}))(t)
+	must(w.desk.UpdateAccount(w.ctx, identity.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}))(t)
 	caller := must(w.passkeySignIn(device))(t)
 	if caller.UserID() != w.user.ID {
 		t.Errorf("%+v", caller)
@@ -74,10 +75,10 @@ func TestPasskey(t *testing.T) {
 	must(w.svc.Desk(w.ctx, again, w.account.ID))(t)
 
 	// One without a second factor of another kind, whose password is not enough for the account.
-	ada := must(w.svc.Operator().CreateUser(w.ctx, helpdesk.UserInput{Name: "Ada", Email: "ada@example.org", Password: lisesPassword}))(t)
-	must(w.svc.Operator().AddMember(w.ctx, w.account.ID, ada.ID, helpdesk.RoleAgent))(t)
+	ada := must(w.svc.Operator().CreateUser(w.ctx, identity.UserInput{Name: "Ada", Email: "ada@example.org", Password: lisesPassword}))(t)
+	must(w.svc.Operator().AddMember(w.ctx, w.account.ID, ada.ID, identity.RoleAgent))(t)
 	_, hers := w.passkey(w.svc, w.svc.As(ada.ID), lisesPassword)
-	if _, err := w.svc.Desk(w.ctx, must(w.svc.SignIn(w.ctx, ada.Email, lisesPassword))(t), w.account.ID); faultCode(err) != helpdesk.SecondFactorRequired {
+	if _, err := w.svc.Desk(w.ctx, must(w.svc.SignIn(w.ctx, ada.Email, lisesPassword))(t), w.account.ID); faultCode(err) != identity.SecondFactorRequired {
 		t.Errorf("the password alone: %v", err)
 	}
 	must(w.svc.Desk(w.ctx, must(w.passkeySignIn(hers))(t), w.account.ID))(t)
@@ -93,7 +94,7 @@ func TestPasskey(t *testing.T) {
 	if err := w.admin().RemovePasskey(w.ctx, lisesPassword, made.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.passkeySignIn(device); faultCode(err) != helpdesk.PasskeyUnknown {
+	if _, err := w.passkeySignIn(device); faultCode(err) != identity.PasskeyUnknown {
 		t.Errorf("a removed passkey: %v", err)
 	}
 }
@@ -103,10 +104,10 @@ func TestPasskeyRefused(t *testing.T) {
 	t.Parallel()
 	type attack struct {
 		*bundle
-		user   helpdesk.User
-		made   helpdesk.Passkey
+		user   identity.User
+		made   identity.Passkey
 		device *authenticator.Authenticator
-		start  helpdesk.PasskeyStart
+		start  identity.PasskeyStart
 	}
 	answer := func(a *attack) []byte { return must(a.device.Get(a.start.Options))(a.t) }
 	for name, test := range map[string]struct {
@@ -116,26 +117,26 @@ func TestPasskeyRefused(t *testing.T) {
 		"a disabled user": {func(a *attack) (helpdesk.Caller, error) {
 			must(a.svc.Operator().DisableUser(a.ctx, a.user.ID))(a.t)
 			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
-		}, helpdesk.UserDisabled},
+		}, identity.UserDisabled},
 		"a deleted user": {func(a *attack) (helpdesk.Caller, error) {
 			if err := a.svc.Operator().DeleteUser(a.ctx, a.user.ID); err != nil {
 				a.t.Error(err)
 			}
 			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
-		}, helpdesk.PasskeyUnknown},
+		}, identity.PasskeyUnknown},
 		"another server's passkey": {func(a *attack) (helpdesk.Caller, error) {
 			a.device.RPID = "evil.example"
 			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
-		}, helpdesk.PasskeyRefused},
+		}, identity.PasskeyRefused},
 		"another page": {func(a *attack) (helpdesk.Caller, error) {
 			a.device.Origin = "https://evil.example"
 			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
-		}, helpdesk.PasskeyRefused},
+		}, identity.PasskeyRefused},
 		"a replay": {func(a *attack) (helpdesk.Caller, error) {
 			said := answer(a)
 			must(a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, said))(a.t)
 			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, said)
-		}, helpdesk.PasskeyExpired},
+		}, identity.PasskeyExpired},
 		"a replay of a device that does not count": {func(a *attack) (helpdesk.Caller, error) {
 			_, a.device = a.passkey(a.svc, a.svc.As(a.user.ID), lisesPassword)
 			a.device.Still, a.device.Count = true, 0
@@ -148,50 +149,50 @@ func TestPasskeyRefused(t *testing.T) {
 			a.clock.Add(time.Second)
 			must(a.passkeySignIn(a.device))(a.t)
 			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, said)
-		}, helpdesk.PasskeyExpired},
+		}, identity.PasskeyExpired},
 		"too late": {func(a *attack) (helpdesk.Caller, error) {
 			a.clock.Add(5 * time.Minute)
 			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
-		}, helpdesk.PasskeyExpired},
+		}, identity.PasskeyExpired},
 		"another browser's challenge": {func(a *attack) (helpdesk.Caller, error) {
 			other := must(a.svc.BeginPasskeySignIn(a.ctx))(a.t)
 			return a.svc.FinishPasskeySignIn(a.ctx, other.Kept, answer(a))
-		}, helpdesk.PasskeyRefused},
+		}, identity.PasskeyRefused},
 		"nothing kept": {func(a *attack) (helpdesk.Caller, error) {
 			return a.svc.FinishPasskeySignIn(a.ctx, "", answer(a))
-		}, helpdesk.PasskeyExpired},
+		}, identity.PasskeyExpired},
 		"what was kept, changed": {func(a *attack) (helpdesk.Caller, error) {
 			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept[:len(a.start.Kept)-8], answer(a))
-		}, helpdesk.PasskeyExpired},
+		}, identity.PasskeyExpired},
 		"what was kept of a registration": {func(a *attack) (helpdesk.Caller, error) {
 			me := must(a.svc.Admin(a.ctx, a.svc.As(a.user.ID)))(a.t)
 			a.start = must(me.BeginPasskey(a.ctx, lisesPassword))(a.t)
 			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
-		}, helpdesk.PasskeyExpired},
+		}, identity.PasskeyExpired},
 		"what was kept of a provider": {func(a *attack) (helpdesk.Caller, error) {
 			return a.svc.FinishPasskeySignIn(a.ctx, must(a.svc.BeginSignInWith(a.ctx, "work", ""))(a.t).Kept, answer(a))
-		}, helpdesk.PasskeyExpired},
+		}, identity.PasskeyExpired},
 		"a passkey that was never registered": {func(a *attack) (helpdesk.Caller, error) {
 			a.device = &authenticator.Authenticator{Origin: deskOrigin}
 			must(a.device.Create([]byte(`{"challenge":"AAAA","rp":{"id":"desk.example"},"user":{"id":"AAAA"}}`)))(a.t)
 			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
-		}, helpdesk.PasskeyUnknown},
+		}, identity.PasskeyUnknown},
 		"an answer without end": {func(a *attack) (helpdesk.Caller, error) {
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, make([]byte, helpdesk.MaxPasskeyAnswer+1))
-		}, helpdesk.PasskeyRefused},
+			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, make([]byte, identity.MaxPasskeyAnswer+1))
+		}, identity.PasskeyRefused},
 		"a copy that counted less": {func(a *attack) (helpdesk.Caller, error) {
 			said := answer(a)
 			must(a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, said))(a.t)
 			a.device.Count = 0
 			a.clock.Add(time.Second)
 			return a.passkeySignIn(a.device)
-		}, helpdesk.PasskeyCloned},
+		}, identity.PasskeyCloned},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := &attack{bundle: newBundle(t, withPasskeys, withProviders)}
-			a.user = must(a.svc.Operator().CreateUser(a.ctx, helpdesk.UserInput{Email: "ada@example.org", Password: lisesPassword}))(t)
-			must(a.svc.Operator().AddMember(a.ctx, a.account.ID, a.user.ID, helpdesk.RoleAgent))(t)
+			a.user = must(a.svc.Operator().CreateUser(a.ctx, identity.UserInput{Email: "ada@example.org", Password: lisesPassword}))(t)
+			must(a.svc.Operator().AddMember(a.ctx, a.account.ID, a.user.ID, identity.RoleAgent))(t)
 			a.made, a.device = a.passkey(a.svc, a.svc.As(a.user.ID), lisesPassword)
 			a.start = must(a.svc.BeginPasskeySignIn(a.ctx))(t)
 			a.clock.Add(time.Second)
@@ -232,7 +233,7 @@ func TestPasskeyOnce(t *testing.T) {
 func TestRegisterPasskey(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withPasskeys)
-	ada := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: "ada@example.org", Password: lisesPassword}))(t)
+	ada := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "ada@example.org", Password: lisesPassword}))(t)
 	caller := func() helpdesk.Caller {
 		session := must(b.svc.StartSession(b.ctx, must(b.svc.SignIn(b.ctx, ada.Email, lisesPassword))(t), "Firefox"))(t)
 		return must(b.svc.Authenticate(b.ctx, session.Secret))(t)
@@ -243,7 +244,7 @@ func TestRegisterPasskey(t *testing.T) {
 	}
 	device := &authenticator.Authenticator{Origin: deskOrigin}
 	var said []byte
-	begin := func() helpdesk.PasskeyStart {
+	begin := func() identity.PasskeyStart {
 		t.Helper()
 		b.clock.Add(time.Second)
 		start := must(me.BeginPasskey(b.ctx, lisesPassword))(t)
@@ -261,7 +262,7 @@ func TestRegisterPasskey(t *testing.T) {
 		"no name":          finish(me, " \n", said),
 		"a long name":      finish(me, string(make([]rune, 101)), said),
 		"no answer":        finish(me, "x", nil),
-		"a large answer":   finish(me, "x", make([]byte, helpdesk.MaxPasskeyAnswer+1)),
+		"a large answer":   finish(me, "x", make([]byte, identity.MaxPasskeyAnswer+1)),
 		"garbage":          finish(me, "x", []byte("garbage")),
 		"another's answer": finish(me, "x", must(device.Create([]byte(`{"challenge":"AAAA","rp":{"id":"desk.example"},"user":{"id":"AAAA"}}`)))(t)),
 	} {
@@ -281,7 +282,7 @@ func TestRegisterPasskey(t *testing.T) {
 	}
 	start = begin()
 	b.clock.Add(time.Second)
-	must(me.UpdateMe(b.ctx, helpdesk.UserUpdate{Password: "another horse", CurrentPassword: lisesPassword}))(t)
+	must(me.UpdateMe(b.ctx, identity.UserUpdate{Password: "another horse", CurrentPassword: lisesPassword}))(t)
 	if err := finish(me, "Key", said); !fault.Is(err, fault.Conflict) {
 		t.Errorf("after another password: %v", err)
 	}
@@ -293,13 +294,13 @@ func TestRegisterPasskey(t *testing.T) {
 	if err := finish(me, "Key", must(device.Create(start.Options))(t)); !fault.Is(err, fault.Conflict) {
 		t.Errorf("after a passkey was removed: %v", err)
 	}
-	for range helpdesk.MaxPasskeys {
+	for range identity.MaxPasskeys {
 		b.passkey(b.svc, b.svc.As(b.owner.ID), "") // without a password to check
 	}
 	if _, err := must(b.svc.Admin(b.ctx, b.svc.As(b.owner.ID)))(t).BeginPasskey(b.ctx, ""); !fault.Is(err, fault.Conflict) {
 		t.Errorf("one too many: %v", err)
 	}
-	_, secret, err := b.svc.Operator().CreateToken(b.ctx, ada.ID, helpdesk.TokenInput{Name: "T", Scopes: []helpdesk.Permission{helpdesk.TagsView}})
+	_, secret, err := b.svc.Operator().CreateToken(b.ctx, ada.ID, identity.TokenInput{Name: "T", Scopes: []identity.Permission{identity.TagsView}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +343,7 @@ func TestRemovePasskey(t *testing.T) {
 	b := newBundle(t, withPasskeys, withProviders)
 	me := must(b.svc.Admin(b.ctx, b.svc.As(b.owner.ID)))(t)
 	made, device := b.passkey(b.svc, b.svc.As(b.owner.ID), "")
-	if err := me.RemovePasskey(b.ctx, "", made.ID); faultCode(err) != helpdesk.LastSignIn {
+	if err := me.RemovePasskey(b.ctx, "", made.ID); faultCode(err) != identity.LastSignIn {
 		t.Errorf("the last way to sign in: %v", err)
 	}
 	must(b.comeBack(b.svc.As(b.owner.ID), "open", must(me.BeginLink(b.ctx, "", "open", ""))(t), proven{Subject: "1"}))(t)
@@ -352,7 +353,7 @@ func TestRemovePasskey(t *testing.T) {
 	if err := me.RemovePasskey(b.ctx, "", made.ID+100); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another's: %v", err)
 	}
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	if err := agent.RemoveMemberPasskeys(b.ctx, membershipOf(t, b.ctx, b.desk).ID); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("an agent removes the owner's: %v", err)
 	}
@@ -363,7 +364,7 @@ func TestRemovePasskey(t *testing.T) {
 	if _, err := b.svc.Authenticate(b.ctx, session.Secret); err == nil {
 		t.Error("the session lives")
 	}
-	if _, err := b.passkeySignIn(device); faultCode(err) != helpdesk.PasskeyUnknown {
+	if _, err := b.passkeySignIn(device); faultCode(err) != identity.PasskeyUnknown {
 		t.Errorf("removed: %v", err)
 	}
 }
@@ -372,22 +373,22 @@ func TestRemovePasskey(t *testing.T) {
 func TestReclaimedUserLosesSignIns(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withPasskeys, withProviders)
-	taken := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: "taken@example.org", Password: "the taker's"}))(t)
+	taken := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "taken@example.org", Password: "the taker's"}))(t)
 	_, device := b.passkey(b.svc, b.svc.As(taken.ID), "the taker's")
 	taker := must(b.svc.Admin(b.ctx, b.svc.As(taken.ID)))(t)
 	must(b.comeBack(b.svc.As(taken.ID), "open", must(taker.BeginLink(b.ctx, "the taker's", "open", ""))(t), proven{Subject: "1"}))(t)
-	if _, _, err := b.desk.Invite(b.ctx, helpdesk.InvitationInput{Email: "taken@example.org", RoleIDs: []int64{b.role(helpdesk.RoleAgent)}}); err != nil {
+	if _, _, err := b.desk.Invite(b.ctx, identity.InvitationInput{Email: "taken@example.org", RoleIDs: []int64{b.role(identity.RoleAgent)}}); err != nil {
 		t.Fatal(err)
 	}
 	var token string
 	links := pages
 	links.Invitation = func(t string) string { token = t; return t }
 	must(b.svc.Outgoing().SystemMail(b.ctx, b.jobs(helpdesk.JobInvite)[0], links))(t)
-	must(b.svc.AcceptInvitation(b.ctx, helpdesk.Caller{}, token, helpdesk.AcceptInput{Name: "T", Password: "the owner's"}))(t)
-	if _, err := b.passkeySignIn(device); faultCode(err) != helpdesk.PasskeyUnknown {
+	must(b.svc.AcceptInvitation(b.ctx, helpdesk.Caller{}, token, identity.AcceptInput{Name: "T", Password: "the owner's"}))(t)
+	if _, err := b.passkeySignIn(device); faultCode(err) != identity.PasskeyUnknown {
 		t.Errorf("the taker's passkey: %v", err)
 	}
-	if _, err := b.arrive("open", proven{Subject: "1"}); faultCode(err) != helpdesk.IdentityUnknown {
+	if _, err := b.arrive("open", proven{Subject: "1"}); faultCode(err) != identity.UnknownIdentity {
 		t.Errorf("the taker's provider: %v", err)
 	}
 }
@@ -403,7 +404,7 @@ func TestPasskeysOff(t *testing.T) {
 		"begin sign-in":  errOf(b.svc.BeginPasskeySignIn(b.ctx)),
 		"finish sign-in": errOf(b.svc.FinishPasskeySignIn(b.ctx, "x", []byte("{}"))),
 	} {
-		if f := (*fault.Error)(nil); !errors.As(err, &f) || f.Kind != fault.Disabled || f.Code != helpdesk.PasskeysOff {
+		if f := (*fault.Error)(nil); !errors.As(err, &f) || f.Kind != fault.Disabled || f.Code != identity.PasskeysOff {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

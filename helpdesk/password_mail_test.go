@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestForgotPassword(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	email := b.emailOf(agent)
 	from := func(address string) *helpdesk.Service { return b.svc.From(netip.MustParseAddr(address)) }
 	mail := func(email string) (helpdesk.SystemMail, error) {
@@ -51,7 +52,7 @@ func TestForgotPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	choice := helpdesk.PasswordChoice{Password: "correct horse"}
+	choice := identity.PasswordChoice{Password: "correct horse"}
 	if c, err := b.svc.ChoosePassword(b.ctx, token(first), choice); err != nil || c.UserID() != agent.UserID() {
 		t.Errorf("chosen: %v, %v", c, err)
 	}

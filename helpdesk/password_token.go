@@ -9,13 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
-
-// PasswordTokenPrefix begins every password token.
-const PasswordTokenPrefix = "hwr_"
 
 // passwordTokens is an encoding that is safe in URLs.
 var passwordTokens = base32.StdEncoding.WithPadding(base32.NoPadding)
@@ -37,7 +35,7 @@ func (a *Admin) CreatePasswordToken(ctx context.Context, userID int64, life time
 		return "", fault.New(fault.Forbidden, "Only the operator can issue a password reset.")
 	}
 	if user.Disabled() {
-		return "", &fault.Error{Kind: fault.Conflict, Resource: "user", ID: userID, Code: UserDisabled, Message: "This user is disabled. Enable the user first."}
+		return "", &fault.Error{Kind: fault.Conflict, Resource: "user", ID: userID, Code: identity.UserDisabled, Message: "This user is disabled. Enable the user first."}
 	}
 	var expires time.Time
 	if life > 0 {
@@ -47,17 +45,17 @@ func (a *Admin) CreatePasswordToken(ctx context.Context, userID int64, life time
 }
 
 // passwordToken returns a token for a user. With the zero time it does not expire.
-func (s *Service) passwordToken(user User, at time.Time) string {
+func (s *Service) passwordToken(user identity.User, at time.Time) string {
 	var expires int64
 	if !at.IsZero() {
 		expires = at.Unix()
 	}
 	body := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(user.ID)), uint64(expires))
-	return PasswordTokenPrefix + passwordTokens.EncodeToString(append(body, passwordMAC(s.cfg.SigningKey, body, user)...))
+	return identity.PasswordTokenPrefix + passwordTokens.EncodeToString(append(body, passwordMAC(s.cfg.SigningKey, body, user)...))
 }
 
 // passwordMAC binds a token to the user's current password.
-func passwordMAC(key, body []byte, user User) []byte {
+func passwordMAC(key, body []byte, user identity.User) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("password token v1\x00" + user.PasswordHash + "\x00" + user.CreatedAt.UTC().Format(time.RFC3339Nano) + "\x00"))
 	mac.Write(body)
@@ -66,49 +64,41 @@ func passwordMAC(key, body []byte, user User) []byte {
 
 // PasswordTokenUser returns the user whose password a token lets its holder choose. A token that is
 // forged, used or expired, or belongs to a disabled user, is a NotFound fault.
-func (s *Service) PasswordTokenUser(ctx context.Context, token string) (User, error) {
+func (s *Service) PasswordTokenUser(ctx context.Context, token string) (identity.User, error) {
 	missing := fault.Missing("password token", 0)
-	text, found := strings.CutPrefix(token, PasswordTokenPrefix)
+	text, found := strings.CutPrefix(token, identity.PasswordTokenPrefix)
 	raw, err := passwordTokens.DecodeString(text)
 	if !found || err != nil || len(raw) <= 20 {
-		return User{}, missing
+		return identity.User{}, missing
 	}
 	body, mac := raw[:len(raw)-20], raw[len(raw)-20:]
 	id, n := binary.Uvarint(body)
 	if n <= 0 {
-		return User{}, missing
+		return identity.User{}, missing
 	}
 	expires, m := binary.Uvarint(body[n:])
 	if m <= 0 || n+m != len(body) {
-		return User{}, missing
+		return identity.User{}, missing
 	}
 	user, err := s.cfg.Store.User(ctx, int64(id))
 	if err != nil {
 		if fault.Is(err, fault.NotFound) {
-			return User{}, missing
+			return identity.User{}, missing
 		}
-		return User{}, err
+		return identity.User{}, err
 	}
 	genuine := s.signedBy(func(key []byte) bool { return hmac.Equal(mac, passwordMAC(key, body, user)) })
 	if !genuine || user.Disabled() || expires != 0 && s.now().Unix() >= int64(expires) {
-		return User{}, missing
+		return identity.User{}, missing
 	}
 	return user, nil
-}
-
-// PasswordChoice is the input of a token's holder.
-type PasswordChoice struct {
-	Password string // 8 to 200 characters
-	// Name and Email are for a user who never had a password, such as a server's first user; ""
-	// leaves them unchanged. For others they are ignored.
-	Name, Email string
 }
 
 // ChoosePassword sets the password of a token's user, ends their sessions and returns them as the
 // caller. For a user with a second factor the returned caller is anonymous, and they must sign in.
 // Access tokens stay valid. The token is used up: afterwards it is a NotFound fault. An address
 // that another user has is an Invalid fault.
-func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordChoice) (Caller, error) {
+func (s *Service) ChoosePassword(ctx context.Context, token string, in identity.PasswordChoice) (Caller, error) {
 	before, err := s.PasswordTokenUser(ctx, token)
 	if err != nil {
 		return Caller{}, err
@@ -138,7 +128,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 		}
 		user.PasswordHash, user.UpdatedAt = hash, s.now()
 		if err := tx.UpdateUser(ctx, &user); err != nil {
-			return takenField(err, UniqueUserEmail, "email")
+			return takenField(err, identity.UniqueUserEmail, "email")
 		}
 		if err := tx.DeleteOtherSessions(ctx, user.ID, 0); err != nil {
 			return err
@@ -158,7 +148,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in PasswordC
 }
 
 // introduce copies a new user's name and address.
-func introduce(u *User, in PasswordChoice) {
+func introduce(u *identity.User, in identity.PasswordChoice) {
 	if in.Name != "" {
 		u.Name = in.Name
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -12,7 +13,7 @@ func TestPasswordToken(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	operator := b.svc.Operator()
-	first, err := operator.CreateUser(t.Context(), helpdesk.UserInput{Email: "first@localhost"})
+	first, err := operator.CreateUser(t.Context(), identity.UserInput{Email: "first@localhost"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func TestPasswordToken(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, in := range map[string]helpdesk.PasswordChoice{
+	for name, in := range map[string]identity.PasswordChoice{
 		"short password": {Password: "short"},
 		"bad address":    {Password: "correct horse", Email: "nonsense"},
 		"taken address":  {Password: "correct horse", Email: b.owner.Email},
@@ -39,7 +40,7 @@ func TestPasswordToken(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	c, err := b.svc.ChoosePassword(t.Context(), forSetUp, helpdesk.PasswordChoice{Password: "correct horse", Name: "Ada", Email: "ada@example.net"})
+	c, err := b.svc.ChoosePassword(t.Context(), forSetUp, identity.PasswordChoice{Password: "correct horse", Name: "Ada", Email: "ada@example.net"})
 	if err != nil || c.UserID() != first.ID {
 		t.Fatal(c, err)
 	}
@@ -47,7 +48,7 @@ func TestPasswordToken(t *testing.T) {
 		t.Error(err)
 	}
 	for name, token := range map[string]string{"used": forSetUp, "made for the password before": again} {
-		if _, err := b.svc.ChoosePassword(t.Context(), token, helpdesk.PasswordChoice{Password: "another horse"}); !fault.Is(err, fault.NotFound) {
+		if _, err := b.svc.ChoosePassword(t.Context(), token, identity.PasswordChoice{Password: "another horse"}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -55,7 +56,7 @@ func TestPasswordToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.svc.ChoosePassword(t.Context(), link(time.Hour), helpdesk.PasswordChoice{Password: "third horse", Name: "Eve", Email: "eve@example.net"}); err != nil {
+	if _, err := b.svc.ChoosePassword(t.Context(), link(time.Hour), identity.PasswordChoice{Password: "third horse", Name: "Eve", Email: "eve@example.net"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.svc.Authenticate(t.Context(), session.Secret); !fault.Is(err, fault.Unauthenticated) {
@@ -75,17 +76,17 @@ func TestPasswordTokenOfOneself(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	operator := b.svc.Operator()
-	bare, err := operator.CreateUser(t.Context(), helpdesk.UserInput{Email: "bare@example.net"})
+	bare, err := operator.CreateUser(t.Context(), identity.UserInput{Email: "bare@example.net"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	full, err := operator.CreateUser(t.Context(), helpdesk.UserInput{Email: "full@example.net", Password: "correct horse"})
+	full, err := operator.CreateUser(t.Context(), identity.UserInput{Email: "full@example.net", Password: "correct horse"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	scoped := func(user int64, scopes ...helpdesk.Permission) helpdesk.Caller {
+	scoped := func(user int64, scopes ...identity.Permission) helpdesk.Caller {
 		t.Helper()
-		_, secret, err := operator.CreateToken(t.Context(), user, helpdesk.TokenInput{Name: "x", Scopes: scopes})
+		_, secret, err := operator.CreateToken(t.Context(), user, identity.TokenInput{Name: "x", Scopes: scopes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func TestPasswordTokenOfOneself(t *testing.T) {
 		ok   bool
 	}{
 		{"a user without a password", scoped(bare.ID), bare.ID, true},
-		{"a token with scopes", scoped(bare.ID, helpdesk.TagsView), bare.ID, false},
+		{"a token with scopes", scoped(bare.ID, identity.TagsView), bare.ID, false},
 		{"a user with a password", scoped(full.ID), full.ID, false},
 		{"for somebody else", scoped(full.ID), bare.ID, false},
 	} {

@@ -11,37 +11,38 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 func TestOnline(t *testing.T) {
 	t.Parallel()
-	day := func(d time.Weekday, from, to string) []helpdesk.WorkingHours {
-		return []helpdesk.WorkingHours{{Day: d, From: from, To: to}}
+	day := func(d time.Weekday, from, to string) []identity.WorkingHours {
+		return []identity.WorkingHours{{Day: d, From: from, To: to}}
 	}
-	scheduled := func(zone string, hours []helpdesk.WorkingHours) helpdesk.Availability {
-		return helpdesk.Availability{UseSchedule: true, Schedule: hours, Timezone: zone}
+	scheduled := func(zone string, hours []identity.WorkingHours) identity.Availability {
+		return identity.Availability{UseSchedule: true, Schedule: hours, Timezone: zone}
 	}
 	berlin := scheduled("Europe/Berlin", day(time.Sunday, "01:30", "03:30"))
 	night := scheduled("", day(time.Saturday, "22:00", "06:00"))
 	for _, tt := range []struct {
 		name   string
-		a      helpdesk.Availability
+		a      identity.Availability
 		active time.Duration // ago; 0: never
 		now    string
 		want   bool
 	}{
-		{"nothing set", helpdesk.Availability{}, time.Second, "2026-11-02T12:00:00Z", false},
-		{"in the app", helpdesk.Availability{WhileInApp: true}, 5*time.Minute - time.Second, "2026-11-02T12:00:00Z", true},
-		{"left the app", helpdesk.Availability{WhileInApp: true}, 5 * time.Minute, "2026-11-02T12:00:00Z", false},
-		{"never there", helpdesk.Availability{WhileInApp: true}, 0, "2026-11-02T12:00:00Z", false},
-		{"forced offline in the app", helpdesk.Availability{WhileInApp: true, ForceOffline: true}, time.Second, "2026-11-02T12:00:00Z", false},
+		{"nothing set", identity.Availability{}, time.Second, "2026-11-02T12:00:00Z", false},
+		{"in the app", identity.Availability{WhileInApp: true}, 5*time.Minute - time.Second, "2026-11-02T12:00:00Z", true},
+		{"left the app", identity.Availability{WhileInApp: true}, 5 * time.Minute, "2026-11-02T12:00:00Z", false},
+		{"never there", identity.Availability{WhileInApp: true}, 0, "2026-11-02T12:00:00Z", false},
+		{"forced offline in the app", identity.Availability{WhileInApp: true, ForceOffline: true}, time.Second, "2026-11-02T12:00:00Z", false},
 		{"forced offline in working hours",
-			helpdesk.Availability{ForceOffline: true, UseSchedule: true, Schedule: day(time.Monday, "09:00", "17:00")}, 0, "2026-11-02T12:00:00Z", false},
-		{"schedule not used", helpdesk.Availability{Schedule: day(time.Monday, "09:00", "17:00")}, 0, "2026-11-02T12:00:00Z", false},
+			identity.Availability{ForceOffline: true, UseSchedule: true, Schedule: day(time.Monday, "09:00", "17:00")}, 0, "2026-11-02T12:00:00Z", false},
+		{"schedule not used", identity.Availability{Schedule: day(time.Monday, "09:00", "17:00")}, 0, "2026-11-02T12:00:00Z", false},
 		{"not in the app, but in working hours",
-			helpdesk.Availability{WhileInApp: true, UseSchedule: true, Schedule: day(time.Monday, "09:00", "17:00")}, time.Hour, "2026-11-02T12:00:00Z", true},
+			identity.Availability{WhileInApp: true, UseSchedule: true, Schedule: day(time.Monday, "09:00", "17:00")}, time.Hour, "2026-11-02T12:00:00Z", true},
 		{"first minute", scheduled("", day(time.Monday, "09:00", "17:00")), 0, "2026-11-02T09:00:00Z", true},
 		{"before", scheduled("", day(time.Monday, "09:00", "17:00")), 0, "2026-11-02T08:59:59Z", false},
 		{"last second", scheduled("", day(time.Monday, "09:00", "17:00")), 0, "2026-11-02T16:59:59Z", true},
@@ -71,7 +72,7 @@ func TestOnline(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
 			b.clock.now = must(time.Parse(time.RFC3339, tt.now))(t)
-			m := helpdesk.Membership{Availability: tt.a}
+			m := identity.Membership{Availability: tt.a}
 			if tt.active > 0 {
 				m.LastActivity = b.clock.now.Add(-tt.active)
 			}
@@ -90,30 +91,30 @@ func TestAvailabilityInput(t *testing.T) {
 		t.Error("a new member is not online in the app")
 	}
 	no := storage.Some(false)
-	in := helpdesk.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: storage.Some(true)}
-	in.Schedule = storage.Some([]helpdesk.WorkingHours{{Day: time.Monday, From: "09:00", To: "17:00"}})
+	in := identity.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: storage.Some(true)}
+	in.Schedule = storage.Some([]identity.WorkingHours{{Day: time.Monday, From: "09:00", To: "17:00"}})
 	in.Timezone = storage.Some("America/New_York")
 	set := must(b.desk.SetAvailability(b.ctx, own.ID, in))(t)
-	later := helpdesk.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: no}
+	later := identity.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: no}
 	if kept := must(b.desk.SetAvailability(b.ctx, own.ID, later))(t); kept.Availability.Timezone != "America/New_York" ||
 		!slices.Equal(kept.Availability.Schedule, set.Availability.Schedule) {
 		t.Errorf("what was left out changed: %+v", kept.Availability)
 	}
 	for name, tt := range map[string]struct {
-		change func(*helpdesk.AvailabilityInput)
+		change func(*identity.AvailabilityInput)
 		fields fault.Fields
 	}{
-		"no schedule":    {func(in *helpdesk.AvailabilityInput) { in.Schedule = storage.Opt[[]helpdesk.WorkingHours]{} }, fault.Fields{"schedule": {"is required"}}},
-		"empty schedule": {func(in *helpdesk.AvailabilityInput) { in.Schedule = storage.Some([]helpdesk.WorkingHours{}) }, fault.Fields{"schedule": {"is required"}}},
-		"a day twice": {func(in *helpdesk.AvailabilityInput) {
+		"no schedule":    {func(in *identity.AvailabilityInput) { in.Schedule = storage.Opt[[]identity.WorkingHours]{} }, fault.Fields{"schedule": {"is required"}}},
+		"empty schedule": {func(in *identity.AvailabilityInput) { in.Schedule = storage.Some([]identity.WorkingHours{}) }, fault.Fields{"schedule": {"is required"}}},
+		"a day twice": {func(in *identity.AvailabilityInput) {
 			in.Schedule = storage.Some(append(in.Schedule.Or(nil), in.Schedule.Or(nil)...))
 		}, fault.Fields{"schedule": {"names an unknown day, or the same day twice"}}},
-		"no such day": {func(in *helpdesk.AvailabilityInput) {
-			in.Schedule = storage.Some([]helpdesk.WorkingHours{{Day: 7, From: "1", To: "2"}})
+		"no such day": {func(in *identity.AvailabilityInput) {
+			in.Schedule = storage.Some([]identity.WorkingHours{{Day: 7, From: "1", To: "2"}})
 		}, fault.Fields{"schedule": {"names an unknown day, or the same day twice"}}},
-		"the machine's zone": {func(in *helpdesk.AvailabilityInput) { in.Timezone = storage.Some("Local") },
+		"the machine's zone": {func(in *identity.AvailabilityInput) { in.Timezone = storage.Some("Local") },
 			fault.Fields{"timezone": {"is not a time zone (use an IANA name, such as Europe/Berlin)"}}},
-		"a path as zone": {func(in *helpdesk.AvailabilityInput) { in.Timezone = storage.Some("../passwd") },
+		"a path as zone": {func(in *identity.AvailabilityInput) { in.Timezone = storage.Some("../passwd") },
 			fault.Fields{"timezone": {"is not a time zone (use an IANA name, such as Europe/Berlin)"}}},
 	} {
 		bad := in
@@ -134,7 +135,7 @@ func (b *bundle) roles() map[string]int64 {
 	return out
 }
 
-func membershipOf(t *testing.T, ctx context.Context, d *helpdesk.Desk) helpdesk.Membership {
+func membershipOf(t *testing.T, ctx context.Context, d *helpdesk.Desk) identity.Membership {
 	t.Helper()
 	return must(d.Membership(ctx))(t)
 }
@@ -145,17 +146,17 @@ func TestNobodyGrantsMoreThanItHolds(t *testing.T) {
 	b := newBundle(t)
 	roles := b.roles()
 	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other")}))(t)
-	admin, limited, agent := b.member(helpdesk.RoleAdmin), b.member(helpdesk.RoleAdmin), b.member(helpdesk.RoleAgent)
+	admin, limited, agent := b.member(identity.RoleAdmin), b.member(identity.RoleAdmin), b.member(identity.RoleAgent)
 	owner, a, l, g := membershipOf(t, b.ctx, b.desk), membershipOf(t, b.ctx, admin), membershipOf(t, b.ctx, limited), membershipOf(t, b.ctx, agent)
-	one := helpdesk.MembershipUpdate{RoleIDs: l.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}
+	one := identity.MembershipUpdate{RoleIDs: l.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}
 	must(b.desk.UpdateMember(b.ctx, l.ID, one))(t)
 	limited = must(b.svc.Desk(b.ctx, b.svc.As(limited.UserID()), b.account.ID))(t)
 	update := func(d *helpdesk.Desk, id int64, role string, mailboxes ...int64) error {
-		_, err := d.UpdateMember(b.ctx, id, helpdesk.MembershipUpdate{RoleIDs: []int64{roles[role]}, MailboxIDs: storage.Some(mailboxes)})
+		_, err := d.UpdateMember(b.ctx, id, identity.MembershipUpdate{RoleIDs: []int64{roles[role]}, MailboxIDs: storage.Some(mailboxes)})
 		return err
 	}
 	invite := func(d *helpdesk.Desk, role string, mailboxes ...int64) error {
-		_, _, err := d.Invite(b.ctx, helpdesk.InvitationInput{Email: "x@example.org", RoleIDs: []int64{roles[role]}, MailboxIDs: mailboxes})
+		_, _, err := d.Invite(b.ctx, identity.InvitationInput{Email: "x@example.org", RoleIDs: []int64{roles[role]}, MailboxIDs: mailboxes})
 		return err
 	}
 	for _, tt := range []struct {
@@ -163,23 +164,23 @@ func TestNobodyGrantsMoreThanItHolds(t *testing.T) {
 		err  error
 		want error
 	}{
-		{"an admin makes itself an owner", update(admin, a.ID, helpdesk.RoleOwner), helpdesk.ErrForbidden},
-		{"an admin changes the owner", update(admin, owner.ID, helpdesk.RoleAgent), helpdesk.ErrForbidden},
+		{"an admin makes itself an owner", update(admin, a.ID, identity.RoleOwner), helpdesk.ErrForbidden},
+		{"an admin changes the owner", update(admin, owner.ID, identity.RoleAgent), helpdesk.ErrForbidden},
 		{"an admin removes the owner", admin.RemoveMember(b.ctx, owner.ID), helpdesk.ErrForbidden},
-		{"an admin invites an owner", invite(admin, helpdesk.RoleOwner), helpdesk.ErrForbidden},
-		{"an admin invites an admin", invite(admin, helpdesk.RoleAdmin), nil},
-		{"an admin promotes an agent", update(admin, g.ID, helpdesk.RoleAdmin), nil},
-		{"and demotes it", update(admin, g.ID, helpdesk.RoleAgent, b.mailbox.ID), nil},
-		{"a limited admin gives its mailbox", update(limited, g.ID, helpdesk.RoleCollaborator, b.mailbox.ID), nil},
-		{"a limited admin gives all mailboxes", update(limited, g.ID, helpdesk.RoleAgent), helpdesk.ErrForbidden},
-		{"a limited admin gives another mailbox", update(limited, g.ID, helpdesk.RoleAgent, other.ID), helpdesk.ErrNotFound},
-		{"a limited admin frees itself", update(limited, l.ID, helpdesk.RoleAdmin), helpdesk.ErrForbidden},
-		{"a limited admin limits another", update(limited, a.ID, helpdesk.RoleAdmin, b.mailbox.ID), helpdesk.ErrForbidden},
-		{"a limited admin invites to all mailboxes", invite(limited, helpdesk.RoleAgent), helpdesk.ErrForbidden},
-		{"an agent changes anybody", update(agent, g.ID, helpdesk.RoleCollaborator), helpdesk.ErrForbidden},
-		{"the last owner steps down", update(b.desk, owner.ID, helpdesk.RoleAdmin), helpdesk.ErrConflict},
-		{"a second owner is made", update(b.desk, a.ID, helpdesk.RoleOwner), nil},
-		{"the first owner steps down", update(b.desk, owner.ID, helpdesk.RoleAdmin), nil},
+		{"an admin invites an owner", invite(admin, identity.RoleOwner), helpdesk.ErrForbidden},
+		{"an admin invites an admin", invite(admin, identity.RoleAdmin), nil},
+		{"an admin promotes an agent", update(admin, g.ID, identity.RoleAdmin), nil},
+		{"and demotes it", update(admin, g.ID, identity.RoleAgent, b.mailbox.ID), nil},
+		{"a limited admin gives its mailbox", update(limited, g.ID, identity.RoleCollaborator, b.mailbox.ID), nil},
+		{"a limited admin gives all mailboxes", update(limited, g.ID, identity.RoleAgent), helpdesk.ErrForbidden},
+		{"a limited admin gives another mailbox", update(limited, g.ID, identity.RoleAgent, other.ID), helpdesk.ErrNotFound},
+		{"a limited admin frees itself", update(limited, l.ID, identity.RoleAdmin), helpdesk.ErrForbidden},
+		{"a limited admin limits another", update(limited, a.ID, identity.RoleAdmin, b.mailbox.ID), helpdesk.ErrForbidden},
+		{"a limited admin invites to all mailboxes", invite(limited, identity.RoleAgent), helpdesk.ErrForbidden},
+		{"an agent changes anybody", update(agent, g.ID, identity.RoleCollaborator), helpdesk.ErrForbidden},
+		{"the last owner steps down", update(b.desk, owner.ID, identity.RoleAdmin), helpdesk.ErrConflict},
+		{"a second owner is made", update(b.desk, a.ID, identity.RoleOwner), nil},
+		{"the first owner steps down", update(b.desk, owner.ID, identity.RoleAdmin), nil},
 	} {
 		if !errors.Is(tt.err, tt.want) {
 			t.Errorf("%s: %v", tt.name, tt.err)
@@ -201,14 +202,14 @@ func TestAcceptInvitation(t *testing.T) {
 	b := newBundle(t)
 	roles := b.roles()
 	invite := func(email string) string {
-		_, token, err := b.desk.Invite(b.ctx, helpdesk.InvitationInput{Email: email, Name: "Proposed", RoleIDs: []int64{roles[helpdesk.RoleAgent]}})
+		_, token, err := b.desk.Invite(b.ctx, identity.InvitationInput{Email: email, Name: "Proposed", RoleIDs: []int64{roles[identity.RoleAgent]}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return token
 	}
-	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: "Grace@example.org", Password: "password one"}))(t)
-	_, narrow, err := b.svc.Operator().CreateToken(b.ctx, user.ID, helpdesk.TokenInput{Name: "n", Scopes: []helpdesk.Permission{helpdesk.TagsView}})
+	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "Grace@example.org", Password: "password one"}))(t)
+	_, narrow, err := b.svc.Operator().CreateToken(b.ctx, user.ID, identity.TokenInput{Name: "n", Scopes: []identity.Permission{identity.TagsView}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestAcceptInvitation(t *testing.T) {
 	scoped := must(b.svc.Authenticate(b.ctx, narrow))(t)
 	token := invite("grace@EXAMPLE.org")
 	accept := func(c helpdesk.Caller, token, password string) error {
-		_, err := b.svc.AcceptInvitation(b.ctx, c, token, helpdesk.AcceptInput{Name: "Thief", Password: password})
+		_, err := b.svc.AcceptInvitation(b.ctx, c, token, identity.AcceptInput{Name: "Thief", Password: password})
 		return err
 	}
 	fresh := invite("new@example.org")
@@ -274,7 +275,7 @@ func TestSessions(t *testing.T) {
 		t.Errorf("a session of nobody: %v", err)
 	}
 	admin := must(b.svc.Admin(b.ctx, caller))(t)
-	token, secret, err := admin.CreateOwnToken(b.ctx, helpdesk.TokenInput{Name: "for ever", Secret: "chosen by the caller"})
+	token, secret, err := admin.CreateOwnToken(b.ctx, identity.TokenInput{Name: "for ever", Secret: "chosen by the caller"})
 	if err != nil || secret == "chosen by the caller" || !token.ExpiresAt.IsZero() {
 		t.Errorf("a token made in a session: %+v %v", token, err)
 	}
@@ -327,7 +328,7 @@ func TestOwnSessions(t *testing.T) {
 	if diff := cmp.Diff([]string{strings.Repeat("x", 200), "Firefox, Linux"}, listed()); diff != "" {
 		t.Error(diff)
 	}
-	_, secret, err := admin.CreateOwnToken(b.ctx, helpdesk.TokenInput{Name: "narrow", Scopes: []helpdesk.Permission{helpdesk.TagsView}})
+	_, secret, err := admin.CreateOwnToken(b.ctx, identity.TokenInput{Name: "narrow", Scopes: []identity.Permission{identity.TagsView}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,19 +348,19 @@ func TestOwnSessions(t *testing.T) {
 func TestInvited(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		change func(b *bundle, i helpdesk.Invitation, token string) string
+		change func(b *bundle, i identity.Invitation, token string) string
 		known  bool
 	}{
-		"the token":      {func(_ *bundle, _ helpdesk.Invitation, token string) string { return token }, true},
-		"the mailed one": {func(b *bundle, i helpdesk.Invitation, _ string) string { return b.mailedToken(i.ID) }, true},
-		"a forged proof": {func(b *bundle, i helpdesk.Invitation, _ string) string { return strings.ToLower(b.mailedToken(i.ID)) }, false},
-		"another":        {func(*bundle, helpdesk.Invitation, string) string { return "hwi_x" }, false},
-		"none":           {func(*bundle, helpdesk.Invitation, string) string { return "" }, false},
-		"an expired one": {func(b *bundle, _ helpdesk.Invitation, token string) string {
+		"the token":      {func(_ *bundle, _ identity.Invitation, token string) string { return token }, true},
+		"the mailed one": {func(b *bundle, i identity.Invitation, _ string) string { return b.mailedToken(i.ID) }, true},
+		"a forged proof": {func(b *bundle, i identity.Invitation, _ string) string { return strings.ToLower(b.mailedToken(i.ID)) }, false},
+		"another":        {func(*bundle, identity.Invitation, string) string { return "hwi_x" }, false},
+		"none":           {func(*bundle, identity.Invitation, string) string { return "" }, false},
+		"an expired one": {func(b *bundle, _ identity.Invitation, token string) string {
 			b.clock.Add(8 * 24 * time.Hour)
 			return token
 		}, false},
-		"a withdrawn one": {func(b *bundle, i helpdesk.Invitation, token string) string {
+		"a withdrawn one": {func(b *bundle, i identity.Invitation, token string) string {
 			must(0, b.desk.DeleteInvitation(b.ctx, i.ID))(b.t)
 			return token
 		}, false},
@@ -367,7 +368,7 @@ func TestInvited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
-			i, token, err := b.desk.Invite(b.ctx, helpdesk.InvitationInput{Email: "lise@example.org", Name: "Lise", RoleIDs: []int64{b.roles()[helpdesk.RoleAgent]}})
+			i, token, err := b.desk.Invite(b.ctx, identity.InvitationInput{Email: "lise@example.org", Name: "Lise", RoleIDs: []int64{b.roles()[identity.RoleAgent]}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -378,7 +379,7 @@ func TestInvited(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(helpdesk.Invited{Account: "Acme", Email: "lise@example.org", Name: "Lise"}, got); diff != "" || err != nil {
+			if diff := cmp.Diff(identity.Invited{Account: "Acme", Email: "lise@example.org", Name: "Lise"}, got); diff != "" || err != nil {
 				t.Error(diff, err)
 			}
 		})

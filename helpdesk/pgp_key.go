@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -84,7 +85,7 @@ func (s *Service) pgpEnabled() error {
 // cannot encrypt mail, or that is not for the address, is an Invalid fault on content with the
 // reason. Like all methods for keys, it is a Disabled fault without Config.ParseKey.
 func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInput) (AddressedKey, error) {
-	begin, err := d.guard.Write(PGPKeysCreate)
+	begin, err := d.guard.Write(identity.PGPKeysCreate)
 	if err != nil {
 		return AddressedKey{}, err
 	}
@@ -196,7 +197,7 @@ func keyOf(ctx context.Context, r Reader, customerID, id int64) (AddressedKey, e
 
 // PGPKey returns a key of a customer. It needs pgp_keys.view.
 func (d *Desk) PGPKey(ctx context.Context, customerID, id int64) (AddressedKey, error) {
-	r, err := d.guard.Read(PGPKeysView)
+	r, err := d.guard.Read(identity.PGPKeysView)
 	if err != nil {
 		return AddressedKey{}, err
 	}
@@ -208,7 +209,7 @@ func (d *Desk) PGPKey(ctx context.Context, customerID, id int64) (AddressedKey, 
 
 // PGPKeys lists the keys of a customer, by id. It needs pgp_keys.view.
 func (d *Desk) PGPKeys(ctx context.Context, customerID int64, req storage.PageRequest) (storage.Page[AddressedKey], error) {
-	r, err := d.guard.Read(PGPKeysView)
+	r, err := d.guard.Read(identity.PGPKeysView)
 	if err != nil {
 		return storage.Page[AddressedKey]{}, err
 	}
@@ -232,7 +233,7 @@ func (d *Desk) PGPKeys(ctx context.Context, customerID int64, req storage.PageRe
 
 // UpdatePGPKey renames a key; the name is required. It needs pgp_keys.update.
 func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name string) (AddressedKey, error) {
-	begin, err := d.guard.Write(PGPKeysUpdate)
+	begin, err := d.guard.Write(identity.PGPKeysUpdate)
 	if err != nil {
 		return AddressedKey{}, err
 	}
@@ -268,7 +269,7 @@ func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name stri
 // DeletePGPKey removes a key. Afterwards, mail to the address is sent unencrypted unless it has
 // another key. It needs pgp_keys.delete.
 func (d *Desk) DeletePGPKey(ctx context.Context, customerID, id int64) error {
-	begin, err := d.guard.Write(PGPKeysDelete)
+	begin, err := d.guard.Write(identity.PGPKeysDelete)
 	if err != nil {
 		return err
 	}

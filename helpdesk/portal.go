@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/internal/portaltoken"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
@@ -18,7 +19,7 @@ import (
 )
 
 // correspond is the only permission of a Portal.
-const correspond Permission = "portal.use"
+const correspond identity.Permission = "portal.use"
 
 // Portal is the handle of one customer. It reads the customer's own conversations, as far as they
 // are between the customer and the desk, and adds the customer's messages.
@@ -62,7 +63,7 @@ func (s *Service) NamedPortal(ctx context.Context, accountID int64, email, name 
 
 func (s *Service) portal(accountID int64, email, name string) *Portal {
 	scope := Scope{AccountID: accountID}
-	guard := s.scoped(scope, func(p Permission) bool { return p == correspond || p == InteractionsCreate })
+	guard := s.scoped(scope, func(p identity.Permission) bool { return p == correspond || p == identity.InteractionsCreate })
 	return &Portal{svc: s, guard: guard, desk: &Desk{svc: s, guard: guard, scope: scope}, address: email, name: plain.Line(name)}
 }
 

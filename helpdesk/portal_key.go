@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/internal/portaltoken"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -67,7 +68,7 @@ func (k PortalKey) open(s *Service, accountID int64) (portaltoken.Key, error) {
 // token. Otherwise it is a Forbidden fault. Once the creator loses these permissions or leaves, the
 // key's tokens are rejected, so another member must create a replacement first.
 func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key PortalKey, secret string, err error) {
-	begin, err := d.guard.Write(AccountsUpdate)
+	begin, err := d.guard.Write(identity.AccountsUpdate)
 	if err != nil {
 		return PortalKey{}, "", err
 	}
@@ -115,7 +116,7 @@ func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key Port
 
 // mayOpenPortal returns a fault if the member lacks a permission that a portal key grants.
 func (d *Desk) mayOpenPortal() error {
-	for _, p := range []Permission{AccountsUpdate, ConversationsView, ConversationsCreate, InteractionsView, InteractionsCreate} {
+	for _, p := range []identity.Permission{identity.AccountsUpdate, identity.ConversationsView, identity.ConversationsCreate, identity.InteractionsView, identity.InteractionsCreate} {
 		if _, err := d.guard.Write(p); err != nil {
 			return err
 		}
@@ -125,7 +126,7 @@ func (d *Desk) mayOpenPortal() error {
 
 // PortalKeys lists the keys by id. It needs accounts.update.
 func (d *Desk) PortalKeys(ctx context.Context, req storage.PageRequest) (storage.Page[PortalKey], error) {
-	r, err := d.guard.Read(AccountsUpdate)
+	r, err := d.guard.Read(identity.AccountsUpdate)
 	if err != nil {
 		return storage.Page[PortalKey]{}, err
 	}
@@ -141,7 +142,7 @@ func (d *Desk) PortalKeys(ctx context.Context, req storage.PageRequest) (storage
 
 // DeletePortalKey removes a key. Its tokens are rejected from then on. It needs accounts.update.
 func (d *Desk) DeletePortalKey(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(AccountsUpdate)
+	begin, err := d.guard.Write(identity.AccountsUpdate)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -342,7 +343,7 @@ func TestPortalKeys(t *testing.T) {
 	if err := b.desk.DeletePortalKey(b.ctx, keys[0].ID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, _, err := b.member(helpdesk.RoleAgent).CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{}); !errors.Is(err, helpdesk.ErrForbidden) {
+	if _, _, err := b.member(identity.RoleAgent).CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{}); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Error(err)
 	}
 }

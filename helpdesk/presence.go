@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -51,11 +52,11 @@ type PresenceWriter interface {
 // seconds, and Gone when leaving the conversation. The event conversation.presence reports changes
 // to members. It needs conversations.view and does not change the conversation.
 func (d *Desk) Present(ctx context.Context, conversationID int64, doing Doing) ([]Presence, error) {
-	begin, err := d.guard.Write(ConversationsView)
+	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
 		return nil, err
 	}
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,7 @@ func presenceOf(there []Presence, userID int64) (Presence, bool) {
 // PresenceOf returns who is present at conversations, at most 100 of them, by conversation and
 // user. It needs conversations.view.
 func (d *Desk) PresenceOf(ctx context.Context, conversationIDs []int64) ([]Presence, error) {
-	r, err := d.guard.Read(ConversationsView)
+	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return nil, err
 	}

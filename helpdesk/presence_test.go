@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
 // Two agents see each other at a conversation as long as they say that they are there.
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	id := b.receive(opening()).ConversationID
 	seen := func() map[int64]helpdesk.Doing {
 		out := map[int64]helpdesk.Doing{}

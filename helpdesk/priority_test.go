@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -88,7 +89,7 @@ func TestPriorityLists(t *testing.T) {
 		b.clock.Add(1e9)
 	}
 	waiting := helpdesk.ConversationQuery{Sort: helpdesk.ByAwaiting, Ascending: true}
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	for name, tt := range map[string]struct {
 		priorities []helpdesk.Priority
 		want       []string
@@ -136,7 +137,7 @@ func TestPriorityProblems(t *testing.T) {
 	if diff := cmp.Diff(fault.Fields{"priority": want}, fieldsOf(null)); diff != "" {
 		t.Error(diff)
 	}
-	_, err := b.member(helpdesk.RoleCollaborator).UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Priority: storage.Some(helpdesk.PriorityLow)})
+	_, err := b.member(identity.RoleCollaborator).UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Priority: storage.Some(helpdesk.PriorityLow)})
 	if !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a collaborator: %v", err)
 	}

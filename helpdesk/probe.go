@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -73,7 +74,7 @@ type TaggedAddress struct {
 
 // TaggedAddress returns the result of a mailbox's latest probe. It needs mailboxes.connection.
 func (d *Desk) TaggedAddress(ctx context.Context, mailboxID int64) (TaggedAddress, error) {
-	r, err := d.guard.Read(MailboxesConnection)
+	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return TaggedAddress{}, err
 	}
@@ -169,7 +170,7 @@ func (s *Service) probeID(m Mailbox) string {
 // probe sends a message to the tagged address of a mailbox whose connection works, unless one is on
 // its way.
 func (d *Desk) probe(ctx context.Context, id int64) (TaggedAddress, error) {
-	begin, err := d.guard.Write(MailboxesConnection)
+	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
 		return TaggedAddress{}, err
 	}

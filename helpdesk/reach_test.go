@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -24,7 +25,7 @@ const secret = "zanzibar"
 type beyond struct {
 	*bundle
 	some         *helpdesk.Desk
-	member       helpdesk.Membership // of some
+	member       identity.Membership // of some
 	box          helpdesk.Mailbox
 	conversation helpdesk.Conversation
 	question     helpdesk.Interaction
@@ -37,7 +38,7 @@ type beyond struct {
 	team         helpdesk.Team
 	view         helpdesk.View
 	hook         helpdesk.Webhook
-	role         helpdesk.Role
+	role         identity.Role
 	domain       helpdesk.Domain
 	portalKey    helpdesk.PortalKey
 	pgpKey       helpdesk.AddressedKey
@@ -45,10 +46,10 @@ type beyond struct {
 	blocked      helpdesk.BlockedSender
 	reply        helpdesk.SavedReply
 	replyFile    helpdesk.ReplyFile
-	invitation   helpdesk.Invitation
-	joinRule     helpdesk.JoinRule
+	invitation   identity.Invitation
+	joinRule     identity.JoinRule
 	told         map[int64]int64     // a notification by user
-	boss         helpdesk.Membership // the owner
+	boss         identity.Membership // the owner
 }
 
 // givenUp is a job of the account that was given up.
@@ -86,7 +87,7 @@ func newBeyond(t *testing.T) *beyond {
 	w.team = must(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "Sales", MemberIDs: storage.Some([]int64{b.owner.ID})}))(t)
 	w.view = must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "All", Filter: helpdesk.ViewFilter{MailboxID: w.box.ID}}))(t)
 	w.hook = b.hook()
-	w.role = must(b.desk.CreateRole(b.ctx, helpdesk.RoleInput{Name: "Readers", Permissions: storage.Some([]helpdesk.Permission{helpdesk.ConversationsView})}))(t)
+	w.role = must(b.desk.CreateRole(b.ctx, identity.RoleInput{Name: "Readers", Permissions: storage.Some([]identity.Permission{identity.ConversationsView})}))(t)
 	w.domain = must(b.desk.CreateDomain(b.ctx, "mail.example.org"))(t)
 	w.portalKey, _, _ = b.desk.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
 	w.reply = must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "x", Shared: true}))(t)
@@ -95,11 +96,11 @@ func newBeyond(t *testing.T) *beyond {
 	w.suppression = must(b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: "gone@example.com"}))(t)
 	w.pgpKey = must(b.desk.CreatePGPKey(b.ctx, w.grace.ID, w.key(t)))(t)
 	w.boss = membershipOf(t, b.ctx, b.desk)
-	w.joinRule = must(b.desk.CreateJoinRule(b.ctx, helpdesk.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: w.boss.RoleIDs}))(b.t)
-	w.invitation, _, _ = b.desk.Invite(b.ctx, helpdesk.InvitationInput{Email: "new@example.org", RoleIDs: w.boss.RoleIDs})
-	w.some = b.member(helpdesk.RoleOwner)
+	w.joinRule = must(b.desk.CreateJoinRule(b.ctx, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: w.boss.RoleIDs}))(b.t)
+	w.invitation, _, _ = b.desk.Invite(b.ctx, identity.InvitationInput{Email: "new@example.org", RoleIDs: w.boss.RoleIDs})
+	w.some = b.member(identity.RoleOwner)
 	w.member = membershipOf(t, b.ctx, w.some)
-	w.member = must(b.desk.UpdateMember(b.ctx, w.member.ID, helpdesk.MembershipUpdate{RoleIDs: w.boss.RoleIDs, MailboxIDs: storage.Some([]int64{first.ID})}))(t)
+	w.member = must(b.desk.UpdateMember(b.ctx, w.member.ID, identity.MembershipUpdate{RoleIDs: w.boss.RoleIDs, MailboxIDs: storage.Some([]int64{first.ID})}))(t)
 	w.some = must(b.svc.Desk(b.ctx, b.svc.As(w.some.UserID()), b.account.ID))(t)
 	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
 		w.told = map[int64]int64{}
@@ -175,7 +176,7 @@ func reachOf() map[string]struct {
 
 		"Account": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Account(c)) }},
 		"UpdateAccount": {refused, func(c ctx, d desk, _ w) (any, error) {
-			return say(d.UpdateAccount(c, helpdesk.AccountUpdate{Name: "x"}))
+			return say(d.UpdateAccount(c, identity.AccountUpdate{Name: "x"}))
 		}},
 		"DeleteAccount": {refused, func(c ctx, d desk, _ w) (any, error) { return done(d.DeleteAccount(c)) }},
 		"AuditLog":      {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.AuditLog(c, helpdesk.AuditFilter{}, page)) }},
@@ -209,7 +210,7 @@ func reachOf() map[string]struct {
 		"Availability": {own, func(c ctx, d desk, w w) (any, error) { return say(d.Availability(c, w.boss.ID)) }},
 		"SetAvailability": {refused, func(c ctx, d desk, w w) (any, error) {
 			no := storage.Some(false)
-			return say(d.SetAvailability(c, w.boss.ID, helpdesk.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: no}))
+			return say(d.SetAvailability(c, w.boss.ID, identity.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: no}))
 		}},
 		"ShowBodies": {hidden, func(c ctx, d desk, w w) (any, error) {
 			if d == w.desk {
@@ -406,7 +407,7 @@ func reachOf() map[string]struct {
 		"UsersByID":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.UsersByID(c, []int64{w.boss.UserID})) }},
 		"Context":    {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Context(c)) }},
 		"UpdateMember": {refused, func(c ctx, d desk, w w) (any, error) {
-			return say(d.UpdateMember(c, w.member.ID, helpdesk.MembershipUpdate{RoleIDs: w.boss.RoleIDs, MailboxIDs: storage.Null[[]int64]()}))
+			return say(d.UpdateMember(c, w.member.ID, identity.MembershipUpdate{RoleIDs: w.boss.RoleIDs, MailboxIDs: storage.Null[[]int64]()}))
 		}},
 		"DisableMember": {refused, func(c ctx, d desk, w w) (any, error) {
 			return done(d.DisableMember(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
@@ -424,13 +425,13 @@ func reachOf() map[string]struct {
 		"JoinRules": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.JoinRules(c, page)) }},
 		"JoinRule":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.JoinRule(c, w.joinRule.ID)) }},
 		"JoinRulesApply": {own, func(c ctx, d desk, w w) (any, error) {
-			return say(d.JoinRulesApply(c, []helpdesk.JoinRule{w.joinRule}))
+			return say(d.JoinRulesApply(c, []identity.JoinRule{w.joinRule}))
 		}},
 		"CreateJoinRule": {refused, func(c ctx, d desk, w w) (any, error) {
-			return say(d.CreateJoinRule(c, helpdesk.JoinRuleInput{Provider: "work", Domain: "elsewhere.example", RoleIDs: w.boss.RoleIDs}))
+			return say(d.CreateJoinRule(c, identity.JoinRuleInput{Provider: "work", Domain: "elsewhere.example", RoleIDs: w.boss.RoleIDs}))
 		}},
 		"UpdateJoinRule": {refused, func(c ctx, d desk, w w) (any, error) {
-			return say(d.UpdateJoinRule(c, w.joinRule.ID, helpdesk.JoinRuleInput{Provider: "work", Domain: "elsewhere.example", RoleIDs: w.boss.RoleIDs}))
+			return say(d.UpdateJoinRule(c, w.joinRule.ID, identity.JoinRuleInput{Provider: "work", Domain: "elsewhere.example", RoleIDs: w.boss.RoleIDs}))
 		}},
 		"DeleteJoinRule": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteJoinRule(c, w.joinRule.ID)) }},
 		"UnlinkMember": {refused, func(c ctx, d desk, w w) (any, error) {
@@ -441,14 +442,14 @@ func reachOf() map[string]struct {
 		}},
 		"Invitations": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Invitations(c, page)) }},
 		"Invite": {refused, func(c ctx, d desk, w w) (any, error) {
-			return two(d.Invite(c, helpdesk.InvitationInput{Email: "x@example.org", RoleIDs: w.boss.RoleIDs}))
+			return two(d.Invite(c, identity.InvitationInput{Email: "x@example.org", RoleIDs: w.boss.RoleIDs}))
 		}},
 		"DeleteInvitation": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteInvitation(c, w.invitation.ID)) }},
 		"ListRoles":        {own, func(c ctx, d desk, _ w) (any, error) { return say(d.ListRoles(c, page)) }},
 		"Role":             {own, func(c ctx, d desk, w w) (any, error) { return say(d.Role(c, w.role.ID)) }},
-		"CreateRole":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateRole(c, helpdesk.RoleInput{Name: "x"})) }},
+		"CreateRole":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateRole(c, identity.RoleInput{Name: "x"})) }},
 		"UpdateRole": {refused, func(c ctx, d desk, w w) (any, error) {
-			return say(d.UpdateRole(c, w.role.ID, helpdesk.RoleInput{Name: "x"}))
+			return say(d.UpdateRole(c, w.role.ID, identity.RoleInput{Name: "x"}))
 		}},
 		"DeleteRole": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteRole(c, w.role.ID)) }},
 		"CreatePortalKey": {refused, func(c ctx, d desk, _ w) (any, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -65,7 +66,7 @@ func (d *Desk) ReconcileMailbox(ctx context.Context, id int64) (Reconciliation, 
 	if err != nil {
 		return Reconciliation{}, err
 	}
-	r, err := d.guard.Read(MailboxesConnection)
+	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return Reconciliation{}, err
 	}
@@ -194,7 +195,7 @@ type Backfill struct {
 // recognized by its identity and not filed twice. It needs mailboxes.connection. Mailboxes of type
 // FWD and POP3 are Conflict faults; POP3 imports everything on the server anyway.
 func (d *Desk) Backfill(ctx context.Context, mailboxID int64, since time.Time) error {
-	begin, err := d.guard.Write(MailboxesConnection)
+	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -20,7 +21,7 @@ type InboundCounts struct {
 
 // InboundCounts counts a mailbox's unfiled messages. It needs mailboxes.connection.
 func (d *Desk) InboundCounts(ctx context.Context, mailboxID int64) (InboundCounts, error) {
-	r, err := d.guard.Read(MailboxesConnection)
+	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return InboundCounts{}, err
 	}
@@ -46,7 +47,7 @@ func inboundIn(ctx context.Context, tx Tx, mailboxID, id int64) (InboundMail, er
 // incomplete message is first fetched again, in the background. One that waits to be filed is
 // unchanged; a filed one is a Conflict fault. It needs mailboxes.connection.
 func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundMail, error) {
-	begin, err := d.guard.Write(MailboxesConnection)
+	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
 		return InboundMail{}, err
 	}
@@ -95,7 +96,7 @@ func replayJob(accountID int64, m InboundMail, now time.Time) storage.Job {
 // it, when, and a note of at most 500 characters. [Desk.ReplayInbound] reverts that. An ignored
 // message is unchanged; any other is a Conflict fault. It needs mailboxes.connection.
 func (d *Desk) IgnoreInbound(ctx context.Context, mailboxID, id int64, note string) (InboundMail, error) {
-	begin, err := d.guard.Write(MailboxesConnection)
+	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
 		return InboundMail{}, err
 	}
@@ -136,7 +137,7 @@ type Replay struct {
 // returns their number. One that fails again is quarantined again with its new reason. Calling it
 // twice replays nothing twice. It needs mailboxes.connection.
 func (d *Desk) ReplayMailbox(ctx context.Context, mailboxID int64) (int64, error) {
-	begin, err := d.guard.Write(MailboxesConnection)
+	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -35,7 +36,7 @@ const MaxReplyFiles = 10
 // interactions.create, and for a shared reply views.update; members limited to some mailboxes
 // cannot change a shared one (Forbidden).
 func (d *Desk) CreateReplyFile(ctx context.Context, replyID int64, up Upload) (ReplyFile, error) {
-	begin, err := d.guard.Write(InteractionsCreate)
+	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return ReplyFile{}, err
 	}
@@ -48,7 +49,7 @@ func (d *Desk) CreateReplyFile(ctx context.Context, replyID int64, up Upload) (R
 	}
 	f := ReplyFile{ReplyID: replyID, Filename: a.Filename, ContentType: a.ContentType, Size: a.Size, BlobKey: a.BlobKey, CreatedAt: a.CreatedAt}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		r, err := d.changeableReply(ctx, tx, replyID, false, ViewsUpdate)
+		r, err := d.changeableReply(ctx, tx, replyID, false, identity.ViewsUpdate)
 		if err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ func (d *Desk) CreateReplyFile(ctx context.Context, replyID int64, up Upload) (R
 }
 
 func (d *Desk) mayAddReplyFile(ctx context.Context, replyID int64) error {
-	reader, err := d.guard.Read(InteractionsCreate)
+	reader, err := d.guard.Read(identity.InteractionsCreate)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (d *Desk) mayAddReplyFile(ctx context.Context, replyID int64) error {
 	if err != nil {
 		return err
 	}
-	if err := d.mayChangeReply(r, false, ViewsUpdate); err != nil {
+	if err := d.mayChangeReply(r, false, identity.ViewsUpdate); err != nil {
 		return err
 	}
 	return roomForFile(ctx, reader, replyID)
@@ -118,7 +119,7 @@ func replyFileKeys(ctx context.Context, r Reader, replyID int64) ([]string, erro
 // ReplyFiles lists the files of a saved reply, the caller's own or a shared one, oldest
 // first. It needs interactions.view.
 func (d *Desk) ReplyFiles(ctx context.Context, replyID int64) ([]ReplyFile, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (d *Desk) ReplyFiles(ctx context.Context, replyID int64) ([]ReplyFile, erro
 // ReplyFilesOf lists the files of the given saved replies that the caller sees. It needs
 // interactions.view.
 func (d *Desk) ReplyFilesOf(ctx context.Context, replyIDs []int64) ([]ReplyFile, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil || len(replyIDs) == 0 {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func (d *Desk) ReplyFilesOf(ctx context.Context, replyIDs []int64) ([]ReplyFile,
 // ReplyFile returns the description of a file of a saved reply, the caller's own or a shared
 // one. It needs interactions.view.
 func (d *Desk) ReplyFile(ctx context.Context, replyID, id int64) (ReplyFile, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return ReplyFile{}, err
 	}
@@ -178,7 +179,7 @@ func (d *Desk) replyFile(ctx context.Context, r Reader, replyID, id int64) (Repl
 // OpenReplyFile opens length bytes of a file starting at offset; a negative length means to the
 // end. It needs interactions.view.
 func (d *Desk) OpenReplyFile(ctx context.Context, f ReplyFile, offset, length int64) (io.ReadCloser, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, err
 	}
@@ -193,12 +194,12 @@ func (d *Desk) OpenReplyFile(ctx context.Context, f ReplyFile, offset, length in
 // DeleteReplyFile removes a file from a saved reply. Copies in replies stay. It needs the
 // permissions of [Desk.CreateReplyFile].
 func (d *Desk) DeleteReplyFile(ctx context.Context, replyID, id int64) error {
-	begin, err := d.guard.Write(InteractionsCreate)
+	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		reply, err := d.changeableReply(ctx, tx, replyID, false, ViewsUpdate)
+		reply, err := d.changeableReply(ctx, tx, replyID, false, identity.ViewsUpdate)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -126,7 +127,7 @@ func TestReplyFileProblems(t *testing.T) {
 func TestReplyFilesOfOthers(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent, collaborator := b.member(helpdesk.RoleAgent), b.member(helpdesk.RoleCollaborator)
+	agent, collaborator := b.member(identity.RoleAgent), b.member(identity.RoleCollaborator)
 	before := b.stored()
 	own := must(agent.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Own", Body: "Mine"}))(t)
 	shared := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "Ours", Shared: true}))(t)
@@ -157,7 +158,7 @@ func TestReplyFilesOfOthers(t *testing.T) {
 		t.Errorf("of both the owner sees %v", got)
 	}
 	members := must(b.desk.Members(b.ctx, storage.PageRequest{}))(t).Items
-	at := slices.IndexFunc(members, func(m helpdesk.Membership) bool { return m.UserID == agent.UserID() })
+	at := slices.IndexFunc(members, func(m identity.Membership) bool { return m.UserID == agent.UserID() })
 	if err := b.desk.RemoveMember(b.ctx, members[at].ID); err != nil {
 		t.Fatal(err)
 	}

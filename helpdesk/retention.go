@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -68,8 +69,8 @@ func (s *Service) Prune(ctx context.Context) (Pruned, error) {
 	if err != nil {
 		return done, err
 	}
-	list := func(seek storage.Seek) ([]Account, error) { return s.cfg.Store.Accounts(ctx, seek) }
-	return done, each(list, func(a Account) int64 { return a.ID }, func(a Account) error {
+	list := func(seek storage.Seek) ([]identity.Account, error) { return s.cfg.Store.Accounts(ctx, seek) }
+	return done, each(list, func(a identity.Account) int64 { return a.ID }, func(a identity.Account) error {
 		scope := Scope{AccountID: a.ID}
 		err := s.pruneAll(ctx, keep.Audit, &done.Audit, func(tx SystemTx) prune { return tx.Within(scope).PruneAudit })
 		if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -17,7 +18,7 @@ import (
 // If nothing is left in the old conversation, it is merged into the other one: it is removed, and
 // its tags and participants move, too.
 func (d *Desk) MoveInteraction(ctx context.Context, conversationID, id, into int64) (Interaction, error) {
-	begin, err := d.guard.Write(ConversationsUpdate)
+	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return Interaction{}, err
 	}
@@ -50,7 +51,7 @@ func (d *Desk) MoveInteraction(ctx context.Context, conversationID, id, into int
 		i, err = d.moveOne(ctx, tx, i, from, target)
 		return err
 	})
-	return d.concealed(ctx, ConversationsUpdate, i, err)
+	return d.concealed(ctx, identity.ConversationsUpdate, i, err)
 }
 
 // moveOne moves an interaction between two locked conversations.
@@ -86,11 +87,11 @@ func isAlone(ctx context.Context, tx Tx, i Interaction) (bool, error) {
 // Conversations that the member does not reach are no candidates. For a message filed before reply
 // tokens were recorded, only tokens in To and Cc count.
 func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interaction, error) {
-	r, err := d.guard.Read(ConversationsUpdate)
+	r, err := d.guard.Read(identity.ConversationsUpdate)
 	if err != nil {
 		return Interaction{}, err
 	}
-	begin, err := d.guard.Write(ConversationsUpdate)
+	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return Interaction{}, err
 	}
@@ -99,7 +100,7 @@ func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interact
 		return Interaction{}, err
 	}
 	if i.Threading.Rule == RuleReport {
-		return d.concealed(ctx, ConversationsUpdate, i, nil) // it belongs to the message that it reports on
+		return d.concealed(ctx, identity.ConversationsUpdate, i, nil) // it belongs to the message that it reports on
 	}
 	if i.Type != TypeCustomer || i.Threading.Rule == "" {
 		return Interaction{}, fault.New(fault.Conflict, "The interaction did not arrive by mail: there are no threading rules to apply.")
@@ -122,7 +123,7 @@ func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interact
 		i, err = d.rethread(ctx, tx, i, from, users)
 		return err
 	})
-	return d.concealed(ctx, ConversationsUpdate, i, err)
+	return d.concealed(ctx, identity.ConversationsUpdate, i, err)
 }
 
 func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversation, users map[string]int64) (Interaction, error) {
@@ -150,7 +151,7 @@ func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversa
 		if first, err := firsts(ctx, tx, from.ID); err != nil || began || slices.Contains(first, i.ID) {
 			return i, err
 		}
-		if _, err := d.guard.Write(ConversationsCreate); err != nil {
+		if _, err := d.guard.Write(identity.ConversationsCreate); err != nil {
 			return Interaction{}, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -84,7 +85,7 @@ func (r *SavedReply) apply(d *Desk, in SavedReplyInput) error {
 
 // mayWriteReply checks the permission to change saved replies: interactions.create for the caller's
 // own; shared ones have the permissions of views.
-func (d *Desk) mayWriteReply(shared bool, p Permission) error {
+func (d *Desk) mayWriteReply(shared bool, p identity.Permission) error {
 	if !shared {
 		return nil
 	}
@@ -106,7 +107,7 @@ func (d *Desk) ownOrShared(r SavedReply, err error) (SavedReply, error) {
 // SavedReply returns a saved reply, the caller's own or a shared one. It needs
 // interactions.view.
 func (d *Desk) SavedReply(ctx context.Context, id int64) (SavedReply, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return SavedReply{}, err
 	}
@@ -116,7 +117,7 @@ func (d *Desk) SavedReply(ctx context.Context, id int64) (SavedReply, error) {
 // SavedReplies lists the caller's own saved replies and the shared ones, oldest first, whose names
 // begin with a prefix, ignoring case. It needs interactions.view.
 func (d *Desk) SavedReplies(ctx context.Context, prefix string, req storage.PageRequest) (storage.Page[SavedReply], error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return storage.Page[SavedReply]{}, err
 	}
@@ -128,11 +129,11 @@ func (d *Desk) SavedReplies(ctx context.Context, prefix string, req storage.Page
 // CreateSavedReply creates a saved reply. It needs interactions.create, and views.create for a
 // shared one. A name that another reply of the same owner has is an Invalid fault on name.
 func (d *Desk) CreateSavedReply(ctx context.Context, in SavedReplyInput) (SavedReply, error) {
-	begin, err := d.guard.Write(InteractionsCreate)
+	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return SavedReply{}, err
 	}
-	if err := d.mayWriteReply(in.Shared, ViewsCreate); err != nil {
+	if err := d.mayWriteReply(in.Shared, identity.ViewsCreate); err != nil {
 		return SavedReply{}, err
 	}
 	now := d.svc.now()
@@ -153,13 +154,13 @@ func (d *Desk) CreateSavedReply(ctx context.Context, in SavedReplyInput) (SavedR
 // interactions.create, and views.update if it is or becomes shared; members limited to some
 // mailboxes cannot change a shared one (Forbidden).
 func (d *Desk) UpdateSavedReply(ctx context.Context, id int64, in SavedReplyInput) (SavedReply, error) {
-	begin, err := d.guard.Write(InteractionsCreate)
+	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return SavedReply{}, err
 	}
 	var r SavedReply
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if r, err = d.changeableReply(ctx, tx, id, in.Shared, ViewsUpdate); err != nil {
+		if r, err = d.changeableReply(ctx, tx, id, in.Shared, identity.ViewsUpdate); err != nil {
 			return err
 		}
 		if err := r.apply(d, in); err != nil {
@@ -176,7 +177,7 @@ func (d *Desk) UpdateSavedReply(ctx context.Context, id int64, in SavedReplyInpu
 
 // changeableReply locks a saved reply that the caller may change; p is the permission if it is or
 // becomes shared.
-func (d *Desk) changeableReply(ctx context.Context, tx Tx, id int64, shared bool, p Permission) (SavedReply, error) {
+func (d *Desk) changeableReply(ctx context.Context, tx Tx, id int64, shared bool, p identity.Permission) (SavedReply, error) {
 	r, err := d.ownOrShared(tx.SavedReplies().Lock(ctx, id))
 	if err == nil {
 		err = d.mayChangeReply(r, shared, p)
@@ -185,7 +186,7 @@ func (d *Desk) changeableReply(ctx context.Context, tx Tx, id int64, shared bool
 }
 
 // mayChangeReply checks the permission to change a saved reply that the caller sees.
-func (d *Desk) mayChangeReply(r SavedReply, shared bool, p Permission) error {
+func (d *Desk) mayChangeReply(r SavedReply, shared bool, p identity.Permission) error {
 	if err := d.mayWriteReply(shared || r.UserID == 0, p); err != nil || r.UserID != 0 {
 		return err
 	}
@@ -195,12 +196,12 @@ func (d *Desk) mayChangeReply(r SavedReply, shared bool, p Permission) error {
 // DeleteSavedReply removes a saved reply with its files. It needs interactions.create, and
 // views.delete for a shared one, which members limited to some mailboxes cannot delete (Forbidden).
 func (d *Desk) DeleteSavedReply(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(InteractionsCreate)
+	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		r, err := d.changeableReply(ctx, tx, id, false, ViewsDelete)
+		r, err := d.changeableReply(ctx, tx, id, false, identity.ViewsDelete)
 		if err != nil {
 			return err
 		}
@@ -234,7 +235,7 @@ func (d *Desk) emitReply(ctx context.Context, tx Tx, kind string, r SavedReply) 
 // FillReply returns the body of a saved reply with placeholders filled in for the caller's reply in
 // a conversation: sanitized HTML, whatever the customer's name. It needs interactions.view.
 func (d *Desk) FillReply(ctx context.Context, conversationID, replyID int64) (string, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -76,7 +77,7 @@ func TestSavedReplyProblems(t *testing.T) {
 func TestSavedRepliesOfOthers(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent, collaborator := b.member(helpdesk.RoleAgent), b.member(helpdesk.RoleCollaborator)
+	agent, collaborator := b.member(identity.RoleAgent), b.member(identity.RoleCollaborator)
 	own := must(agent.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Own", Body: "<script>x</script>Mine"}))(t)
 	shared := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "Ours", Shared: true}))(t)
 	if own.Body != "Mine" || own.UserID != agent.UserID() || shared.UserID != 0 {
@@ -125,7 +126,7 @@ func TestSavedRepliesOfOthers(t *testing.T) {
 		t.Errorf("events: %s", diff)
 	}
 	members := must(b.desk.Members(b.ctx, storage.PageRequest{}))(t).Items
-	at := slices.IndexFunc(members, func(m helpdesk.Membership) bool { return m.UserID == agent.UserID() })
+	at := slices.IndexFunc(members, func(m identity.Membership) bool { return m.UserID == agent.UserID() })
 	if err := b.desk.RemoveMember(b.ctx, members[at].ID); err != nil {
 		t.Fatal(err)
 	}

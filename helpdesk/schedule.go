@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -40,7 +41,7 @@ func (d *Desk) sendAt(problems *fault.Collector, field string, at time.Time) tim
 // ScheduledOf returns the scheduled replies in conversations, at most 100 of them. It needs
 // interactions.view.
 func (d *Desk) ScheduledOf(ctx context.Context, conversationIDs []int64) ([]Interaction, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +199,7 @@ func (o *Outgoing) authorMay(ctx context.Context, accountID, interactionID int64
 		return true, err
 	}
 	return o.svc.stillMay(ctx, accountID, i.PostedByID, func(author *Desk) error {
-		_, err := author.guard.Write(InteractionsCreate)
+		_, err := author.guard.Write(identity.InteractionsCreate)
 		return err
 	})
 }

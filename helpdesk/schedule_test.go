@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -124,7 +125,7 @@ func TestWhileItWaits(t *testing.T) {
 	colleague := func(in helpdesk.InteractionInput) func(*bundle, helpdesk.Interaction) {
 		return func(b *bundle, i helpdesk.Interaction) {
 			in.Body = "I have it."
-			must(b.member(helpdesk.RoleAgent).CreateInteraction(b.ctx, i.ConversationID, in))(b.t)
+			must(b.member(identity.RoleAgent).CreateInteraction(b.ctx, i.ConversationID, in))(b.t)
 		}
 	}
 	for name, tt := range map[string]struct {
@@ -145,7 +146,7 @@ func TestWhileItWaits(t *testing.T) {
 			colleague(helpdesk.InteractionInput{Type: helpdesk.TypeUser, SendAt: b.clock.Now().Add(time.Hour)})(b, i)
 		}, "draft", helpdesk.ReturnedByAnswer},
 		"a colleague posts a draft": {func(b *bundle, i helpdesk.Interaction) {
-			other := b.member(helpdesk.RoleAgent)
+			other := b.member(identity.RoleAgent)
 			d := must(other.CreateInteraction(b.ctx, i.ConversationID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "x"}))(b.t)
 			must(other.UpdateInteraction(b.ctx, i.ConversationID, d.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(b.t)
 		}, "draft", helpdesk.ReturnedByAnswer},
@@ -274,10 +275,10 @@ func TestSendNow(t *testing.T) {
 // Who has left, or may not answer any more, does not answer.
 func TestAuthorLeft(t *testing.T) {
 	t.Parallel()
-	for name, act := range map[string]func(b *bundle, member helpdesk.Membership) error{
-		"removed": func(b *bundle, m helpdesk.Membership) error { return b.desk.RemoveMember(b.ctx, m.ID) },
-		"only reads": func(b *bundle, m helpdesk.Membership) error {
-			_, err := b.desk.UpdateMember(b.ctx, m.ID, helpdesk.MembershipUpdate{RoleIDs: []int64{b.roles()[helpdesk.RoleCollaborator]}})
+	for name, act := range map[string]func(b *bundle, member identity.Membership) error{
+		"removed": func(b *bundle, m identity.Membership) error { return b.desk.RemoveMember(b.ctx, m.ID) },
+		"only reads": func(b *bundle, m identity.Membership) error {
+			_, err := b.desk.UpdateMember(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{b.roles()[identity.RoleCollaborator]}})
 			return err
 		},
 	} {
@@ -285,7 +286,7 @@ func TestAuthorLeft(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
 			id := b.receive(opening()).ConversationID
-			agent := b.member(helpdesk.RoleAgent)
+			agent := b.member(identity.RoleAgent)
 			i := must(agent.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Get lost.", SendAt: b.clock.Now().Add(time.Hour)}))(t)
 			must(b.desk.UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
 			if err := act(b, membershipOf(t, b.ctx, agent)); err != nil {
@@ -307,7 +308,7 @@ func TestAuthorLeft(t *testing.T) {
 	}
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	i := must(agent.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "x", SendAt: b.clock.Now().Add(time.Hour)}))(t)
 	if err := b.desk.RemoveMember(b.ctx, membershipOf(t, b.ctx, agent).ID); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -43,15 +44,15 @@ func sealedOfPortalKeys() []sealedField[PortalKey] {
 	}
 }
 
-func sealedOfAccounts() []sealedField[Account] {
-	return []sealedField[Account]{
-		{"SealedErasureKeys", func(a *Account) *[]byte { return &a.SealedErasureKeys }, func(_ int64, a *Account) string { return erasureContext(a) }},
+func sealedOfAccounts() []sealedField[identity.Account] {
+	return []sealedField[identity.Account]{
+		{"SealedErasureKeys", func(a *identity.Account) *[]byte { return &a.SealedErasureKeys }, func(_ int64, a *identity.Account) string { return erasureContext(a) }},
 	}
 }
 
-func sealedOfUsers() []sealedField[User] {
-	return []sealedField[User]{
-		{"SealedSecondFactor", func(u *User) *[]byte { return &u.SealedSecondFactor }, func(_ int64, u *User) string { return u.factorContext() }},
+func sealedOfUsers() []sealedField[identity.User] {
+	return []sealedField[identity.User]{
+		{"SealedSecondFactor", func(u *identity.User) *[]byte { return &u.SealedSecondFactor }, func(_ int64, u *identity.User) string { return u.FactorContext() }},
 	}
 }
 
@@ -110,12 +111,12 @@ func (s *Service) newResealer() (*resealer, error) {
 
 func (r *resealer) resealAll(ctx context.Context) error {
 	store := r.svc.cfg.Store
-	users := func(seek storage.Seek) ([]User, error) { return store.Users(ctx, seek) }
-	if err := each(users, func(u User) int64 { return u.ID }, func(u User) error { return r.resealUser(ctx, u) }); err != nil {
+	users := func(seek storage.Seek) ([]identity.User, error) { return store.Users(ctx, seek) }
+	if err := each(users, func(u identity.User) int64 { return u.ID }, func(u identity.User) error { return r.resealUser(ctx, u) }); err != nil {
 		return err
 	}
-	accounts := func(seek storage.Seek) ([]Account, error) { return store.Accounts(ctx, seek) }
-	return each(accounts, func(a Account) int64 { return a.ID }, func(a Account) error {
+	accounts := func(seek storage.Seek) ([]identity.Account, error) { return store.Accounts(ctx, seek) }
+	return each(accounts, func(a identity.Account) int64 { return a.ID }, func(a identity.Account) error {
 		err := r.resealAccount(ctx, Scope{AccountID: a.ID})
 		if fault.Is(err, fault.NotFound) {
 			return nil // deleted meanwhile
@@ -190,7 +191,7 @@ func (r *resealer) resealKeys(ctx context.Context, scope Scope) error {
 	return r.record(done, err)
 }
 
-func (r *resealer) resealUser(ctx context.Context, u User) error {
+func (r *resealer) resealUser(ctx context.Context, u identity.User) error {
 	if !needs(r, sealedOfUsers(), &u) {
 		return nil
 	}

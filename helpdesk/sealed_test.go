@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -50,7 +51,7 @@ func newSealed(t *testing.T) *bundle {
 	hook := b.hook()
 	_, _, err := b.desk.RotateWebhookSecret(b.ctx, hook.ID)
 	_, _, err2 := b.desk.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
-	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Name: "Lise", Email: "lise@example.org", Password: lisesPassword}))(t)
+	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Name: "Lise", Email: "lise@example.org", Password: lisesPassword}))(t)
 	admin := must(b.svc.Admin(b.ctx, b.svc.As(user.ID)))(t)
 	_, err3 := admin.BeginSecondFactor(b.ctx, lisesPassword, "Halden")
 	bob := must(b.desk.CreateCustomer(b.ctx, helpdesk.CustomerInput{FirstName: "Bob", Emails: storage.Some([]helpdesk.Item{{Value: "bob@example.com"}})}))(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -115,7 +116,7 @@ func TestMergeCustomers(t *testing.T) {
 			t.Errorf("into %d: %v", tt.into, err)
 		}
 	}
-	if _, err := b.member(helpdesk.RoleCollaborator).MergeCustomers(b.ctx, from, into); !fault.Is(err, fault.Forbidden) {
+	if _, err := b.member(identity.RoleCollaborator).MergeCustomers(b.ctx, from, into); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("by a collaborator: %v", err)
 	}
 	c := must(b.desk.MergeCustomers(b.ctx, from, into))(t)
@@ -139,7 +140,7 @@ func TestMergeCustomers(t *testing.T) {
 	if len(export.Conversations) != 3 || len(export.Conversations[0].Interactions) != 1 {
 		t.Errorf("%+v", export)
 	}
-	if _, err := b.member(helpdesk.RoleAgent).ExportCustomer(b.ctx, into); !fault.Is(err, fault.Forbidden) {
+	if _, err := b.member(identity.RoleAgent).ExportCustomer(b.ctx, into); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("an export by an agent: %v", err)
 	}
 }

@@ -8,24 +8,14 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
-)
-
-const (
-	// SecondFactorRequired is the code of the Unauthenticated fault of a sign-in without the
-	// required second-factor code, and of the Forbidden fault of a member who must first set up a
-	// second factor to work in an account.
-	SecondFactorRequired = "second_factor_required"
-	// SecondFactorPresent is the code of the Conflict fault for setting up a second factor that
-	// already exists.
-	SecondFactorPresent = "second_factor_present"
 )
 
 const (
@@ -44,16 +34,11 @@ type secondFactor struct {
 	Recovery [][]byte `json:"recovery,omitempty"` // SHA-256 of the unused codes
 }
 
-func (u User) factorContext() string { return fmt.Sprintf("user/%d/second_factor", u.ID) }
-
-// HasSecondFactor reports whether signing in with the password also requires a code.
-func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
-
-func (s *Service) factorOf(u User) (f secondFactor, err error) {
+func (s *Service) factorOf(u identity.User) (f secondFactor, err error) {
 	if len(u.SealedSecondFactor) == 0 {
 		return f, nil
 	}
-	text, err := s.cfg.Sealer.Open(u.SealedSecondFactor, u.factorContext())
+	text, err := s.cfg.Sealer.Open(u.SealedSecondFactor, u.FactorContext())
 	if err == nil {
 		err = json.Unmarshal(text, &f)
 	}
@@ -63,10 +48,10 @@ func (s *Service) factorOf(u User) (f secondFactor, err error) {
 	return f, nil
 }
 
-func (s *Service) keepFactor(ctx context.Context, tx SystemTx, u *User, f secondFactor) error {
+func (s *Service) keepFactor(ctx context.Context, tx SystemTx, u *identity.User, f secondFactor) error {
 	text, err := json.Marshal(f)
 	if err == nil {
-		u.SealedSecondFactor, err = s.cfg.Sealer.Seal(text, u.factorContext())
+		u.SealedSecondFactor, err = s.cfg.Sealer.Seal(text, u.FactorContext())
 	}
 	if err != nil {
 		return fault.Wrap(fault.Internal, "sealing a second factor", err)
@@ -111,57 +96,45 @@ func (f *secondFactor) renew() []string {
 	return codes
 }
 
-// SecondFactor is the state of the caller's second factor.
-type SecondFactor struct {
-	Since         time.Time // zero: none, only the password
-	RecoveryCodes int       // number of unused ones
-}
-
 // SecondFactor returns the state of the caller's second factor.
-func (a *Admin) SecondFactor(ctx context.Context) (SecondFactor, error) {
+func (a *Admin) SecondFactor(ctx context.Context) (identity.SecondFactor, error) {
 	dir, err := a.guard.Read(ownUser)
 	if err != nil {
-		return SecondFactor{}, err
+		return identity.SecondFactor{}, err
 	}
 	user, err := dir.User(ctx, a.userID)
 	if err != nil || !user.HasSecondFactor() {
-		return SecondFactor{}, err
+		return identity.SecondFactor{}, err
 	}
 	f, err := a.svc.factorOf(user)
-	return SecondFactor{Since: user.SecondFactorAt, RecoveryCodes: len(f.Recovery)}, err
-}
-
-// NewSecondFactor is the setup for an authenticator app, shown once.
-type NewSecondFactor struct {
-	Secret string // base32, to type
-	URI    string // otpauth, for a QR code
+	return identity.SecondFactor{Since: user.SecondFactorAt, RecoveryCodes: len(f.Recovery)}, err
 }
 
 // BeginSecondFactor generates the secret of the caller's second factor and requires the caller's
 // password. Authenticator apps show the issuer as the server's name. It takes effect with
 // [Admin.ConfirmSecondFactor]; calling it again generates another secret. An existing second factor
 // is a Conflict fault with code second_factor_present. A token with scopes may not call it.
-func (a *Admin) BeginSecondFactor(ctx context.Context, password, issuer string) (NewSecondFactor, error) {
+func (a *Admin) BeginSecondFactor(ctx context.Context, password, issuer string) (identity.NewSecondFactor, error) {
 	begin, err := a.provenBy(ctx, password)
 	if err != nil {
-		return NewSecondFactor{}, err
+		return identity.NewSecondFactor{}, err
 	}
 	f := secondFactor{Secret: make([]byte, totpSecret)}
 	_, _ = rand.Read(f.Secret) // never fails, see crypto/rand
-	var user User
+	var user identity.User
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
 		if user, err = tx.UserForUpdate(ctx, a.userID); err != nil {
 			return err
 		}
 		if user.HasSecondFactor() {
-			return &fault.Error{Kind: fault.Conflict, Resource: "user", ID: user.ID, Code: SecondFactorPresent, Message: "You already have a second factor. Switch it off first."}
+			return &fault.Error{Kind: fault.Conflict, Resource: "user", ID: user.ID, Code: identity.SecondFactorPresent, Message: "You already have a second factor. Switch it off first."}
 		}
 		return a.svc.keepFactor(ctx, tx, &user, f)
 	})
 	if err != nil {
-		return NewSecondFactor{}, err
+		return identity.NewSecondFactor{}, err
 	}
-	return NewSecondFactor{Secret: totpEncoding.EncodeToString(f.Secret), URI: totpURI(f.Secret, plain.Line(issuer), user.Email)}, nil
+	return identity.NewSecondFactor{Secret: totpEncoding.EncodeToString(f.Secret), URI: totpURI(f.Secret, plain.Line(issuer), user.Email)}, nil
 }
 
 // provenBy checks the caller's password before a change of the second factor.
@@ -186,7 +159,7 @@ func (a *Admin) provenBy(ctx context.Context, password string) (func(context.Con
 // not stored; each is valid once in place of an app's code. A wrong code is an Invalid fault on
 // code.
 func (a *Admin) ConfirmSecondFactor(ctx context.Context, code string) ([]string, error) {
-	return a.withCode(ctx, code, func(ctx context.Context, tx SystemTx, user *User, f *secondFactor) error {
+	return a.withCode(ctx, code, func(ctx context.Context, tx SystemTx, user *identity.User, f *secondFactor) error {
 		if user.HasSecondFactor() || len(f.Secret) == 0 {
 			return fault.New(fault.Conflict, "Start setting up a second factor first.")
 		}
@@ -201,7 +174,7 @@ func (a *Admin) ConfirmSecondFactor(ctx context.Context, code string) ([]string,
 // RenewRecoveryCodes returns ten new recovery codes and invalidates the previous ones. It requires
 // a code, as [Admin.ConfirmSecondFactor] does.
 func (a *Admin) RenewRecoveryCodes(ctx context.Context, code string) ([]string, error) {
-	return a.withCode(ctx, code, func(ctx context.Context, tx SystemTx, user *User, _ *secondFactor) error {
+	return a.withCode(ctx, code, func(ctx context.Context, tx SystemTx, user *identity.User, _ *secondFactor) error {
 		if !user.HasSecondFactor() {
 			return fault.New(fault.Conflict, "You have no second factor.")
 		}
@@ -210,7 +183,7 @@ func (a *Admin) RenewRecoveryCodes(ctx context.Context, code string) ([]string, 
 }
 
 // withCode checks the caller's code, runs fn and generates recovery codes.
-func (a *Admin) withCode(ctx context.Context, code string, fn func(ctx context.Context, tx SystemTx, user *User, f *secondFactor) error) (codes []string, err error) {
+func (a *Admin) withCode(ctx context.Context, code string, fn func(ctx context.Context, tx SystemTx, user *identity.User, f *secondFactor) error) (codes []string, err error) {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {
 		return nil, err
@@ -331,7 +304,7 @@ type SecondStep struct {
 // Error implements error.
 func (*SecondStep) Error() string { return "a code of the second factor is needed" }
 
-func (s *Service) needsCode(ctx context.Context, u User) error {
+func (s *Service) needsCode(ctx context.Context, u identity.User) error {
 	step := &SecondStep{Token: s.secondStepToken(u)}
 	if s.cfg.Passkeys != nil {
 		all, err := s.cfg.Store.PasskeysOf(ctx, u.ID)
@@ -341,17 +314,17 @@ func (s *Service) needsCode(ctx context.Context, u User) error {
 		step.HasPasskey = len(all) > 0
 	}
 	return &fault.Error{
-		Kind: fault.Unauthenticated, Code: SecondFactorRequired, Message: "Enter a code from your authenticator app to finish signing in.", Err: step,
+		Kind: fault.Unauthenticated, Code: identity.SecondFactorRequired, Message: "Enter a code from your authenticator app to finish signing in.", Err: step,
 	}
 }
 
-func (s *Service) secondStepToken(u User) string {
+func (s *Service) secondStepToken(u identity.User) string {
 	body := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(u.ID)), uint64(s.now().Add(secondStepLife).Unix()))
 	return secondStepStart + passwordTokens.EncodeToString(append(body, secondStepMAC(s.cfg.SigningKey, body, u)...))
 }
 
 // secondStepMAC binds a token to the user's current password and second factor.
-func secondStepMAC(key, body []byte, u User) []byte {
+func secondStepMAC(key, body []byte, u identity.User) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("second step v1\x00" + u.PasswordHash + "\x00" + u.SecondFactorAt.UTC().Format(time.RFC3339Nano) + "\x00"))
 	mac.Write(body)
@@ -373,31 +346,31 @@ func (s *Service) FinishSignIn(ctx context.Context, token, code string) (Caller,
 	return s.AsSignedIn(user.ID), nil
 }
 
-func (s *Service) secondStepUser(ctx context.Context, token string) (User, error) {
+func (s *Service) secondStepUser(ctx context.Context, token string) (identity.User, error) {
 	over := &fault.Error{Kind: fault.Unauthenticated, Code: "sign_in_expired", Message: "Your sign-in has expired. Sign in again."}
 	text, found := strings.CutPrefix(token, secondStepStart)
 	raw, err := passwordTokens.DecodeString(text)
 	if !found || err != nil || len(raw) <= 20 {
-		return User{}, over
+		return identity.User{}, over
 	}
 	body, mac := raw[:len(raw)-20], raw[len(raw)-20:]
 	id, n := binary.Uvarint(body)
 	if n <= 0 {
-		return User{}, over
+		return identity.User{}, over
 	}
 	expires, m := binary.Uvarint(body[n:])
 	if m <= 0 || n+m != len(body) || s.now().Unix() >= int64(expires) {
-		return User{}, over
+		return identity.User{}, over
 	}
 	user, err := s.cfg.Store.User(ctx, int64(id))
 	if fault.Is(err, fault.NotFound) {
-		return User{}, over
+		return identity.User{}, over
 	}
 	if err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
 	if user.Disabled() || !s.signedBy(func(key []byte) bool { return hmac.Equal(mac, secondStepMAC(key, body, user)) }) {
-		return User{}, over
+		return identity.User{}, over
 	}
 	return user, nil
 }
@@ -407,7 +380,7 @@ func wrongCode() error {
 }
 
 // takeCode consumes a code of a user's second factor.
-func (s *Service) takeCode(ctx context.Context, user User, code string) error {
+func (s *Service) takeCode(ctx context.Context, user identity.User, code string) error {
 	return s.tryCode(ctx, user, func() error {
 		return s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
 			user, err := tx.UserForUpdate(ctx, user.ID)
@@ -434,7 +407,7 @@ func (s *Service) takeCode(ctx context.Context, user User, code string) error {
 
 // tryCode counts attempts with a user's codes from all addresses together, since the password is
 // already known.
-func (s *Service) tryCode(ctx context.Context, user User, fn func() error) error {
+func (s *Service) tryCode(ctx context.Context, user identity.User, fn func() error) error {
 	keys := []tryKey{{strconv.FormatInt(user.ID, 10), codeTries}}
 	if wait := s.throttle.try(s.now(), keys); wait > 0 {
 		return &fault.Error{
@@ -454,11 +427,4 @@ func (s *Service) tryCode(ctx context.Context, user User, fn func() error) error
 		}
 	}
 	return err
-}
-
-// lacksSecondFactor reports whether the account requires a second factor that the member has not
-// set up and the sign-in did not have, see [AccessToken]. It is false for users with neither a
-// password nor an identity provider, who sign in by other means.
-func (g Grant) lacksSecondFactor(factors int) bool {
-	return g.RequireSecondFactor && !g.HasSecondFactor && factors < 2 && (g.HasPassword || factors == 1)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -24,7 +25,7 @@ import (
 // factored is a user with a second factor.
 type factored struct {
 	*bundle
-	user   helpdesk.User
+	user   identity.User
 	secret string
 	codes  []string // for recovery
 }
@@ -34,8 +35,8 @@ const lisesPassword = "correct horse"
 func newFactored(t *testing.T, change ...func(*helpdesk.Config)) *factored {
 	t.Helper()
 	w := &factored{bundle: newBundle(t, change...)}
-	w.user = must(w.svc.Operator().CreateUser(w.ctx, helpdesk.UserInput{Name: "Lise", Email: "lise@example.org", Password: lisesPassword}))(t)
-	must(w.svc.Operator().AddMember(w.ctx, w.account.ID, w.user.ID, helpdesk.RoleAgent))(t)
+	w.user = must(w.svc.Operator().CreateUser(w.ctx, identity.UserInput{Name: "Lise", Email: "lise@example.org", Password: lisesPassword}))(t)
+	must(w.svc.Operator().AddMember(w.ctx, w.account.ID, w.user.ID, identity.RoleAgent))(t)
 	begun := must(w.admin().BeginSecondFactor(w.ctx, lisesPassword, "Halden"))(t)
 	w.secret = begun.Secret
 	w.codes = must(w.admin().ConfirmSecondFactor(w.ctx, w.app()))(t)
@@ -78,10 +79,10 @@ func TestSecondFactor(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t)
 	token, err := w.password()
-	if codeOf(err) != helpdesk.SecondFactorRequired || !fault.Is(err, fault.Unauthenticated) || token == "" {
+	if codeOf(err) != identity.SecondFactorRequired || !fault.Is(err, fault.Unauthenticated) || token == "" {
 		t.Fatalf("%q %v", token, err)
 	}
-	if _, err := w.svc.SignIn(w.ctx, w.user.Email, "wrong horse"); codeOf(err) == helpdesk.SecondFactorRequired {
+	if _, err := w.svc.SignIn(w.ctx, w.user.Email, "wrong horse"); codeOf(err) == identity.SecondFactorRequired {
 		t.Error("whoever does not know the password learns that there is a second factor")
 	}
 	code := w.app()
@@ -196,7 +197,7 @@ func TestGuessingCodes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	must(w.admin().UpdateMe(w.ctx, helpdesk.UserUpdate{Password: "another horse", CurrentPassword: lisesPassword}))(t)
+	must(w.admin().UpdateMe(w.ctx, identity.UserUpdate{Password: "another horse", CurrentPassword: lisesPassword}))(t)
 	if _, err := w.svc.FinishSignIn(w.ctx, token, w.app()); codeOf(err) != "sign_in_expired" {
 		t.Errorf("after another password: %v", err)
 	}
@@ -218,7 +219,7 @@ func TestGuessingCodes(t *testing.T) {
 func TestSecondFactorIsKept(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t)
-	if _, err := w.admin().BeginSecondFactor(w.ctx, lisesPassword, "x"); codeOf(err) != helpdesk.SecondFactorPresent {
+	if _, err := w.admin().BeginSecondFactor(w.ctx, lisesPassword, "x"); codeOf(err) != identity.SecondFactorPresent {
 		t.Errorf("again: %v", err)
 	}
 	for name, err := range map[string]error{
@@ -234,18 +235,18 @@ func TestSecondFactorIsKept(t *testing.T) {
 		}
 	}
 	link := must(w.svc.Operator().CreatePasswordToken(w.ctx, w.user.ID, time.Hour))(t)
-	caller := must(w.svc.ChoosePassword(w.ctx, link, helpdesk.PasswordChoice{Password: lisesPassword}))(t)
+	caller := must(w.svc.ChoosePassword(w.ctx, link, identity.PasswordChoice{Password: lisesPassword}))(t)
 	if caller.UserID() != 0 {
 		t.Error("a link to choose a password signs in without a code")
 	}
-	other := must(w.svc.Operator().CreateAccount(w.ctx, helpdesk.AccountInput{Name: "Other"}, w.owner.ID))(t)
+	other := must(w.svc.Operator().CreateAccount(w.ctx, identity.AccountInput{Name: "Other"}, w.owner.ID))(t)
 	desk := must(w.svc.Desk(w.ctx, w.svc.As(w.owner.ID), other.ID))(t)
-	_, invitation, err := desk.Invite(w.ctx, helpdesk.InvitationInput{Email: w.user.Email, RoleIDs: membershipOf(t, w.ctx, desk).RoleIDs})
+	_, invitation, err := desk.Invite(w.ctx, identity.InvitationInput{Email: w.user.Email, RoleIDs: membershipOf(t, w.ctx, desk).RoleIDs})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := helpdesk.AcceptInput{Password: lisesPassword}
-	if _, err := w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, invitation, in); codeOf(err) != helpdesk.SecondFactorRequired {
+	in := identity.AcceptInput{Password: lisesPassword}
+	if _, err := w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, invitation, in); codeOf(err) != identity.SecondFactorRequired {
 		t.Errorf("an invitation: %v", err)
 	}
 	in.Code = "000000"
@@ -268,7 +269,7 @@ func TestResetSecondFactor(t *testing.T) {
 		"admin": func(w *factored) error {
 			for _, m := range must(w.desk.Members(w.ctx, storage.PageRequest{}))(w.t).Items {
 				if m.UserID == w.user.ID {
-					return w.member(helpdesk.RoleAdmin).ResetMemberSecondFactor(w.ctx, m.ID)
+					return w.member(identity.RoleAdmin).ResetMemberSecondFactor(w.ctx, m.ID)
 				}
 			}
 			return errors.New("no member")
@@ -298,14 +299,14 @@ func TestResetSecondFactor(t *testing.T) {
 func TestRequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t)
-	plain := must(w.svc.Operator().CreateUser(w.ctx, helpdesk.UserInput{Email: "plain@example.org", Password: lisesPassword}))(t)
-	machine := must(w.svc.Operator().CreateUser(w.ctx, helpdesk.UserInput{Email: "machine@example.org"}))(t)
+	plain := must(w.svc.Operator().CreateUser(w.ctx, identity.UserInput{Email: "plain@example.org", Password: lisesPassword}))(t)
+	machine := must(w.svc.Operator().CreateUser(w.ctx, identity.UserInput{Email: "machine@example.org"}))(t)
 	callers := map[string]helpdesk.Caller{}
-	for _, u := range []helpdesk.User{plain, machine} {
-		must(w.svc.Operator().AddMember(w.ctx, w.account.ID, u.ID, helpdesk.RoleAgent))(t)
+	for _, u := range []identity.User{plain, machine} {
+		must(w.svc.Operator().AddMember(w.ctx, w.account.ID, u.ID, identity.RoleAgent))(t)
 	}
-	for _, u := range []helpdesk.User{plain, machine, w.user} {
-		_, secret, err := w.svc.Operator().CreateToken(w.ctx, u.ID, helpdesk.TokenInput{Name: "x"})
+	for _, u := range []identity.User{plain, machine, w.user} {
+		_, secret, err := w.svc.Operator().CreateToken(w.ctx, u.ID, identity.TokenInput{Name: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,14 +319,14 @@ func TestRequireSecondFactor(t *testing.T) {
 	callers["plain@example.org password"] = must(w.svc.SignIn(w.ctx, plain.Email, lisesPassword))(t)
 	for _, required := range []bool{false, true} {
 		name := must(w.desk.Account(w.ctx))(t).Name
-		account := must(w.desk.UpdateAccount(w.ctx, helpdesk.AccountUpdate{Name: name, RequireSecondFactor: storage.Some(required)}))(t)
+		account := must(w.desk.UpdateAccount(w.ctx, identity.AccountUpdate{Name: name, RequireSecondFactor: storage.Some(required)}))(t)
 		if account.RequireSecondFactor != required {
 			t.Errorf("%+v", account)
 		}
 		for who, c := range callers {
 			_, err := w.svc.Desk(w.ctx, c, w.account.ID)
 			refused := required && strings.HasPrefix(who, "plain") && !strings.HasSuffix(who, "trusted")
-			if (err != nil) != refused || refused && (codeOf(err) != helpdesk.SecondFactorRequired || !fault.Is(err, fault.Forbidden)) {
+			if (err != nil) != refused || refused && (codeOf(err) != identity.SecondFactorRequired || !fault.Is(err, fault.Forbidden)) {
 				t.Errorf("required %v: %s: %v", required, who, err)
 			}
 		}
@@ -343,7 +344,7 @@ func ExampleService_FinishSignIn() {
 	if err != nil {
 		panic(err)
 	}
-	user, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ada@example.org", Password: "correct horse"})
+	user, _ := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "ada@example.org", Password: "correct horse"})
 	admin, _ := svc.Admin(ctx, svc.As(user.ID))
 	begun, _ := admin.BeginSecondFactor(ctx, "correct horse", "Halden") // begun.URI becomes a QR code
 	codes, _ := admin.ConfirmSecondFactor(ctx, testenv.AppCode(begun.Secret, time.Now()))
@@ -363,20 +364,20 @@ func ExampleService_FinishSignIn() {
 func TestInvitationKeepsSecondFactor(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t)
-	other := must(w.svc.Operator().CreateAccount(w.ctx, helpdesk.AccountInput{Name: "Other"}, w.owner.ID))(t)
+	other := must(w.svc.Operator().CreateAccount(w.ctx, identity.AccountInput{Name: "Other"}, w.owner.ID))(t)
 	desk := must(w.svc.Desk(w.ctx, w.svc.As(w.owner.ID), other.ID))(t)
-	i, _, err := desk.Invite(w.ctx, helpdesk.InvitationInput{Email: w.user.Email, RoleIDs: membershipOf(t, w.ctx, desk).RoleIDs})
+	i, _, err := desk.Invite(w.ctx, identity.InvitationInput{Email: w.user.Email, RoleIDs: membershipOf(t, w.ctx, desk).RoleIDs})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var mailed string
 	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobInvite, AccountID: other.ID, Subject: i.ID}}
 	must(w.svc.Outgoing().SystemMail(w.ctx, job, helpdesk.MailLinks{Invitation: func(t string) string { mailed = t; return "link" }}))(t)
-	in := helpdesk.AcceptInput{Name: "Mallory", Password: "another horse"}
+	in := identity.AcceptInput{Name: "Mallory", Password: "another horse"}
 	if _, err := w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, mailed, in); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("with another password: %v", err)
 	}
-	if _, err := w.password(); codeOf(err) != helpdesk.SecondFactorRequired {
+	if _, err := w.password(); codeOf(err) != identity.SecondFactorRequired {
 		t.Errorf("signing in afterwards: %v", err)
 	}
 	// The operator, who has found out whose the address is, can let it be taken.

@@ -18,13 +18,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 func (b *bundle) hold(d time.Duration) {
 	b.t.Helper()
-	must(b.desk.UpdateAccount(b.ctx, helpdesk.AccountUpdate{Name: "Acme", SendHold: storage.Some(d)}))(b.t)
+	must(b.desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme", SendHold: storage.Some(d)}))(b.t)
 }
 
 func (b *bundle) deliveries(interactionID int64) []helpdesk.Delivery {
@@ -42,13 +43,13 @@ func TestSendHoldBounds(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	for _, hold := range []time.Duration{-time.Second, 601 * time.Second, 1500 * time.Millisecond} {
-		_, err := b.desk.UpdateAccount(b.ctx, helpdesk.AccountUpdate{Name: "Acme", SendHold: storage.Some(hold)})
+		_, err := b.desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme", SendHold: storage.Some(hold)})
 		if diff := cmp.Diff(fault.Fields{"send_hold": {"must be 0 to 600 seconds"}}, fieldsOf(err)); diff != "" {
 			t.Errorf("%v: %s", hold, diff)
 		}
 	}
 	b.hold(600 * time.Second)
-	if a := must(b.desk.UpdateAccount(b.ctx, helpdesk.AccountUpdate{Name: "Acme"}))(t); a.SendHold != 10*time.Minute {
+	if a := must(b.desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme"}))(t); a.SendHold != 10*time.Minute {
 		t.Errorf("left out, the hold became %v", a.SendHold)
 	}
 }
@@ -182,7 +183,7 @@ func TestRetryDeliveries(t *testing.T) {
 	}
 	must(b.svc.Outgoing().Report(b.ctx, b.account.ID, i.ID, outcomes))(t)
 	b.clock.Add(time.Second)
-	collaborator := b.member(helpdesk.RoleCollaborator)
+	collaborator := b.member(identity.RoleCollaborator)
 	if _, err := collaborator.RetryDeliveries(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a collaborator sends: %v", err)
 	}

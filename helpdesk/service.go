@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -64,9 +65,9 @@ type Config struct {
 
 	// Providers are the identity providers that people can sign in with, see
 	// [Service.BeginSignInWith]. If empty, there are only passwords.
-	Providers []IdentityProvider
+	Providers []identity.Provider
 	// Passkeys verifies users' passkeys; see package passkey. If nil, there are none.
-	Passkeys PasskeyVerifier
+	Passkeys identity.PasskeyVerifier
 
 	// NoCredentialMails omits the mails to users about changes of what they sign in with, such as
 	// their password. It is for applications that tell their users themselves.
@@ -191,16 +192,16 @@ func (s *Service) random(n int) ([]byte, error) {
 }
 
 // deskGuard guards handles that are bound to an account.
-type deskGuard = guard.Guard[Permission, Reader, Tx]
+type deskGuard = guard.Guard[identity.Permission, Reader, Tx]
 
 // systemGuard guards handles above accounts.
-type systemGuard = guard.Guard[Permission, Directory, SystemTx]
+type systemGuard = guard.Guard[identity.Permission, Directory, SystemTx]
 
 // anyMember is the permission of operations that every member may do, whatever their roles.
-const anyMember Permission = ""
+const anyMember identity.Permission = ""
 
 // scoped returns a guard over one scope of the store.
-func (s *Service) scoped(scope Scope, allows func(Permission) bool) deskGuard {
+func (s *Service) scoped(scope Scope, allows func(identity.Permission) bool) deskGuard {
 	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
 		return s.cfg.Store.InTx(ctx, scope, fn)
 	}
@@ -209,7 +210,7 @@ func (s *Service) scoped(scope Scope, allows func(Permission) bool) deskGuard {
 
 // member returns a scoped guard for a member who authenticated with a token. Their changes are
 // audited.
-func (s *Service) member(scope Scope, tokenID int64, allows func(Permission) bool) deskGuard {
+func (s *Service) member(scope Scope, tokenID int64, allows func(identity.Permission) bool) deskGuard {
 	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
 		return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return fn(ctx, auditing{tx, s, tokenID}) })
 	}

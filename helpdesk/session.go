@@ -4,37 +4,28 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
-
-// SessionLife is the lifetime of a session.
-const SessionLife = 14 * 24 * time.Hour
-
-// Session is the result of signing in: an access token for a browser's cookie.
-type Session struct {
-	Secret    string
-	ExpiresAt time.Time
-}
 
 // StartSession starts a session for a caller who has just signed in, see [Service.SignIn],
 // [Service.FinishSignInWith] and [Service.As]. A caller with an access token is a Forbidden fault, a disabled user an
 // Unauthenticated fault. A session has all of its user's permissions, and ends after 14 days or
 // with [Service.EndSession]. The device describes it in [Admin.Sessions], such as "Firefox on
 // Linux": one line, cut to 200 characters; "" becomes "Session".
-func (s *Service) StartSession(ctx context.Context, c Caller, device string) (Session, error) {
+func (s *Service) StartSession(ctx context.Context, c Caller, device string) (identity.Session, error) {
 	if c.userID == 0 {
-		return Session{}, fault.New(fault.Unauthenticated, "Sign in first.")
+		return identity.Session{}, fault.New(fault.Unauthenticated, "Sign in first.")
 	}
 	if c.tokenID != 0 {
-		return Session{}, fault.New(fault.Forbidden, "An access token cannot start a session.")
+		return identity.Session{}, fault.New(fault.Forbidden, "An access token cannot start a session.")
 	}
 	now := s.now()
-	session := Session{Secret: newSecret(), ExpiresAt: now.Add(SessionLife)}
-	token := AccessToken{
+	session := identity.Session{Secret: newSecret(), ExpiresAt: now.Add(identity.SessionLife)}
+	token := identity.AccessToken{
 		UserID: c.userID, Name: cmp.Or(plain.Cut(plain.Line(device), 200), "Session"), Hash: hashSecret(session.Secret), ExpiresAt: session.ExpiresAt, CreatedAt: now, Session: true, Factors: c.factors,
 	}
 	err := s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
@@ -52,7 +43,7 @@ func (s *Service) StartSession(ctx context.Context, c Caller, device string) (Se
 		return s.note(ctx, tx, auditLogin, c.userID, c.userID, token.ID)
 	})
 	if err != nil {
-		return Session{}, err
+		return identity.Session{}, err
 	}
 	return session, nil
 }
@@ -77,15 +68,17 @@ func (s *Service) EndSession(ctx context.Context, c Caller) error {
 
 // Sessions lists the caller's unexpired sessions, newest first. The current one has the id
 // [Caller.TokenID].
-func (a *Admin) Sessions(ctx context.Context, req storage.PageRequest) (storage.Page[AccessToken], error) {
+func (a *Admin) Sessions(ctx context.Context, req storage.PageRequest) (storage.Page[identity.AccessToken], error) {
 	dir, err := a.guard.Read(anyMember)
 	if err != nil {
-		return storage.Page[AccessToken]{}, err
+		return storage.Page[identity.AccessToken]{}, err
 	}
-	page, err := storage.List(req, true, func(t AccessToken) storage.Position { return storage.Position{ID: t.ID} },
-		func(seek storage.Seek) ([]AccessToken, error) { return dir.TokensOf(ctx, a.userID, true, seek) })
+	page, err := storage.List(req, true, func(t identity.AccessToken) storage.Position { return storage.Position{ID: t.ID} },
+		func(seek storage.Seek) ([]identity.AccessToken, error) {
+			return dir.TokensOf(ctx, a.userID, true, seek)
+		})
 	now := a.svc.now()
-	page.Items = slices.DeleteFunc(page.Items, func(t AccessToken) bool { return !t.ExpiresAt.After(now) })
+	page.Items = slices.DeleteFunc(page.Items, func(t identity.AccessToken) bool { return !t.ExpiresAt.After(now) })
 	return page, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -71,7 +72,7 @@ func checkPlaceholders(problems *fault.Collector, field, body string, names []st
 // Signature returns the caller's own signature, "" if there is none. It needs
 // interactions.view.
 func (d *Desk) Signature(ctx context.Context) (string, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +95,7 @@ func signatureOf(ctx context.Context, r Reader, userID int64) (Signature, error)
 // placeholders of [SignaturePlaceholders], at most 16 KiB; "" removes it. It returns the stored
 // signature. It needs interactions.create.
 func (d *Desk) SetSignature(ctx context.Context, body string) (string, error) {
-	begin, err := d.guard.Write(InteractionsCreate)
+	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return "", err
 	}
@@ -126,7 +127,7 @@ func (d *Desk) SetSignature(ctx context.Context, body string) (string, error) {
 // SignatureIn returns the ending of the caller's replies in a mailbox, with placeholders filled in:
 // the caller's signature and the mailbox's. It needs interactions.view.
 func (d *Desk) SignatureIn(ctx context.Context, mailboxID int64) (string, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return "", err
 	}

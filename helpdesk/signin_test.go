@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -21,8 +22,8 @@ func TestGuessing(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	const right = "correct horse"
-	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: "ada@example.org", Password: right}))(t)
-	must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, helpdesk.RoleAgent))(t)
+	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "ada@example.org", Password: right}))(t)
+	must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, identity.RoleAgent))(t)
 	from := func(svc *helpdesk.Service, address, password string) error {
 		at := svc.From(netip.MustParseAddr(address))
 		c, err := at.SignIn(b.ctx, "ADA@example.org", password)
@@ -71,30 +72,30 @@ func TestSquattedAddress(t *testing.T) {
 	b := newBundle(t)
 	agent := func(d *helpdesk.Desk) []int64 {
 		for _, role := range must(d.Roles(b.ctx))(t) {
-			if role.Key == helpdesk.RoleAgent {
+			if role.Key == identity.RoleAgent {
 				return []int64{role.ID}
 			}
 		}
 		return nil
 	}
 	// Eve owns an account of her own and invites a stranger, whose invitation she takes herself.
-	eve := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: "eve@example.net"}))(t)
-	hers := must(b.svc.Operator().CreateAccount(b.ctx, helpdesk.AccountInput{Name: "Eve"}, eve.ID))(t)
+	eve := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "eve@example.net"}))(t)
+	hers := must(b.svc.Operator().CreateAccount(b.ctx, identity.AccountInput{Name: "Eve"}, eve.ID))(t)
 	desk := must(b.svc.Desk(b.ctx, b.svc.As(eve.ID), hers.ID))(t)
-	_, known, err := desk.Invite(b.ctx, helpdesk.InvitationInput{Email: "ada@example.org", RoleIDs: agent(desk)})
+	_, known, err := desk.Invite(b.ctx, identity.InvitationInput{Email: "ada@example.org", RoleIDs: agent(desk)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	squatted := must(b.svc.AcceptInvitation(b.ctx, helpdesk.Caller{}, known, helpdesk.AcceptInput{Name: "Eve", Password: "password of eve"}))(t)
+	squatted := must(b.svc.AcceptInvitation(b.ctx, helpdesk.Caller{}, known, identity.AcceptInput{Name: "Eve", Password: "password of eve"}))(t)
 	user := must(b.svc.Operator().UserByEmail(b.ctx, "ada@example.org"))(t)
 	if !user.EmailVerifiedAt.IsZero() {
 		t.Error("what the inviter knows verifies the address")
 	}
-	i, token, err := b.desk.Invite(b.ctx, helpdesk.InvitationInput{Email: "ada@example.org", RoleIDs: agent(b.desk)})
+	i, token, err := b.desk.Invite(b.ctx, identity.InvitationInput{Email: "ada@example.org", RoleIDs: agent(b.desk)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := helpdesk.AcceptInput{Name: "Ada", Password: "password of ada"}
+	in := identity.AcceptInput{Name: "Ada", Password: "password of ada"}
 	if _, err := b.svc.AcceptInvitation(b.ctx, helpdesk.Caller{}, token, in); !errors.Is(err, helpdesk.ErrUnauthenticated) {
 		t.Errorf("with the inviter's token: %v", err)
 	}
@@ -128,7 +129,7 @@ func TestNothingOutlivesItsMaker(t *testing.T) {
 	b := newBundle(t)
 	operator := b.svc.Operator()
 	soon := b.clock.Now().Add(time.Hour)
-	authenticated := func(user int64, in helpdesk.TokenInput) helpdesk.Caller {
+	authenticated := func(user int64, in identity.TokenInput) helpdesk.Caller {
 		in.Name = "x"
 		_, secret, err := operator.CreateToken(b.ctx, user, in)
 		if err != nil {
@@ -140,11 +141,11 @@ func TestNothingOutlivesItsMaker(t *testing.T) {
 	for _, role := range must(b.desk.Roles(b.ctx))(t) {
 		roles[role.Key] = role.ID
 	}
-	invite := helpdesk.InvitationInput{Email: "new@example.org", RoleIDs: []int64{roles[helpdesk.RoleAgent]}}
+	invite := identity.InvitationInput{Email: "new@example.org", RoleIDs: []int64{roles[identity.RoleAgent]}}
 	key := helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256}
-	for name, in := range map[string]helpdesk.TokenInput{
+	for name, in := range map[string]identity.TokenInput{
 		"expires":       {ExpiresAt: soon},
-		"narrow scopes": {Scopes: []helpdesk.Permission{helpdesk.MembershipsCreate, helpdesk.AccountsUpdate}},
+		"narrow scopes": {Scopes: []identity.Permission{identity.MembershipsCreate, identity.AccountsUpdate}},
 	} {
 		desk := must(b.svc.Desk(b.ctx, authenticated(b.owner.ID, in), b.account.ID))(t)
 		if _, _, err := desk.Invite(b.ctx, invite); !errors.Is(err, helpdesk.ErrForbidden) {
@@ -155,26 +156,26 @@ func TestNothingOutlivesItsMaker(t *testing.T) {
 		}
 	}
 	// Who accepts with a token that expires gets one that expires with it.
-	guest := must(operator.CreateUser(b.ctx, helpdesk.UserInput{Email: "new@example.org"}))(t)
+	guest := must(operator.CreateUser(b.ctx, identity.UserInput{Email: "new@example.org"}))(t)
 	_, token, err := b.desk.Invite(b.ctx, invite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	accepted := must(b.svc.AcceptInvitation(b.ctx, authenticated(guest.ID, helpdesk.TokenInput{ExpiresAt: soon}), token, helpdesk.AcceptInput{}))(t)
+	accepted := must(b.svc.AcceptInvitation(b.ctx, authenticated(guest.ID, identity.TokenInput{ExpiresAt: soon}), token, identity.AcceptInput{}))(t)
 	must(b.svc.Authenticate(b.ctx, accepted.Secret))(t)
 	b.clock.Add(time.Hour)
 	if _, err := b.svc.Authenticate(context.Background(), accepted.Secret); !errors.Is(err, helpdesk.ErrUnauthenticated) {
 		t.Errorf("the token lives on: %v", err)
 	}
 	// An invitation of who is a member no more, or holds less, grants nothing.
-	admin := b.member(helpdesk.RoleAdmin)
-	_, token, err = admin.Invite(b.ctx, helpdesk.InvitationInput{Email: "friend@example.net", RoleIDs: []int64{roles[helpdesk.RoleAdmin]}})
+	admin := b.member(identity.RoleAdmin)
+	_, token, err = admin.Invite(b.ctx, identity.InvitationInput{Email: "friend@example.net", RoleIDs: []int64{roles[identity.RoleAdmin]}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	less := helpdesk.MembershipUpdate{RoleIDs: []int64{roles[helpdesk.RoleAgent]}}
+	less := identity.MembershipUpdate{RoleIDs: []int64{roles[identity.RoleAgent]}}
 	must(b.desk.UpdateMember(b.ctx, membershipOf(t, b.ctx, admin).ID, less))(t)
-	if _, err := b.svc.AcceptInvitation(b.ctx, helpdesk.Caller{}, token, helpdesk.AcceptInput{Name: "F", Password: "password"}); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.svc.AcceptInvitation(b.ctx, helpdesk.Caller{}, token, identity.AcceptInput{Name: "F", Password: "password"}); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("an invitation of a former admin: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -126,7 +127,7 @@ func TestSnoozeProblems(t *testing.T) {
 			}
 		}
 	}
-	_, err := b.member(helpdesk.RoleCollaborator).UpdateConversations(b.ctx, []int64{open}, helpdesk.BulkUpdate{SnoozedUntil: storage.Some(now.Add(time.Hour))})
+	_, err := b.member(identity.RoleCollaborator).UpdateConversations(b.ctx, []int64{open}, helpdesk.BulkUpdate{SnoozedUntil: storage.Some(now.Add(time.Hour))})
 	if !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a collaborator: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -21,7 +22,7 @@ type MailSource struct {
 // whose message came to a mailbox that the member does not reach, is a NotFound fault. It needs
 // interactions.view.
 func (d *Desk) Source(ctx context.Context, conversationID, interactionID int64) (MailSource, error) {
-	r, err := d.guard.Read(InteractionsView)
+	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return MailSource{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -33,11 +34,11 @@ const MaxSplit = 100
 // Its customer is the author of the first moved customer message, or else the old conversation's.
 // Read marks and participants are kept.
 func (d *Desk) SplitConversation(ctx context.Context, id int64, in SplitInput) (Conversation, error) {
-	begin, err := d.guard.Write(ConversationsUpdate)
+	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return Conversation{}, err
 	}
-	if _, err := d.guard.Write(ConversationsCreate); err != nil {
+	if _, err := d.guard.Write(identity.ConversationsCreate); err != nil {
 		return Conversation{}, err
 	}
 	in.Subject = plain.Line(in.Subject)

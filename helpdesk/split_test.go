@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -61,7 +62,7 @@ func TestSplit(t *testing.T) {
 			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{
 				Subject: "The door is stuck", UserID: storage.Some(b.owner.ID), Status: storage.Some(helpdesk.StatusPending),
 			}))(t)
-			other := b.member(helpdesk.RoleAgent)
+			other := b.member(identity.RoleAgent)
 			c := must(b.desk.SplitConversation(b.ctx, id, in(said)))(t)
 			if diff := cmp.Diff(b.conversation(c.ID), c); diff != "" {
 				t.Error(diff)
@@ -384,10 +385,10 @@ func TestExplainConceals(t *testing.T) {
 	must(b.desk.UpdateConversation(b.ctx, hidden, helpdesk.ConversationUpdate{Subject: "x", MailboxID: storage.Some(secret.ID)}))(t)
 	must(b.desk.MoveInteraction(b.ctx, hidden, more.InteractionID, row.ConversationID))(t)
 
-	limited := b.member(helpdesk.RoleAgent)
+	limited := b.member(identity.RoleAgent)
 	members := must(b.desk.Members(b.ctx, storage.PageRequest{}))(t).Items
-	at := slices.IndexFunc(members, func(m helpdesk.Membership) bool { return m.UserID == limited.UserID() })
-	must(b.desk.UpdateMember(b.ctx, members[at].ID, helpdesk.MembershipUpdate{RoleIDs: members[at].RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))(t)
+	at := slices.IndexFunc(members, func(m identity.Membership) bool { return m.UserID == limited.UserID() })
+	must(b.desk.UpdateMember(b.ctx, members[at].ID, identity.MembershipUpdate{RoleIDs: members[at].RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))(t)
 	limited = must(b.svc.Desk(b.ctx, b.svc.As(limited.UserID()), b.account.ID))(t)
 
 	if e := must(b.desk.ExplainThreading(b.ctx, row.ConversationID, row.InteractionID))(t); len(e.Filed.Refused) != 1 || e.Filed.Refused[0].ConversationID != hidden {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -45,11 +46,6 @@ type Store interface {
 
 // Codes of the Conflict faults that a store returns for uniqueness violations.
 const (
-	UniqueUserEmail     = "user_email"     // a user's EmailKey, over all accounts
-	UniqueMembership    = "membership"     // (account, user)
-	UniqueUserIdentity  = "user_identity"  // (Issuer, Subject) of an identity, over all users
-	UniquePasskey       = "passkey"        // CredentialID of a passkey, over all users
-	UniqueJoinRule      = "join_rule"      // (account, Issuer, Domain) of a join rule
 	UniqueMailboxEmail  = "mailbox_email"  // (account, mailbox EmailKey) when not empty
 	UniqueMailboxLocal  = "mailbox_local"  // InternalLocal, over all accounts
 	UniqueCustomerEmail = "customer_email" // (account, customer email Key)
@@ -63,22 +59,22 @@ const (
 
 // Directory finds data that is needed before an account is known.
 type Directory interface {
-	PeopleDirectory
-	IdentityDirectory
-	PasskeyDirectory
+	identity.PeopleDirectory
+	identity.IdentityDirectory
+	identity.PasskeyDirectory
 	WebhookDirectory
 	// TokenByHash finds an access token by the hash of its secret, and whether its user is disabled.
-	TokenByHash(ctx context.Context, hash []byte) (AccessToken, error)
+	TokenByHash(ctx context.Context, hash []byte) (identity.AccessToken, error)
 	// User finds a user by id.
-	User(ctx context.Context, id int64) (User, error)
+	User(ctx context.Context, id int64) (identity.User, error)
 	// UserByEmail finds a user by EmailKey.
-	UserByEmail(ctx context.Context, key string) (User, error)
+	UserByEmail(ctx context.Context, key string) (identity.User, error)
 	// HasUsers reports whether there is any user at all.
 	HasUsers(ctx context.Context) (bool, error)
 	// Grant finds a user's membership of an account together with its roles.
-	Grant(ctx context.Context, userID, accountID int64) (Grant, error)
+	Grant(ctx context.Context, userID, accountID int64) (identity.Grant, error)
 	// AccountsOf lists the accounts a user is a member of, by id.
-	AccountsOf(ctx context.Context, userID int64, seek storage.Seek) ([]Account, error)
+	AccountsOf(ctx context.Context, userID int64, seek storage.Seek) ([]identity.Account, error)
 	// MailboxByLocal finds a mailbox by the local part of its internal address.
 	MailboxByLocal(ctx context.Context, local string) (Mailbox, error)
 	// MailboxesToFetch lists the mailboxes of all accounts whose inbound type is not
@@ -103,12 +99,12 @@ type Reader interface {
 	Erasures() storage.RowReader[Erasure, ErasureFilter]
 	// Interactions lists the interactions of one conversation, by SortKey and id.
 	Interactions() storage.RowReader[Interaction, InteractionFilter]
-	Invitations() storage.RowReader[Invitation, storage.NoFilter]
-	JoinRules() storage.RowReader[JoinRule, storage.NoFilter]
+	Invitations() storage.RowReader[identity.Invitation, storage.NoFilter]
+	JoinRules() storage.RowReader[identity.JoinRule, storage.NoFilter]
 	Mailboxes() storage.RowReader[Mailbox, storage.NoFilter]
 	// MemberMails lists the mails of the user that the filter names, and no others.
 	MemberMails() storage.RowReader[MemberMail, MemberMailFilter]
-	Memberships() storage.RowReader[Membership, storage.NoFilter]
+	Memberships() storage.RowReader[identity.Membership, storage.NoFilter]
 	// Notifications lists the notifications of the user that the filter names, and no others. A
 	// notification about a conversation has that conversation's mailbox; others have their own.
 	Notifications() storage.RowReader[Notification, NotificationFilter]
@@ -117,7 +113,7 @@ type Reader interface {
 	PortalKeys() storage.RowReader[PortalKey, storage.NoFilter]
 	// ReplyFiles lists the files of the saved replies that the filter names, and no others.
 	ReplyFiles() storage.RowReader[ReplyFile, ReplyFileFilter]
-	Roles() storage.RowReader[Role, storage.NoFilter]
+	Roles() storage.RowReader[identity.Role, storage.NoFilter]
 	// SavedReplies lists the saved replies of the users that the filter names, and no others.
 	SavedReplies() storage.RowReader[SavedReply, SavedReplyFilter]
 	// Signatures lists the signatures of the users that the filter names, and no others.
@@ -145,13 +141,13 @@ type Rows interface {
 	// Interactions: Delete also removes attachments and deliveries. The ledger row becomes a
 	// tombstone as in DeleteConversations. If both need a lock, lock the conversation first.
 	Interactions() storage.Rows[Interaction, InteractionFilter]
-	Invitations() storage.Rows[Invitation, storage.NoFilter]
-	JoinRules() storage.Rows[JoinRule, storage.NoFilter]
+	Invitations() storage.Rows[identity.Invitation, storage.NoFilter]
+	JoinRules() storage.Rows[identity.JoinRule, storage.NoFilter]
 	// Mailboxes: Delete also removes the ledger and cursors. A mailbox that has conversations is a
 	// Conflict fault. Knowledge base sites that refer to the mailbox lose the reference.
 	Mailboxes() storage.Rows[Mailbox, storage.NoFilter]
 	MemberMails() storage.Rows[MemberMail, MemberMailFilter]
-	Memberships() storage.Rows[Membership, storage.NoFilter]
+	Memberships() storage.Rows[identity.Membership, storage.NoFilter]
 	// Notifications are removed with their conversations, and follow them through merges.
 	Notifications() storage.Rows[Notification, NotificationFilter]
 	// PGPKeys are removed with their addresses.
@@ -160,7 +156,7 @@ type Rows interface {
 	// ReplyFiles are removed with their saved replies.
 	ReplyFiles() storage.Rows[ReplyFile, ReplyFileFilter]
 	// Roles: Delete of a role that a membership has is a Conflict fault.
-	Roles() storage.Rows[Role, storage.NoFilter]
+	Roles() storage.Rows[identity.Role, storage.NoFilter]
 	SavedReplies() storage.Rows[SavedReply, SavedReplyFilter]
 	Signatures() storage.Rows[Signature, SignatureFilter]
 	Suppressions() storage.Rows[Suppression, storage.NoFilter]
@@ -177,7 +173,7 @@ type Rows interface {
 
 // Finder offers queries that go beyond one noun's rows or their ids.
 type Finder interface {
-	AccountReader
+	identity.AccountReader
 	MailboxReader
 	CustomerReader
 	ConversationReader
@@ -200,13 +196,6 @@ type Finder interface {
 	BuriedJobReader
 	WebhookReader
 	TransferReader
-}
-
-// AccountReader reads the account, its roles and its members.
-type AccountReader interface {
-	Account(ctx context.Context) (Account, error)
-	// UsersByID returns the users with the given ids who are members of the account, in any order.
-	UsersByID(ctx context.Context, ids []int64) ([]User, error)
 }
 
 // MailboxReader reads the state of fetching.
@@ -288,7 +277,7 @@ type Tx interface {
 	Finder
 	// Reader returns the transaction as a read-only Reader.
 	Reader() Reader
-	AccountWriter
+	identity.AccountWriter
 	MailboxWriter
 	CustomerWriter
 	ConversationWriter
@@ -299,7 +288,7 @@ type Tx interface {
 	PresenceWriter
 	NotificationWriter
 	MergeWriter
-	MemberWriter
+	identity.MemberWriter
 	storage.Outbox
 	RowLocks
 	SearchIndex
@@ -326,18 +315,6 @@ type RetentionWriter interface {
 	// keeps the events that webhooks still need (all after the webhook cursor, and all from the
 	// first event of a pending delivery on) and the newest event.
 	PruneEvents(ctx context.Context, before time.Time, n int) (int, error)
-}
-
-// AccountWriter changes the account and its members.
-type AccountWriter interface {
-	// UpdateAccount writes all fields, but never lowers NextNumber below a number already taken,
-	// see TakeNumber.
-	UpdateAccount(ctx context.Context, a *Account) error
-	// DeleteAccount removes the account and every row in it.
-	DeleteAccount(ctx context.Context) error
-	// TakeNumber returns the next conversation number and increments it. The numbers taken by
-	// committed transactions have no gaps and no duplicates.
-	TakeNumber(ctx context.Context) (int64, error)
 }
 
 // MailboxWriter records the state of fetching.
@@ -397,97 +374,16 @@ type LedgerWriter interface {
 // SystemTx writes data above accounts, in one transaction.
 type SystemTx interface {
 	Directory
-	InsertUser(ctx context.Context, u *User) error
-	InsertToken(ctx context.Context, t *AccessToken) error
+	InsertUser(ctx context.Context, u *identity.User) error
+	InsertToken(ctx context.Context, t *identity.AccessToken) error
 	// TouchToken sets LastUsedAt of a token.
 	TouchToken(ctx context.Context, id int64, at time.Time) error
-	InsertAccount(ctx context.Context, a *Account) error
+	InsertAccount(ctx context.Context, a *identity.Account) error
 	// Within returns the writer of a scope in the same transaction.
 	Within(s Scope) Tx
-	UserWriter
-	IdentityWriter
-	PasskeyWriter
-}
-
-// PeopleDirectory finds users' data above accounts.
-type PeopleDirectory interface {
-	// Accounts lists all accounts by id.
-	Accounts(ctx context.Context, seek storage.Seek) ([]Account, error)
-	// Users lists all users by id.
-	Users(ctx context.Context, seek storage.Seek) ([]User, error)
-	// TokensOf lists a user's access tokens by id: either only the sessions, or all tokens but
-	// sessions.
-	TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]AccessToken, error)
-	// InvitationByHash finds an invitation by the hash of its token.
-	InvitationByHash(ctx context.Context, hash []byte) (Invitation, error)
-}
-
-// IdentityDirectory finds users' identities at identity providers, and the accounts' rules for them.
-type IdentityDirectory interface {
-	// IdentityBySubject finds an identity by issuer and subject, byte by byte.
-	IdentityBySubject(ctx context.Context, issuer, subject string) (Identity, error)
-	// IdentitiesOf lists a user's identities by id.
-	IdentitiesOf(ctx context.Context, userID int64) ([]Identity, error)
-	// JoinRulesFor lists the rules of all accounts for an issuer and a domain, by id.
-	JoinRulesFor(ctx context.Context, issuer, domain string) ([]JoinRule, error)
-}
-
-// IdentityWriter changes users' identities at identity providers.
-type IdentityWriter interface {
-	InsertIdentity(ctx context.Context, i *Identity) error
-	// UpdateIdentity sets Email and UsedAt of an identity of a user. Another user's is a NotFound fault.
-	UpdateIdentity(ctx context.Context, i *Identity) error
-	// DeleteIdentity removes an identity of a user. Another user's is a NotFound fault.
-	DeleteIdentity(ctx context.Context, userID, id int64) error
-}
-
-// PasskeyDirectory finds users' passkeys.
-type PasskeyDirectory interface {
-	// PasskeyByCredential finds a passkey by its CredentialID.
-	PasskeyByCredential(ctx context.Context, credentialID []byte) (Passkey, error)
-	// PasskeysOf lists a user's passkeys by id.
-	PasskeysOf(ctx context.Context, userID int64) ([]Passkey, error)
-}
-
-// PasskeyWriter changes users' passkeys.
-type PasskeyWriter interface {
-	InsertPasskey(ctx context.Context, p *Passkey) error
-	// UpdatePasskey sets Name, SignCount, BackedUp, ChallengeAt and UsedAt of a passkey of a user.
-	// Another user's is a NotFound fault.
-	UpdatePasskey(ctx context.Context, p *Passkey) error
-	// DeletePasskey removes a passkey of a user. Another user's is a NotFound fault.
-	DeletePasskey(ctx context.Context, userID, id int64) error
-}
-
-// MemberWriter changes roles, invitations and members' last activity.
-type MemberWriter interface {
-	// LockAccount blocks other transactions that lock the account until this one ends, so that the
-	// members, roles and invitations it reads stay current.
-	LockAccount(ctx context.Context) error
-	// TouchMembership sets only LastActivity.
-	TouchMembership(ctx context.Context, id int64, at time.Time) error
-}
-
-// UserWriter changes users and their tokens.
-type UserWriter interface {
-	// UserForUpdate reads a user and locks the row until the transaction ends.
-	UserForUpdate(ctx context.Context, id int64) (User, error)
-	UpdateUser(ctx context.Context, u *User) error
-	// DeleteUser removes a user with all their tokens, identities and passkeys. A user who is a member of an account is a
-	// Conflict fault.
-	DeleteUser(ctx context.Context, id int64) error
-	// DeleteToken removes an access token of a user. A token of another user is a NotFound fault.
-	DeleteToken(ctx context.Context, userID, id int64) error
-	// DeleteSessions removes a user's sessions that had expired by a time.
-	DeleteSessions(ctx context.Context, userID int64, by time.Time) error
-	// DeleteOtherSessions removes all sessions of a user except the one with the given id.
-	DeleteOtherSessions(ctx context.Context, userID, id int64) error
-	// PruneSessions removes at most n sessions, of all users, that expired before a time, earliest
-	// expiry first. It returns the number removed.
-	PruneSessions(ctx context.Context, before time.Time, n int) (int, error)
-	// PruneBuriedJobs removes at most n jobs, of all accounts, that were given up and were due
-	// before a time, by id. It returns the number removed.
-	PruneBuriedJobs(ctx context.Context, before time.Time, n int) (int, error)
+	identity.UserWriter
+	identity.IdentityWriter
+	identity.PasskeyWriter
 }
 
 // PGPKeyReader reads the keys of customers' addresses.
@@ -632,9 +528,9 @@ type AuditReader interface {
 type WebhookDirectory interface {
 	// WebhookBacklog lists, by id, the accounts whose event log extends beyond their webhook
 	// cursor. Accounts without a cursor are omitted.
-	WebhookBacklog(ctx context.Context, seek storage.Seek) ([]Account, error)
+	WebhookBacklog(ctx context.Context, seek storage.Seek) ([]identity.Account, error)
 	// AccountsWithWebhooks lists, by id, the accounts that have webhooks.
-	AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]Account, error)
+	AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]identity.Account, error)
 }
 
 // WebhookReader finds deliveries of webhooks.

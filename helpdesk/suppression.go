@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -52,7 +53,7 @@ type SuppressionInput struct {
 
 // Suppression returns one suppression. It needs customers.view.
 func (d *Desk) Suppression(ctx context.Context, id int64) (Suppression, error) {
-	r, err := d.guard.Read(CustomersView)
+	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
 		return Suppression{}, err
 	}
@@ -61,7 +62,7 @@ func (d *Desk) Suppression(ctx context.Context, id int64) (Suppression, error) {
 
 // Suppressions lists the suppressed addresses, newest first. It needs customers.view.
 func (d *Desk) Suppressions(ctx context.Context, req storage.PageRequest) (storage.Page[Suppression], error) {
-	r, err := d.guard.Read(CustomersView)
+	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
 		return storage.Page[Suppression]{}, err
 	}
@@ -74,7 +75,7 @@ func (d *Desk) Suppressions(ctx context.Context, req storage.PageRequest) (stora
 // Suppress stops mail to an address. It needs customers.update. An address that is already
 // suppressed is an Invalid fault on email.
 func (d *Desk) Suppress(ctx context.Context, in SuppressionInput) (Suppression, error) {
-	begin, err := d.guard.Write(CustomersUpdate)
+	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
 		return Suppression{}, err
 	}
@@ -103,7 +104,7 @@ func (d *Desk) Suppress(ctx context.Context, in SuppressionInput) (Suppression, 
 // LiftSuppression allows mail to an address again. [Desk.RetryDeliveries] sends what failed in the
 // meantime. It needs customers.update.
 func (d *Desk) LiftSuppression(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(CustomersUpdate)
+	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/text/cases"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -71,7 +72,7 @@ func (t *Tag) apply(in TagInput) error {
 
 // Tag returns a tag. It needs tags.view.
 func (d *Desk) Tag(ctx context.Context, id int64) (Tag, error) {
-	r, err := d.guard.Read(TagsView)
+	r, err := d.guard.Read(identity.TagsView)
 	if err != nil {
 		return Tag{}, err
 	}
@@ -80,7 +81,7 @@ func (d *Desk) Tag(ctx context.Context, id int64) (Tag, error) {
 
 // Tags lists the account's tags, oldest first. It needs tags.view.
 func (d *Desk) Tags(ctx context.Context, req storage.PageRequest) (storage.Page[Tag], error) {
-	r, err := d.guard.Read(TagsView)
+	r, err := d.guard.Read(identity.TagsView)
 	if err != nil {
 		return storage.Page[Tag]{}, err
 	}
@@ -91,7 +92,7 @@ func (d *Desk) Tags(ctx context.Context, req storage.PageRequest) (storage.Page[
 // CreateTag creates a tag. It needs tags.create. A name that another tag has, ignoring case, is an
 // Invalid fault on tag.
 func (d *Desk) CreateTag(ctx context.Context, in TagInput) (Tag, error) {
-	begin, err := d.guard.Write(TagsCreate)
+	begin, err := d.guard.Write(identity.TagsCreate)
 	if err != nil {
 		return Tag{}, err
 	}
@@ -111,7 +112,7 @@ func (d *Desk) CreateTag(ctx context.Context, in TagInput) (Tag, error) {
 
 // UpdateTag changes a tag. It needs tags.update.
 func (d *Desk) UpdateTag(ctx context.Context, id int64, in TagInput) (Tag, error) {
-	begin, err := d.guard.Write(TagsUpdate)
+	begin, err := d.guard.Write(identity.TagsUpdate)
 	if err != nil {
 		return Tag{}, err
 	}
@@ -138,7 +139,7 @@ func (d *Desk) UpdateTag(ctx context.Context, id int64, in TagInput) (Tag, error
 // DeleteTag removes a tag, also from the conversations that have it. It needs
 // tags.delete.
 func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(TagsDelete)
+	begin, err := d.guard.Write(identity.TagsDelete)
 	if err != nil {
 		return err
 	}
@@ -170,13 +171,13 @@ func (d *Desk) TagsOf(ctx context.Context, conversationIDs []int64) (map[int64][
 
 // worksOnConversations returns a permission for accessing conversations, preferably one that the
 // member holds. A member who may create a conversation but not list any sees the created one.
-func (d *Desk) worksOnConversations() Permission {
-	for _, p := range []Permission{ConversationsCreate, ConversationsUpdate} {
+func (d *Desk) worksOnConversations() identity.Permission {
+	for _, p := range []identity.Permission{identity.ConversationsCreate, identity.ConversationsUpdate} {
 		if d.guard.Allows(p) {
 			return p
 		}
 	}
-	return ConversationsView
+	return identity.ConversationsView
 }
 
 // SetTags replaces a conversation's tags and returns them. Like AddTags and RemoveTags, it needs
@@ -200,7 +201,7 @@ func (d *Desk) RemoveTags(ctx context.Context, conversationID int64, tagIDs []in
 
 // retag sets a conversation's tags to the result of change.
 func (d *Desk) retag(ctx context.Context, conversationID int64, tagIDs []int64, change func(old, given []int64) []int64) ([]Tag, error) {
-	begin, err := d.guard.Write(ConversationsUpdate)
+	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -81,7 +82,7 @@ func checkUsers(ctx context.Context, r Reader, ids []int64) error {
 		return err
 	}
 	for _, id := range ids {
-		if !slices.ContainsFunc(users, func(u User) bool { return u.ID == id }) {
+		if !slices.ContainsFunc(users, func(u identity.User) bool { return u.ID == id }) {
 			return fault.Missing("user", id)
 		}
 	}
@@ -90,7 +91,7 @@ func checkUsers(ctx context.Context, r Reader, ids []int64) error {
 
 // Team returns a team. It needs memberships.view.
 func (d *Desk) Team(ctx context.Context, id int64) (Team, error) {
-	r, err := d.guard.Read(MembershipsView)
+	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
 		return Team{}, err
 	}
@@ -99,7 +100,7 @@ func (d *Desk) Team(ctx context.Context, id int64) (Team, error) {
 
 // Teams lists the account's teams, oldest first. It needs memberships.view.
 func (d *Desk) Teams(ctx context.Context, req storage.PageRequest) (storage.Page[Team], error) {
-	r, err := d.guard.Read(MembershipsView)
+	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
 		return storage.Page[Team]{}, err
 	}
@@ -153,7 +154,7 @@ func (d *Desk) CreateTeam(ctx context.Context, in TeamInput) (Team, error) {
 
 // writesTeams checks the permission to change teams: memberships.update and all mailboxes.
 func (d *Desk) writesTeams() (func(context.Context, func(context.Context, Tx) error) error, error) {
-	begin, err := d.guard.Write(MembershipsUpdate)
+	begin, err := d.guard.Write(identity.MembershipsUpdate)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -60,8 +61,8 @@ func TestTeamIsRefused(t *testing.T) {
 			t.Errorf("%s, later: %s", name, diff)
 		}
 	}
-	stranger := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: "stranger@example.org"}))(t)
-	agent := b.member(helpdesk.RoleAgent)
+	stranger := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "stranger@example.org"}))(t)
+	agent := b.member(identity.RoleAgent)
 	for what, err := range map[string]error{
 		"made with a stranger":     second(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "x", MemberIDs: storage.Some([]int64{stranger.ID})})),
 		"a stranger taken in":      second(b.desk.AddTeamMembers(b.ctx, other, []int64{stranger.ID})),
@@ -80,8 +81,8 @@ func TestTeamIsRefused(t *testing.T) {
 		"made by an agent":    second(agent.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "x"})),
 		"changed by an agent": second(agent.AddTeamMembers(b.ctx, other, []int64{agent.UserID()})),
 		"deleted by an agent": agent.DeleteTeam(b.ctx, other),
-		"seen by an editor":   second(b.member(helpdesk.RoleEditor).Teams(b.ctx, storage.PageRequest{})),
-		"assigned by a collaborator": second(b.member(helpdesk.RoleCollaborator).UpdateConversation(b.ctx,
+		"seen by an editor":   second(b.member(identity.RoleEditor).Teams(b.ctx, storage.PageRequest{})),
+		"assigned by a collaborator": second(b.member(identity.RoleCollaborator).UpdateConversation(b.ctx,
 			b.begin("e", helpdesk.StatusPosted, storage.Opt[int64]{}), helpdesk.ConversationUpdate{TeamID: storage.Some(other)})),
 	} {
 		if !fault.Is(err, fault.Forbidden) {
@@ -105,7 +106,7 @@ func TestMaxTeams(t *testing.T) {
 func TestTeamMembers(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	anna, ben, carl := b.member(helpdesk.RoleAgent), b.member(helpdesk.RoleAgent), b.member(helpdesk.RoleAgent)
+	anna, ben, carl := b.member(identity.RoleAgent), b.member(identity.RoleAgent), b.member(identity.RoleAgent)
 	team := b.team("Sales", carl)
 	errs := make(chan error, 2)
 	for _, d := range []*helpdesk.Desk{anna, ben} {
@@ -150,7 +151,7 @@ func TestTeamMembers(t *testing.T) {
 func TestTeamLists(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	sales, repairs := b.team("Sales", agent), b.team("Repairs")
 	begin := func(user, team int64) int64 {
 		b.clock.Add(time.Second)
@@ -216,7 +217,7 @@ func TestTeamLists(t *testing.T) {
 func TestTeamEvents(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	sales, repairs := b.team("Sales", agent), b.team("Repairs")
 	none := storage.Null[int64]()
 	for name, tt := range map[string]struct {
@@ -256,7 +257,7 @@ func TestTeamEvents(t *testing.T) {
 func TestDisband(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	team := b.team("Sales", agent)
 	const many = 130
 	for range many {

@@ -5,34 +5,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// AccessToken lets a program act for a user. Only the hash of its secret is stored.
-type AccessToken struct {
-	ID         int64
-	UserID     int64
-	Name       string
-	Hash       []byte       // SHA-256 of the secret
-	Scopes     []Permission // limit of the user's permissions; empty: all
-	ExpiresAt  time.Time    // zero: never
-	LastUsedAt time.Time    // exact to a minute
-	CreatedAt  time.Time
-	Session    bool // created by signing in, and ended by signing out
-	// Factors is the number of factors of the sign-in with an identity provider that created the
-	// token, 1 or 2. 0: it was created otherwise.
-	Factors int
-	// UserDisabled reports whether the user is disabled; only [Directory].TokenByHash sets it.
-	UserDisabled bool
-}
-
 // ownUser is the permission to change the caller's own user. Tokens with scopes lack it.
-const ownUser Permission = "user.update"
+const ownUser identity.Permission = "user.update"
 
 // newToken validates an input and returns its token; it leaves the secret in the input.
-func (s *Service) newToken(userID int64, in *TokenInput) (AccessToken, error) {
+func (s *Service) newToken(userID int64, in *identity.TokenInput) (identity.AccessToken, error) {
 	now := s.now()
 	in.Name = plain.Line(in.Name)
 	if in.Secret == "" {
@@ -44,31 +27,33 @@ func (s *Service) newToken(userID int64, in *TokenInput) (AccessToken, error) {
 	problems.Check(in.ExpiresAt.IsZero() || in.ExpiresAt.After(now), "expires_at", "must be in the future")
 	problems.Check(printable(in.Secret) && len(in.Secret) >= 20 && len(in.Secret) <= 200, "secret", "must be 20 to 200 printable characters")
 	if err := problems.Err(); err != nil {
-		return AccessToken{}, err
+		return identity.AccessToken{}, err
 	}
-	return AccessToken{
+	return identity.AccessToken{
 		UserID: userID, Name: in.Name, Hash: hashSecret(in.Secret), Scopes: in.Scopes,
 		ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Microsecond), CreatedAt: now,
 	}, nil
 }
 
 // Tokens lists the caller's own access tokens by id, without the sessions.
-func (a *Admin) Tokens(ctx context.Context, req storage.PageRequest) (storage.Page[AccessToken], error) {
+func (a *Admin) Tokens(ctx context.Context, req storage.PageRequest) (storage.Page[identity.AccessToken], error) {
 	dir, err := a.guard.Read(anyMember)
 	if err != nil {
-		return storage.Page[AccessToken]{}, err
+		return storage.Page[identity.AccessToken]{}, err
 	}
-	return storage.List(req, false, func(t AccessToken) storage.Position { return storage.Position{ID: t.ID} },
-		func(seek storage.Seek) ([]AccessToken, error) { return dir.TokensOf(ctx, a.userID, false, seek) })
+	return storage.List(req, false, func(t identity.AccessToken) storage.Position { return storage.Position{ID: t.ID} },
+		func(seek storage.Seek) ([]identity.AccessToken, error) {
+			return dir.TokensOf(ctx, a.userID, false, seek)
+		})
 }
 
 // exceeded reports whether a token would allow more than the caller's own.
-func (c Caller) exceeded(t AccessToken) bool {
+func (c Caller) exceeded(t identity.AccessToken) bool {
 	if !c.session && !c.expires.IsZero() && (t.ExpiresAt.IsZero() || t.ExpiresAt.After(c.expires)) {
 		return true
 	}
-	narrow := setOf(c.scopes)
-	wider := func(p Permission) bool { return !narrow[p] }
+	narrow := identity.SetOf(c.scopes)
+	wider := func(p identity.Permission) bool { return !narrow[p] }
 	return len(narrow) > 0 && (len(t.Scopes) == 0 || slices.ContainsFunc(t.Scopes, wider))
 }
 
@@ -76,18 +61,18 @@ func (c Caller) exceeded(t AccessToken) bool {
 // stored; a Secret in the input is ignored. If the caller's own token has scopes or an expiry, the
 // new one may have only some of these scopes and no later expiry; otherwise it is a Forbidden
 // fault.
-func (a *Admin) CreateOwnToken(ctx context.Context, in TokenInput) (AccessToken, string, error) {
+func (a *Admin) CreateOwnToken(ctx context.Context, in identity.TokenInput) (identity.AccessToken, string, error) {
 	begin, err := a.guard.Write(anyMember)
 	if err != nil {
-		return AccessToken{}, "", err
+		return identity.AccessToken{}, "", err
 	}
 	in.Secret = ""
 	token, err := a.svc.newToken(a.userID, &in)
 	if err != nil {
-		return AccessToken{}, "", err
+		return identity.AccessToken{}, "", err
 	}
 	if a.caller.exceeded(token) {
-		return AccessToken{}, "", fault.New(fault.Forbidden, "A token cannot create one with more scopes or a later expiry. Stay within its scopes and its expires_at.")
+		return identity.AccessToken{}, "", fault.New(fault.Forbidden, "A token cannot create one with more scopes or a later expiry. Stay within its scopes and its expires_at.")
 	}
 	token.Factors = a.caller.factors
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
@@ -97,7 +82,7 @@ func (a *Admin) CreateOwnToken(ctx context.Context, in TokenInput) (AccessToken,
 		return a.svc.note(ctx, tx, auditToken, token.ID, a.userID, a.caller.tokenID)
 	})
 	if err != nil {
-		return AccessToken{}, "", err
+		return identity.AccessToken{}, "", err
 	}
 	return token, in.Secret, nil
 }

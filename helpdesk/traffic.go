@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -49,7 +50,7 @@ type MailHealth struct {
 // MailHealth returns the traffic within the last period, at most [MaxTraffic], and what is waiting.
 // It needs mailboxes.connection.
 func (d *Desk) MailHealth(ctx context.Context, within time.Duration) (MailHealth, error) {
-	r, err := d.guard.Read(MailboxesConnection)
+	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return MailHealth{}, err
 	}

@@ -2,16 +2,9 @@ package helpdesk
 
 import (
 	"context"
-	"time"
 
 	"github.com/helpwright/helpwright/storage"
 )
-
-// Origin says that an account was imported from an archive of package helpdesk/transfer.
-type Origin struct {
-	Archive    string    // the archive's id; "": the account was made here
-	FinishedAt time.Time // zero: the import is still to be finished
-}
 
 // Participants are the address keys that take part in a conversation, in bytewise order.
 type Participants struct {
@@ -76,29 +69,20 @@ func IndexConversations(ctx context.Context, tx Tx, conversations []Conversation
 	return index.write(ctx, tx)
 }
 
-// Secret is a sealed field of a row, and what it is sealed for.
-type Secret struct {
-	Sealed  *[]byte
-	Context string // as a [storage.Sealer] takes it
-}
-
 // Secrets are the sealed fields of a mailbox. They hang on InternalLocal.
-func (m *Mailbox) Secrets() []Secret {
-	return []Secret{{&m.Inbound.SealedPassword, passwordContext(m)}, {&m.Inbound.OAuth.SealedSecrets, oauthContext(m)}}
+func (m *Mailbox) Secrets() []storage.Secret {
+	return []storage.Secret{{&m.Inbound.SealedPassword, passwordContext(m)}, {&m.Inbound.OAuth.SealedSecrets, oauthContext(m)}}
 }
 
 // Secrets are the sealed fields of a domain. They hang on what names it and its keys.
-func (d *Domain) Secrets() []Secret { return []Secret{{&d.SealedKey, dkimContext(d)}} }
+func (d *Domain) Secrets() []storage.Secret { return []storage.Secret{{&d.SealedKey, dkimContext(d)}} }
 
 // Secrets are the sealed fields of a portal key. They hang on the account and on CreatedAt.
-func (k *PortalKey) Secrets(accountID int64) []Secret {
-	return []Secret{{&k.SealedSecret, k.secretContext(accountID)}}
+func (k *PortalKey) Secrets(accountID int64) []storage.Secret {
+	return []storage.Secret{{&k.SealedSecret, k.secretContext(accountID)}}
 }
 
 // Secrets are the sealed fields of a webhook. They hang on the account and on CreatedAt.
-func (w *Webhook) Secrets(accountID int64) []Secret {
-	return []Secret{{&w.SealedSecret, w.secretContext(accountID)}, {&w.SealedFormer, w.secretContext(accountID)}}
+func (w *Webhook) Secrets(accountID int64) []storage.Secret {
+	return []storage.Secret{{&w.SealedSecret, w.secretContext(accountID)}, {&w.SealedFormer, w.secretContext(accountID)}}
 }
-
-// Secrets are the sealed fields of a user. They hang on the id.
-func (u *User) Secrets() []Secret { return []Secret{{&u.SealedSecondFactor, u.factorContext()}} }

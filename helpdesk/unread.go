@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
 // ReadMark records how far a user has read a conversation.
@@ -48,7 +49,7 @@ func (d *Desk) MarkUnread(ctx context.Context, conversationID int64) (Conversati
 }
 
 func (d *Desk) mark(ctx context.Context, conversationID int64, save func(ctx context.Context, tx Tx, id int64) error) (Conversation, error) {
-	begin, err := d.guard.Write(ConversationsView)
+	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
 		return Conversation{}, err
 	}

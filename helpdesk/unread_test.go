@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -22,7 +23,7 @@ func unreadBy(b *bundle, d *helpdesk.Desk, conversationID int64) int64 {
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	id := b.receive(opening()).ConversationID
 	more := func() {
 		must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "Hello?"}))(t)

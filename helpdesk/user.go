@@ -2,53 +2,22 @@ package helpdesk
 
 import (
 	"context"
-	"time"
 
-	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// User is a person who signs in. A user works in accounts through memberships.
-type User struct {
-	ID              int64
-	Name            string
-	Email           string
-	EmailKey        string // normalised Email, see [mailaddr.Key]; unique over all accounts
-	EmailVerifiedAt time.Time
-	PasswordHash    string    // Argon2id in PHC string form; "": the user has no password
-	DisabledAt      time.Time // zero: not disabled, see [Admin.DisableUser]
-	DisabledByID    int64     // admin who disabled the user, see [Desk.DisableMember]; 0: the operator
-	SecondFactorAt  time.Time // since when signing in requires a code too; zero: not required
-	// SealedSecondFactor verifies codes. It is set before the second factor is confirmed, see
-	// [Admin.BeginSecondFactor].
-	SealedSecondFactor []byte
-	CreatedAt          time.Time
-	UpdatedAt          time.Time
-}
-
-// Initials returns the first letters of the first and the last word of the name.
-func (u User) Initials() string { return initials(u.Name) }
-
-// UserUpdate changes the caller's own user. Absent fields are unchanged.
-type UserUpdate struct {
-	Name storage.Opt[string] // 1 to 200 characters; required unless there is a Password
-	// Password is the new password, 8 to 200 characters; "" leaves it unchanged.
-	Password string
-	// CurrentPassword confirms a new password. A user without a password does not need it.
-	CurrentPassword string
-}
-
 // UpdateMe changes the caller's own name and password. A new password ends the caller's other
 // sessions; access tokens stay valid. It is forbidden to tokens with scopes.
-func (a *Admin) UpdateMe(ctx context.Context, in UserUpdate) (User, error) {
+func (a *Admin) UpdateMe(ctx context.Context, in identity.UserUpdate) (identity.User, error) {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
 	dir, err := a.guard.Read(ownUser)
 	if err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
 	name := plain.Line(in.Name.Or(""))
 	var problems fault.Collector
@@ -59,19 +28,19 @@ func (a *Admin) UpdateMe(ctx context.Context, in UserUpdate) (User, error) {
 	problems.Check(in.Password != "" || in.CurrentPassword == "", "password", "is required with current_password")
 	if in.Password != "" {
 		if err := a.provePassword(ctx, dir, in.CurrentPassword, &problems); err != nil {
-			return User{}, err
+			return identity.User{}, err
 		}
 	}
 	if err := problems.Err(); err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
 	hash := ""
 	if in.Password != "" {
 		if hash, err = a.svc.hashPassword(ctx, in.Password); err != nil {
-			return User{}, err
+			return identity.User{}, err
 		}
 	}
-	var user User
+	var user identity.User
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
 		if user, err = tx.UserForUpdate(ctx, a.userID); err != nil {
 			return err

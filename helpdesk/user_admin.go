@@ -4,54 +4,45 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// UserDisabled is the code of faults about operations that a disabled user blocks.
-const UserDisabled = "user_disabled"
-
-// OtherAccounts is the code of the Conflict fault about a user who also works in other accounts.
-// Only the operator may disable or enable such a user.
-const OtherAccounts = "other_accounts"
-
-// Disabled reports whether the user cannot sign in, see [Admin.DisableUser].
-func (u User) Disabled() bool { return !u.DisabledAt.IsZero() }
-
 func disabledUser() error {
-	return &fault.Error{Kind: fault.Unauthenticated, Code: UserDisabled, Message: "This user is disabled. Ask an administrator to enable it."}
+	return &fault.Error{Kind: fault.Unauthenticated, Code: identity.UserDisabled, Message: "This user is disabled. Ask an administrator to enable it."}
 }
 
 // Users lists all users by id; operators only.
-func (a *Admin) Users(ctx context.Context, req storage.PageRequest) (storage.Page[User], error) {
+func (a *Admin) Users(ctx context.Context, req storage.PageRequest) (storage.Page[identity.User], error) {
 	dir, err := a.guard.Read(operate)
 	if err != nil {
-		return storage.Page[User]{}, err
+		return storage.Page[identity.User]{}, err
 	}
-	return storage.List(req, false, func(u User) storage.Position { return storage.Position{ID: u.ID} },
-		func(seek storage.Seek) ([]User, error) { return dir.Users(ctx, seek) })
+	return storage.List(req, false, func(u identity.User) storage.Position { return storage.Position{ID: u.ID} },
+		func(seek storage.Seek) ([]identity.User, error) { return dir.Users(ctx, seek) })
 }
 
 // DisableUser blocks a user: sessions end, access tokens and password links stop working, no mail
 // is sent to the user, and mail from the user is not treated as a member's. It takes effect with
 // the next request, and on event streams at once. Memberships stay. It overrides an admin's
 // disabling, so that admins cannot enable the user any more. Operators only.
-func (a *Admin) DisableUser(ctx context.Context, id int64) (User, error) {
+func (a *Admin) DisableUser(ctx context.Context, id int64) (identity.User, error) {
 	return a.setDisabled(ctx, id, true)
 }
 
 // EnableUser reverts [Admin.DisableUser]. The user has to sign in again; access tokens work again.
 // Operators only.
-func (a *Admin) EnableUser(ctx context.Context, id int64) (User, error) {
+func (a *Admin) EnableUser(ctx context.Context, id int64) (identity.User, error) {
 	return a.setDisabled(ctx, id, false)
 }
 
-func (a *Admin) setDisabled(ctx context.Context, id int64, disabled bool) (User, error) {
+func (a *Admin) setDisabled(ctx context.Context, id int64, disabled bool) (identity.User, error) {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
-		return User{}, err
+		return identity.User{}, err
 	}
-	var user User
+	var user identity.User
 	err = begin(ctx, func(ctx context.Context, tx SystemTx) error {
 		user, err = a.svc.disable(ctx, tx, id, disabled, 0, 0)
 		return err
@@ -61,7 +52,7 @@ func (a *Admin) setDisabled(ctx context.Context, id int64, disabled bool) (User,
 
 // disable disables or enables a user, records the acting token, and emits an event in all the
 // user's accounts.
-func (s *Service) disable(ctx context.Context, tx SystemTx, id int64, disabled bool, actorID, tokenID int64) (User, error) {
+func (s *Service) disable(ctx context.Context, tx SystemTx, id int64, disabled bool, actorID, tokenID int64) (identity.User, error) {
 	user, err := tx.UserForUpdate(ctx, id)
 	if err != nil {
 		return user, err
@@ -87,17 +78,17 @@ func (s *Service) disable(ctx context.Context, tx SystemTx, id int64, disabled b
 	if err := s.noteFor(ctx, tx, id, s.entry(action, id, actorID, tokenID, now)); err != nil {
 		return user, err
 	}
-	return user, s.eachMembership(ctx, tx, id, func(tx Tx, m Membership) error {
+	return user, s.eachMembership(ctx, tx, id, func(tx Tx, m identity.Membership) error {
 		// The event tells followers of the log that the member's permissions changed.
 		return tx.Emit(ctx, storage.Event{Type: "membership.updated", Subject: m.ID, ActorID: actorID, Data: eventData(m.ID), Time: now})
 	})
 }
 
 // eachMembership calls visit for a user's memberships, by account.
-func (s *Service) eachMembership(ctx context.Context, tx SystemTx, userID int64, visit func(tx Tx, m Membership) error) error {
+func (s *Service) eachMembership(ctx context.Context, tx SystemTx, userID int64, visit func(tx Tx, m identity.Membership) error) error {
 	var accounts []int64
-	list := func(seek storage.Seek) ([]Account, error) { return tx.AccountsOf(ctx, userID, seek) }
-	err := each(list, func(a Account) int64 { return a.ID }, func(a Account) error {
+	list := func(seek storage.Seek) ([]identity.Account, error) { return tx.AccountsOf(ctx, userID, seek) }
+	err := each(list, func(a identity.Account) int64 { return a.ID }, func(a identity.Account) error {
 		accounts = append(accounts, a.ID)
 		return nil
 	})
@@ -105,7 +96,7 @@ func (s *Service) eachMembership(ctx context.Context, tx SystemTx, userID int64,
 		if err != nil {
 			return err
 		}
-		var grant Grant
+		var grant identity.Grant
 		if grant, err = tx.Grant(ctx, userID, id); err == nil {
 			err = visit(tx.Within(Scope{AccountID: id}), grant.Membership)
 		}
@@ -126,7 +117,7 @@ func (a *Admin) DeleteUser(ctx context.Context, id int64) error {
 		if _, err := system.UserForUpdate(ctx, id); err != nil {
 			return err
 		}
-		err := a.svc.eachMembership(ctx, system, id, func(tx Tx, m Membership) error {
+		err := a.svc.eachMembership(ctx, system, id, func(tx Tx, m identity.Membership) error {
 			if err := tx.LockAccount(ctx); err != nil {
 				return err
 			}
@@ -167,7 +158,7 @@ func errOnly[T any](_ T, err error) error { return err }
 // aboutUser calls do for the user of a membership, if an admin of this account may decide about
 // that user.
 func (d *Desk) aboutUser(ctx context.Context, membershipID int64, do func(ctx context.Context, tx SystemTx, userID int64) error) error {
-	if _, err := d.guard.Write(MembershipsUpdate); err != nil {
+	if _, err := d.guard.Write(identity.MembershipsUpdate); err != nil {
 		return err
 	}
 	return d.svc.beginSystem(d.caller.tokenID)(ctx, func(ctx context.Context, tx SystemTx) error {
@@ -199,7 +190,7 @@ func (d *Desk) aboutUser(ctx context.Context, membershipID int64, do func(ctx co
 		}
 		if len(accounts) > 1 {
 			return &fault.Error{
-				Kind: fault.Conflict, Resource: "membership", ID: m.ID, Code: OtherAccounts,
+				Kind: fault.Conflict, Resource: "membership", ID: m.ID, Code: identity.OtherAccounts,
 				Message: "The user is a member of other accounts too. Remove the member from this one, or ask the operator.",
 			}
 		}

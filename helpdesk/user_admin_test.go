@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -29,9 +30,9 @@ func TestDisabledUser(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	operator := b.svc.Operator()
-	lise := must(operator.CreateUser(b.ctx, helpdesk.UserInput{Email: "lise@example.org", Password: "correct horse"}))(t)
-	must(operator.AddMember(b.ctx, b.account.ID, lise.ID, helpdesk.RoleAdmin))(t)
-	_, secret, err := operator.CreateToken(b.ctx, lise.ID, helpdesk.TokenInput{Name: "script"})
+	lise := must(operator.CreateUser(b.ctx, identity.UserInput{Email: "lise@example.org", Password: "correct horse"}))(t)
+	must(operator.AddMember(b.ctx, b.account.ID, lise.ID, identity.RoleAdmin))(t)
+	_, secret, err := operator.CreateToken(b.ctx, lise.ID, identity.TokenInput{Name: "script"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +63,14 @@ func TestDisabledUser(t *testing.T) {
 			}
 		}
 		for what, err := range map[string]error{"token": withToken, "password": withPassword, "session": begun, "another link": newLink} {
-			if disabled && codeOf(err) != helpdesk.UserDisabled {
+			if disabled && codeOf(err) != identity.UserDisabled {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 		if disabled && !errors.Is(trusted, helpdesk.ErrNotFound) {
 			t.Errorf("the desk: %v", trusted)
 		}
-		if codeOf(wrong) == helpdesk.UserDisabled || !fault.Is(wrong, fault.Unauthenticated) {
+		if codeOf(wrong) == identity.UserDisabled || !fault.Is(wrong, fault.Unauthenticated) {
 			t.Errorf("whoever does not know the password learns that the user is disabled: %v", wrong)
 		}
 		if !fault.Is(withSession, fault.Unauthenticated) {
@@ -91,11 +92,11 @@ func TestDisabledUser(t *testing.T) {
 func TestDisableMember(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	admin, agent := b.member(helpdesk.RoleAdmin), b.member(helpdesk.RoleAgent)
+	admin, agent := b.member(identity.RoleAdmin), b.member(identity.RoleAgent)
 	a, g, owner := membershipOf(t, b.ctx, admin), membershipOf(t, b.ctx, agent), membershipOf(t, b.ctx, b.desk)
-	elsewhere := b.member(helpdesk.RoleAgent)
+	elsewhere := b.member(identity.RoleAgent)
 	e := membershipOf(t, b.ctx, elsewhere)
-	must(b.svc.Operator().CreateAccount(b.ctx, helpdesk.AccountInput{Name: "Another"}, elsewhere.UserID()))(t)
+	must(b.svc.Operator().CreateAccount(b.ctx, identity.AccountInput{Name: "Another"}, elsewhere.UserID()))(t)
 	for _, tt := range []struct {
 		name string
 		err  error
@@ -105,7 +106,7 @@ func TestDisableMember(t *testing.T) {
 		{"an agent disables", agent.DisableMember(b.ctx, a.ID), helpdesk.ErrForbidden, ""},
 		{"an admin the owner", admin.DisableMember(b.ctx, owner.ID), helpdesk.ErrForbidden, ""},
 		{"an admin themselves", admin.DisableMember(b.ctx, a.ID), helpdesk.ErrForbidden, ""},
-		{"who works elsewhere", admin.DisableMember(b.ctx, e.ID), helpdesk.ErrConflict, helpdesk.OtherAccounts},
+		{"who works elsewhere", admin.DisableMember(b.ctx, e.ID), helpdesk.ErrConflict, identity.OtherAccounts},
 		{"nobody", admin.DisableMember(b.ctx, 999), helpdesk.ErrNotFound, ""},
 		{"an agent", admin.DisableMember(b.ctx, g.ID), nil, ""},
 	} {
@@ -145,7 +146,7 @@ func TestOperatorsDecision(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
-			desk, agent := b.member(helpdesk.RoleAdmin), b.member(helpdesk.RoleAgent)
+			desk, agent := b.member(identity.RoleAdmin), b.member(identity.RoleAgent)
 			m := membershipOf(t, b.ctx, agent)
 			for _, who := range tt.disabled {
 				if who == admin {
@@ -171,7 +172,7 @@ func TestOperatorsDecision(t *testing.T) {
 func TestDeleteUser(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	operator, agent := b.svc.Operator(), b.member(helpdesk.RoleAgent)
+	operator, agent := b.svc.Operator(), b.member(identity.RoleAgent)
 	team := must(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "Sales", MemberIDs: storage.Some([]int64{agent.UserID()})}))(t)
 	if err := operator.DeleteUser(b.ctx, b.owner.ID); codeOf(err) != "last_owner" {
 		t.Errorf("the last owner: %v", err)
@@ -203,7 +204,7 @@ func ExampleAdmin_DisableUser() {
 		panic(err)
 	}
 	operator := svc.Operator()
-	user, err := operator.CreateUser(ctx, helpdesk.UserInput{Email: "ada@example.org", Password: "correct horse"})
+	user, err := operator.CreateUser(ctx, identity.UserInput{Email: "ada@example.org", Password: "correct horse"})
 	if err != nil {
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -155,7 +156,7 @@ func (in *ViewInput) prepare(userID int64) (ConversationQuery, error) {
 
 // View returns a view. It needs views.view.
 func (d *Desk) View(ctx context.Context, id int64) (View, error) {
-	r, err := d.guard.Read(ViewsView)
+	r, err := d.guard.Read(identity.ViewsView)
 	if err != nil {
 		return View{}, err
 	}
@@ -164,7 +165,7 @@ func (d *Desk) View(ctx context.Context, id int64) (View, error) {
 
 // Views lists the account's views, oldest first. It needs views.view.
 func (d *Desk) Views(ctx context.Context, req storage.PageRequest) (storage.Page[View], error) {
-	r, err := d.guard.Read(ViewsView)
+	r, err := d.guard.Read(identity.ViewsView)
 	if err != nil {
 		return storage.Page[View]{}, err
 	}
@@ -175,7 +176,7 @@ func (d *Desk) Views(ctx context.Context, req storage.PageRequest) (storage.Page
 // CreateView creates a view. It needs views.create. What the filter names must be within the
 // member's reach; otherwise it is a NotFound fault.
 func (d *Desk) CreateView(ctx context.Context, in ViewInput) (View, error) {
-	begin, err := d.guard.Write(ViewsCreate)
+	begin, err := d.guard.Write(identity.ViewsCreate)
 	if err != nil {
 		return View{}, err
 	}
@@ -200,7 +201,7 @@ func (d *Desk) CreateView(ctx context.Context, in ViewInput) (View, error) {
 // UpdateView changes a view, whoever created it. A member limited to some mailboxes may change only
 // their own; otherwise it is a Forbidden fault. It needs views.update.
 func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, error) {
-	begin, err := d.guard.Write(ViewsUpdate)
+	begin, err := d.guard.Write(identity.ViewsUpdate)
 	if err != nil {
 		return View{}, err
 	}
@@ -240,7 +241,7 @@ func (d *Desk) mayChangeView(v View) error {
 // DeleteView removes a view. A member limited to some mailboxes may remove only their own;
 // otherwise it is a Forbidden fault. It needs views.delete.
 func (d *Desk) DeleteView(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(ViewsDelete)
+	begin, err := d.guard.Write(identity.ViewsDelete)
 	if err != nil {
 		return err
 	}

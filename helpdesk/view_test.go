@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -32,7 +33,7 @@ func (b *bundle) begin(subject string, status helpdesk.Status, user storage.Opt[
 func TestViewFilters(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	agent := b.member(helpdesk.RoleAgent)
+	agent := b.member(identity.RoleAgent)
 	b.begin("free", helpdesk.StatusPosted, storage.Opt[int64]{})
 	tagged := b.begin("owner's", helpdesk.StatusPosted, storage.Some(b.owner.ID))
 	b.begin("agent's", helpdesk.StatusPending, storage.Some(agent.UserID()))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -171,7 +172,7 @@ func (d *Desk) newWebhookSecret(w Webhook) (secret string, sealed []byte, err er
 
 // Webhook returns a webhook. It needs webhooks.view.
 func (d *Desk) Webhook(ctx context.Context, id int64) (Webhook, error) {
-	r, err := d.guard.Read(WebhooksView)
+	r, err := d.guard.Read(identity.WebhooksView)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -181,7 +182,7 @@ func (d *Desk) Webhook(ctx context.Context, id int64) (Webhook, error) {
 
 // Webhooks lists the account's webhooks, oldest first. It needs webhooks.view.
 func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.Page[Webhook], error) {
-	r, err := d.guard.Read(WebhooksView)
+	r, err := d.guard.Read(identity.WebhooksView)
 	if err != nil {
 		return storage.Page[Webhook]{}, err
 	}
@@ -200,7 +201,7 @@ func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.P
 // subscribes to (of all areas for AllEvents), and reach of its mailboxes: a member limited to some
 // mailboxes must name some of them. More than [MaxWebhooks] in an account is a Conflict fault.
 func (d *Desk) CreateWebhook(ctx context.Context, in WebhookInput) (w Webhook, secret string, err error) {
-	begin, err := d.guard.Write(WebhooksCreate)
+	begin, err := d.guard.Write(identity.WebhooksCreate)
 	if err != nil {
 		return Webhook{}, "", err
 	}
@@ -316,7 +317,7 @@ func (d *Desk) RotateWebhookSecret(ctx context.Context, id int64) (w Webhook, se
 // changeWebhook applies change to a webhook and writes it. It calls first before locking the
 // webhook.
 func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx context.Context, tx Tx) error, change func(ctx context.Context, tx Tx, w *Webhook) error) (Webhook, error) {
-	begin, err := d.guard.Write(WebhooksUpdate)
+	begin, err := d.guard.Write(identity.WebhooksUpdate)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -349,7 +350,7 @@ func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx conte
 
 // DeleteWebhook removes a webhook with its deliveries. It needs webhooks.delete.
 func (d *Desk) DeleteWebhook(ctx context.Context, id int64) error {
-	begin, err := d.guard.Write(WebhooksDelete)
+	begin, err := d.guard.Write(identity.WebhooksDelete)
 	if err != nil {
 		return err
 	}

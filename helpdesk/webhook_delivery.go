@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -79,7 +80,7 @@ func webhookBackoff(attempts int) (time.Duration, bool) {
 // the member does not reach. It needs webhooks.view. An absent webhook is a NotFound fault.
 func (d *Desk) WebhookDeliveries(ctx context.Context, filter WebhookDeliveryFilter, req storage.PageRequest) (storage.Page[WebhookDelivery], error) {
 	var none storage.Page[WebhookDelivery]
-	r, err := d.guard.Read(WebhooksView)
+	r, err := d.guard.Read(identity.WebhooksView)
 	if err != nil {
 		return none, err
 	}
@@ -101,7 +102,7 @@ func (d *Desk) WebhookDeliveries(ctx context.Context, filter WebhookDeliveryFilt
 // the same MessageID. It needs webhooks.update. A disabled webhook or a delivery in progress is a
 // Conflict fault.
 func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (WebhookDelivery, error) {
-	begin, err := d.guard.Write(WebhooksUpdate)
+	begin, err := d.guard.Write(identity.WebhooksUpdate)
 	if err != nil {
 		return WebhookDelivery{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -144,8 +145,8 @@ func TestWebhookReach(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(t)
-	role := must(b.desk.CreateRole(b.ctx, helpdesk.RoleInput{Name: "Hooks", Permissions: storage.Some([]helpdesk.Permission{
-		helpdesk.WebhooksView, helpdesk.WebhooksCreate, helpdesk.WebhooksUpdate, helpdesk.WebhooksDelete, helpdesk.ConversationsView, helpdesk.TagsView,
+	role := must(b.desk.CreateRole(b.ctx, identity.RoleInput{Name: "Hooks", Permissions: storage.Some([]identity.Permission{
+		identity.WebhooksView, identity.WebhooksCreate, identity.WebhooksUpdate, identity.WebhooksDelete, identity.ConversationsView, identity.TagsView,
 	})}))(t)
 	all := b.joined("all", role.ID, nil)
 	some := b.joined("some", role.ID, []int64{b.mailbox.ID})
@@ -207,9 +208,9 @@ func errOf2[T, U any](_ T, _ U, err error) error { return err }
 // joined is a member with a role and some mailboxes at work.
 func (b *bundle) joined(name string, role int64, mailboxes []int64) *helpdesk.Desk {
 	b.t.Helper()
-	user := must(b.svc.Operator().CreateUser(b.ctx, helpdesk.UserInput{Email: name + "@example.org"}))(b.t)
+	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: name + "@example.org"}))(b.t)
 	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.Memberships().Insert(ctx, &helpdesk.Membership{UserID: user.ID, RoleIDs: []int64{role}, MailboxIDs: mailboxes})
+		return tx.Memberships().Insert(ctx, &identity.Membership{UserID: user.ID, RoleIDs: []int64{role}, MailboxIDs: mailboxes})
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -262,7 +263,7 @@ func TestDistribute(t *testing.T) {
 		t.Errorf("%d jobs", n)
 	}
 	admin := must(b.desk.Roles(b.ctx))(t)
-	at := slices.IndexFunc(admin, func(r helpdesk.Role) bool { return r.Key == helpdesk.RoleAdmin })
+	at := slices.IndexFunc(admin, func(r identity.Role) bool { return r.Key == identity.RoleAdmin })
 	limited := b.joined("limited", admin[at].ID, []int64{b.mailbox.ID})
 	if diff := cmp.Diff([]string{"tag.created"}, types(limited, of)); diff != "" {
 		t.Errorf("as a member of another mailbox: %s", diff)

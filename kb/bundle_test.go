@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -31,7 +32,7 @@ const (
 // everything returns the permissions of an editor.
 func everything() []kb.Permission {
 	var all []kb.Permission
-	for _, p := range helpdesk.Permissions() {
+	for _, p := range identity.Permissions() {
 		all = append(all, kb.Permission(p))
 	}
 	return all
@@ -62,7 +63,7 @@ func newBundle(t testing.TB, store backend) *bundle {
 	err := store.InSystemTx(context.Background(), func(ctx context.Context, tx helpdesk.SystemTx) error {
 		accounts = nil
 		for _, locale := range []string{"en", "de"} {
-			a := helpdesk.Account{Name: locale, NextNumber: 1, DefaultLocale: locale}
+			a := identity.Account{Name: locale, NextNumber: 1, DefaultLocale: locale}
 			if err := tx.InsertAccount(ctx, &a); err != nil {
 				return err
 			}

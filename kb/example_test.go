@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -16,7 +17,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	store := memstore.New()
-	account := helpdesk.Account{Name: "Acme", NextNumber: 1, DefaultLocale: "en"}
+	account := identity.Account{Name: "Acme", NextNumber: 1, DefaultLocale: "en"}
 	if err := store.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
 		return tx.InsertAccount(ctx, &account)
 	}); err != nil {

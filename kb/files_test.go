@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/theme"
 	"github.com/helpwright/helpwright/storage"
@@ -36,7 +37,7 @@ func newWorkshop(t *testing.T, change func(*kb.Config)) *workshop {
 	t.Helper()
 	w := &workshop{blobs: memblob.New(), memory: memstore.New()}
 	err := w.memory.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
-		return tx.InsertAccount(ctx, &helpdesk.Account{Name: "Acme", NextNumber: 1, DefaultLocale: "en"})
+		return tx.InsertAccount(ctx, &identity.Account{Name: "Acme", NextNumber: 1, DefaultLocale: "en"})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -430,7 +431,7 @@ func ExampleEditor_CreateFile() {
 func exampleEditor(ctx context.Context) *kb.Editor {
 	store := memstore.New()
 	err := store.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
-		return tx.InsertAccount(ctx, &helpdesk.Account{Name: "Acme", NextNumber: 1})
+		return tx.InsertAccount(ctx, &identity.Account{Name: "Acme", NextNumber: 1})
 	})
 	if err != nil {
 		panic(err)

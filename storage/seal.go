@@ -115,3 +115,9 @@ func NewSecretKey() []byte {
 	_, _ = rand.Read(key) // never fails, see crypto/rand
 	return key
 }
+
+// Secret is a sealed field of a row, and what it is sealed for.
+type Secret struct {
+	Sealed  *[]byte
+	Context string // as a [storage.Sealer] takes it
+}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/server"
 )
@@ -25,7 +25,7 @@ func (a *app) bootstrap() (string, error) {
 	if some {
 		return a.unfinished()
 	}
-	user, err := operator.CreateUser(a.ctx, helpdesk.UserInput{Email: a.settings.BootstrapEmail})
+	user, err := operator.CreateUser(a.ctx, identity.UserInput{Email: a.settings.BootstrapEmail})
 	if fault.Is(err, fault.Invalid) {
 		// Another server on the same empty database may have been faster.
 		if some, again := operator.HasUsers(a.ctx); again == nil && some {
@@ -36,11 +36,11 @@ func (a *app) bootstrap() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	account, err := operator.CreateAccount(a.ctx, helpdesk.AccountInput{Name: "My help desk"}, user.ID)
+	account, err := operator.CreateAccount(a.ctx, identity.AccountInput{Name: "My help desk"}, user.ID)
 	if err != nil {
 		return "", err
 	}
-	_, secret, err := operator.CreateToken(a.ctx, user.ID, helpdesk.TokenInput{Name: "bootstrap", Secret: a.settings.BootstrapToken})
+	_, secret, err := operator.CreateToken(a.ctx, user.ID, identity.TokenInput{Name: "bootstrap", Secret: a.settings.BootstrapToken})
 	if err != nil {
 		return "", err
 	}

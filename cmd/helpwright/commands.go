@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/metrics"
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/api"
@@ -38,7 +38,7 @@ type tokenCmd struct {
 type tokenCreateCmd struct {
 	User    string                `required:"" help:"The user's email address." placeholder:"EMAIL"`
 	Name    string                `required:"" help:"What the token is for."`
-	Scopes  []helpdesk.Permission `help:"Limit the token to these permissions, separated by commas. Default: all of the user's."`
+	Scopes  []identity.Permission `help:"Limit the token to these permissions, separated by commas. Default: all of the user's."`
 	Expires string                `help:"When it expires: a time (2027-01-31T00:00:00Z), a date, or a duration from now (720h)."`
 }
 
@@ -61,7 +61,7 @@ func (c *tokenCreateCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	token, secret, err := operator.CreateToken(s.ctx, user.ID, helpdesk.TokenInput{Name: c.Name, Scopes: c.Scopes, ExpiresAt: expires})
+	token, secret, err := operator.CreateToken(s.ctx, user.ID, identity.TokenInput{Name: c.Name, Scopes: c.Scopes, ExpiresAt: expires})
 	if err != nil {
 		return err
 	}

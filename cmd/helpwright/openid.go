@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/oidc"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -75,7 +75,7 @@ func (s *session) openID() (*oidc.Provider, error) {
 }
 
 // identityProviders joins the help desk with the identity provider.
-func (s *session) identityProviders() ([]helpdesk.IdentityProvider, error) {
+func (s *session) identityProviders() ([]identity.Provider, error) {
 	p, err := s.openID()
 	if p == nil || err != nil {
 		return nil, err
@@ -88,11 +88,11 @@ func (s *session) identityProviders() ([]helpdesk.IdentityProvider, error) {
 	if u, err := url.Parse(s.settings.OIDCIssuer); name == "" && err == nil {
 		name = u.Hostname()
 	}
-	return []helpdesk.IdentityProvider{{
+	return []identity.Provider{{
 		Key: openIDKey, Name: name, Issuer: s.settings.OIDCIssuer, Domains: domains, Begin: p.Begin,
-		Finish: func(ctx context.Context, secret []byte, answer url.Values) (helpdesk.ProvenIdentity, error) {
+		Finish: func(ctx context.Context, secret []byte, answer url.Values) (identity.Proven, error) {
 			who, err := p.Finish(ctx, secret, answer)
-			return helpdesk.ProvenIdentity(who), err
+			return identity.Proven(who), err
 		},
 	}}, nil
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/passkey"
 	"github.com/helpwright/helpwright/transport/server"
 )
 
 // passkeys verifies passkeys for pages at the base URL; nil where they do not work.
-func (s *Settings) passkeys() (helpdesk.PasskeyVerifier, error) {
+func (s *Settings) passkeys() (identity.PasskeyVerifier, error) {
 	address := s.baseURL() + server.DeskPath
 	if _, err := passkey.Origin(address); err != nil {
 		return nil, nil //nolint:nilnil // there are none; the doctor says why

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -86,7 +87,7 @@ func TestSignInInBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := desk.UpdateAccount(t.Context(), helpdesk.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(true)}); err != nil {
+	if _, err := desk.UpdateAccount(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(true)}); err != nil {
 		t.Fatal(err)
 	}
 	tab.Open(base + "/desk/second-factor")
@@ -111,11 +112,11 @@ func TestSignInInBrowser(t *testing.T) {
 // joinsByDomain makes an account that people with an address at example.org join.
 func joinsByDomain(t *testing.T, svc *helpdesk.Service) {
 	t.Helper()
-	owner, err := svc.Operator().CreateUser(t.Context(), helpdesk.UserInput{Email: "owner@example.com"})
+	owner, err := svc.Operator().CreateUser(t.Context(), identity.UserInput{Email: "owner@example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	account, err := svc.Operator().CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Halden"}, owner.ID)
+	account, err := svc.Operator().CreateAccount(t.Context(), identity.AccountInput{Name: "Halden"}, owner.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,10 +132,10 @@ func joinsByDomain(t *testing.T, svc *helpdesk.Service) {
 		t.Fatal(err)
 	}
 	for _, r := range roles {
-		if r.Key != helpdesk.RoleAgent {
+		if r.Key != identity.RoleAgent {
 			continue
 		}
-		if _, err := desk.CreateJoinRule(t.Context(), helpdesk.JoinRuleInput{Domain: "example.org", RoleIDs: []int64{r.ID}}); err != nil {
+		if _, err := desk.CreateJoinRule(t.Context(), identity.JoinRuleInput{Domain: "example.org", RoleIDs: []int64{r.ID}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -69,7 +69,7 @@ func (c *userCreateCmd) Run(s *session) error {
 	}
 	defer a.close()
 	operator := a.Service().Operator()
-	user, err := operator.CreateUser(s.ctx, helpdesk.UserInput{Email: c.Email, Name: c.Name, Password: c.Password})
+	user, err := operator.CreateUser(s.ctx, identity.UserInput{Email: c.Email, Name: c.Name, Password: c.Password})
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (c *userCreateCmd) Run(s *session) error {
 			return fmt.Errorf("user %d was made, but is no member of account %d: %w", user.ID, c.Account, err)
 		}
 	}
-	_, secret, err := operator.CreateToken(s.ctx, user.ID, helpdesk.TokenInput{Name: "made with the user"})
+	_, secret, err := operator.CreateToken(s.ctx, user.ID, identity.TokenInput{Name: "made with the user"})
 	if err != nil {
 		return err
 	}
@@ -91,16 +91,16 @@ type userArg struct {
 	Email string `arg:"" help:"The user's email address." placeholder:"ADDRESS"`
 }
 
-func userByEmail(a *app, email string) (helpdesk.User, error) {
+func userByEmail(a *app, email string) (identity.User, error) {
 	user, err := a.Service().Operator().UserByEmail(a.ctx, email)
 	if fault.Is(err, fault.NotFound) {
-		return helpdesk.User{}, errors.New("there is no user with this address")
+		return identity.User{}, errors.New("there is no user with this address")
 	}
 	return user, err
 }
 
 // withUser does something about the user.
-func (c userArg) withUser(s *session, do func(a *app, user helpdesk.User) error) error {
+func (c userArg) withUser(s *session, do func(a *app, user identity.User) error) error {
 	a, err := s.open(false)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ type userShowCmd struct{ userArg }
 
 // Run prints what is known of the user, and the accounts.
 func (c *userShowCmd) Run(s *session) error {
-	return c.withUser(s, func(a *app, u helpdesk.User) error {
+	return c.withUser(s, func(a *app, u identity.User) error {
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(w, "id\t%d\naddress\t%s\nname\t%s\n", u.ID, printable(u.Email), printable(u.Name))
 		fmt.Fprintf(w, "address verified\t%s\npassword\t%s\nsecond factor\t%s\ndisabled\t%s\n", since(u.EmailVerifiedAt), yesNo(u.PasswordHash != ""), since(u.SecondFactorAt), since(u.DisabledAt))
@@ -196,7 +196,7 @@ type userDisableCmd struct{ userArg }
 
 // Run keeps the user out, of servers that run too: their next request is refused.
 func (c *userDisableCmd) Run(s *session) error {
-	return c.withUser(s, func(a *app, u helpdesk.User) error {
+	return c.withUser(s, func(a *app, u identity.User) error {
 		if _, err := a.Service().Operator().DisableUser(a.ctx, u.ID); err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ type userEnableCmd struct{ userArg }
 
 // Run lets the user in again.
 func (c *userEnableCmd) Run(s *session) error {
-	return c.withUser(s, func(a *app, u helpdesk.User) error {
+	return c.withUser(s, func(a *app, u identity.User) error {
 		if _, err := a.Service().Operator().EnableUser(a.ctx, u.ID); err != nil {
 			return err
 		}
@@ -224,7 +224,7 @@ type userResetFactorCmd struct{ userArg }
 
 // Run removes the second factor.
 func (c *userResetFactorCmd) Run(s *session) error {
-	return c.withUser(s, func(a *app, u helpdesk.User) error {
+	return c.withUser(s, func(a *app, u identity.User) error {
 		if err := a.Service().Operator().ResetSecondFactor(a.ctx, u.ID); err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ type userPasskeysCmd struct{ userArg }
 
 // Run removes the passkeys.
 func (c *userPasskeysCmd) Run(s *session) error {
-	return c.withUser(s, func(a *app, u helpdesk.User) error {
+	return c.withUser(s, func(a *app, u identity.User) error {
 		if err := a.Service().Operator().RemoveUserPasskeys(a.ctx, u.ID); err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ type userDeleteCmd struct{ userArg }
 
 // Run removes the user.
 func (c *userDeleteCmd) Run(s *session) error {
-	return c.withUser(s, func(a *app, u helpdesk.User) error {
+	return c.withUser(s, func(a *app, u identity.User) error {
 		if err := a.Service().Operator().DeleteUser(a.ctx, u.ID); err != nil {
 			return err
 		}

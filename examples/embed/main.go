@@ -21,6 +21,7 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -140,11 +141,11 @@ func open(ctx context.Context, dsn string) (*shop, error) {
 // to.
 func (s *shop) people(ctx context.Context) error {
 	svc := s.help.Service()
-	user, err := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "shop@example.org", Name: "The shop"})
+	user, err := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "shop@example.org", Name: "The shop"})
 	if err != nil {
 		return err
 	}
-	account, err := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, user.ID)
+	account, err := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, user.ID)
 	if err != nil {
 		return err
 	}

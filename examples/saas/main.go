@@ -16,6 +16,7 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -67,9 +68,9 @@ func (a *app) begin(ctx context.Context) error {
 	if some, err := operator.HasUsers(ctx); err != nil || some {
 		return err
 	}
-	user, err := operator.CreateUser(ctx, helpdesk.UserInput{Email: "boss@example.org", Name: "The Boss"})
+	user, err := operator.CreateUser(ctx, identity.UserInput{Email: "boss@example.org", Name: "The Boss"})
 	if err == nil {
-		_, err = operator.CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, user.ID)
+		_, err = operator.CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, user.ID)
 	}
 	var d *helpdesk.Desk
 	if err == nil {

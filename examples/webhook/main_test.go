@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
@@ -38,8 +39,8 @@ func newSender(t *testing.T) *sender {
 	s.svc = must(helpdesk.New(helpdesk.Config{
 		Store: s.store, Blobs: memblob.New(), Sealer: sealer, SigningKey: key, Now: func() time.Time { return s.now },
 	}))(t)
-	owner := must(s.svc.Operator().CreateUser(t.Context(), helpdesk.UserInput{Email: "olga@example.org"}))(t)
-	account := must(s.svc.Operator().CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Acme"}, owner.ID))(t)
+	owner := must(s.svc.Operator().CreateUser(t.Context(), identity.UserInput{Email: "olga@example.org"}))(t)
+	account := must(s.svc.Operator().CreateAccount(t.Context(), identity.AccountInput{Name: "Acme"}, owner.ID))(t)
 	s.desk = must(s.svc.Desk(t.Context(), s.svc.As(owner.ID), account.ID))(t)
 	s.hooks = must(webhook.New(webhook.Config{Dispatch: s.svc.Dispatch(), Dial: netguard.Dialer(true, time.Minute)}))(t)
 	return s

@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/archive"
 	"github.com/helpwright/helpwright/storage"
@@ -165,8 +166,8 @@ func ExampleImporter() {
 	if err != nil {
 		panic(err)
 	}
-	owner, _ := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org"})
-	account, _ := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+	owner, _ := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
+	account, _ := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
 	mailbox, _ := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
 	filer, _ := ingest.NewFiler(ingest.FilerConfig{Intake: svc.Intake()})

@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite"             // the floor's driver
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -80,8 +81,8 @@ func newFileBench(b *testing.B, url string) *fileBench {
 	}
 	sealer := check(storage.NewSealer(make([]byte, 32)))(b)
 	svc := check(helpdesk.New(helpdesk.Config{Store: db, Blobs: memblob.New(), Sealer: sealer, SigningKey: make([]byte, 32)}))(b)
-	user := check(svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "o@example.org"}))(b)
-	account := check(svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Bench"}, user.ID))(b)
+	user := check(svc.Operator().CreateUser(ctx, identity.UserInput{Email: "o@example.org"}))(b)
+	account := check(svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Bench"}, user.ID))(b)
 	desk := check(svc.Desk(ctx, svc.As(user.ID), account.ID))(b)
 	mailbox := check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))(b)
 	f := &fileBench{intake: svc.Intake(), account: account.ID, mailbox: mailbox.ID}

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/storage"
@@ -53,8 +54,8 @@ func newBundle(t testing.TB, blobs storage.Blobs, change ...func(*helpdesk.Confi
 		f(&cfg)
 	}
 	svc := check(helpdesk.New(cfg))(t)
-	user := check(svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "o@example.org"}))(t)
-	account := check(svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, user.ID))(t)
+	user := check(svc.Operator().CreateUser(ctx, identity.UserInput{Email: "o@example.org"}))(t)
+	account := check(svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, user.ID))(t)
 	desk := check(svc.Desk(ctx, svc.As(user.ID), account.ID))(t)
 	mailbox := check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))(t)
 	return &bundle{

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -165,16 +166,16 @@ func TestMemberForwardsIntoConversation(t *testing.T) {
 // conversations does not do it by mail.
 func TestForwardNeedsPermission(t *testing.T) {
 	t.Parallel()
-	for role, limited := range map[string]bool{helpdesk.RoleAgent: true, "collaborator": false} {
+	for role, limited := range map[string]bool{identity.RoleAgent: true, "collaborator": false} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
 			b := newBundle(t, memblob.New())
-			user := check(b.svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "m@example.org"}))(t)
+			user := check(b.svc.Operator().CreateUser(ctx, identity.UserInput{Email: "m@example.org"}))(t)
 			member := check(b.svc.Operator().AddMember(ctx, b.desk.AccountID(), user.ID, role))(t)
 			if limited {
 				other := check(b.desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t)
-				check(b.desk.UpdateMember(ctx, member.ID, helpdesk.MembershipUpdate{RoleIDs: member.RoleIDs, MailboxIDs: storage.Some([]int64{other.ID})}))(t)
+				check(b.desk.UpdateMember(ctx, member.ID, identity.MembershipUpdate{RoleIDs: member.RoleIDs, MailboxIDs: storage.Some([]int64{other.ID})}))(t)
 			}
 			row := b.vouched("From: m@example.org\n"+passedOn, aligned("example.org"))
 			i := check(b.desk.Interaction(ctx, row.ConversationID, row.InteractionID))(t)

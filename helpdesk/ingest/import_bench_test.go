@@ -16,6 +16,7 @@ import (
 	"github.com/emersion/go-imap/v2/imapclient"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -128,8 +129,8 @@ func wholeImport(b *testing.B, url, dir string, dovecot testenv.DovecotServer, u
 	blobs := check(fileblob.Open(dir + "/blobs"))(b)
 	sealer := check(storage.NewSealer(make([]byte, 32)))(b)
 	svc := check(helpdesk.New(helpdesk.Config{Store: db, Blobs: blobs, Sealer: sealer, SigningKey: make([]byte, 32)}))(b)
-	owner := check(svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "o@example.org"}))(b)
-	account := check(svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Bench"}, owner.ID))(b)
+	owner := check(svc.Operator().CreateUser(ctx, identity.UserInput{Email: "o@example.org"}))(b)
+	account := check(svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Bench"}, owner.ID))(b)
 	desk := check(svc.Desk(ctx, svc.As(owner.ID), account.ID))(b)
 	check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{
 		Email: storage.Some("support@example.org"), Inbound: storage.Some(inbound(b, helpdesk.InboundIMAP, dovecot.Addr, user, dovecot.Password)),

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/movein"
 	"github.com/helpwright/helpwright/helpdesk/movein/foreign"
 	"github.com/helpwright/helpwright/helpdesk/movein/zendesk"
@@ -55,11 +56,11 @@ func deskForExample(ctx context.Context) (svc *helpdesk.Service, account, mailbo
 	if err != nil {
 		log.Fatal(err)
 	}
-	owner, err := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "owner@example.org"})
+	owner, err := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "owner@example.org"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+	a, err := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	if err != nil {
 		log.Fatal(err)
 	}

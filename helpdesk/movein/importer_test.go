@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/helpdesk/movein"
@@ -55,9 +56,9 @@ func newBundle(t *testing.T) *bundle {
 		Now: func() time.Time { return time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC) },
 	}))(t)
 	operator := b.svc.Operator()
-	owner := must(operator.CreateUser(t.Context(), helpdesk.UserInput{Email: "owner@example.org", Name: "Olga Owner"}))(t)
+	owner := must(operator.CreateUser(t.Context(), identity.UserInput{Email: "owner@example.org", Name: "Olga Owner"}))(t)
 	b.owner = owner.ID
-	b.account = must(operator.CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Acme"}, owner.ID))(t).ID
+	b.account = must(operator.CreateAccount(t.Context(), identity.AccountInput{Name: "Acme"}, owner.ID))(t).ID
 	b.desk = must(b.svc.Desk(t.Context(), b.svc.As(owner.ID), b.account))(t)
 	b.mailbox = must(b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")}))(t)
 	must(b.desk.CreateTeam(t.Context(), helpdesk.TeamInput{Name: "support"}))(t)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
@@ -103,8 +104,8 @@ func newWorld(t testing.TB) *world {
 		subject: "Größe", now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 	}
 	w.configure(func(*helpdesk.Config) {})
-	user := must[helpdesk.User](t)(w.svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ann@example.org", Name: "Ann Agent"}))
-	account := must[helpdesk.Account](t)(w.svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "A"}, user.ID))
+	user := must[identity.User](t)(w.svc.Operator().CreateUser(ctx, identity.UserInput{Email: "ann@example.org", Name: "Ann Agent"}))
+	account := must[identity.Account](t)(w.svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "A"}, user.ID))
 	w.user, w.account = user.ID, account.ID
 	w.desk = must[*helpdesk.Desk](t)(w.svc.Desk(ctx, w.svc.As(user.ID), account.ID))
 	w.box = must[helpdesk.Mailbox](t)(w.desk.CreateMailbox(ctx, helpdesk.MailboxInput{

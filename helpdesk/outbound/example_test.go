@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -43,8 +44,8 @@ func Example() {
 	ended := make(chan error)
 	go func() { ended <- runner.Run(ctx) }()
 
-	user := check(svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ann@example.org"}))
-	account := check(svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Example"}, user.ID))
+	user := check(svc.Operator().CreateUser(ctx, identity.UserInput{Email: "ann@example.org"}))
+	account := check(svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Example"}, user.ID))
 	desk := check(svc.Desk(ctx, svc.As(user.ID), account.ID))
 	check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))
 	check(desk.CreateConversation(ctx, helpdesk.ConversationInput{

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -19,8 +20,8 @@ import (
 func (w *world) invite(name string) (string, storage.ClaimedJob) {
 	w.t.Helper()
 	ctx := context.Background()
-	roles := must[[]helpdesk.Role](w.t)(w.desk.Roles(ctx))
-	_, token, err := w.desk.Invite(ctx, helpdesk.InvitationInput{Email: "lise@example.net", Name: name, RoleIDs: []int64{roles[2].ID}})
+	roles := must[[]identity.Role](w.t)(w.desk.Roles(ctx))
+	_, token, err := w.desk.Invite(ctx, identity.InvitationInput{Email: "lise@example.net", Name: name, RoleIDs: []int64{roles[2].ID}})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package passkey verifies passkeys for a help desk: WebAuthn Level 3, with discoverable credentials
-// that verify their holders. It keeps nothing; see [helpdesk.PasskeyVerifier] for who keeps what.
+// that verify their holders. It keeps nothing; see [identity.PasskeyVerifier] for who keeps what.
 //
 // Passkeys belong to the name of a host, and browsers offer them in secure contexts only: to pages
 // at https, or at http on localhost.
@@ -16,7 +16,7 @@ import (
 	"github.com/go-webauthn/webauthn/protocol/webauthncose"
 	"github.com/go-webauthn/webauthn/webauthn"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -54,13 +54,13 @@ type Config struct {
 	Name string
 }
 
-// Verifier is a [helpdesk.PasskeyVerifier]. It is safe for concurrent use.
+// Verifier is a [identity.PasskeyVerifier]. It is safe for concurrent use.
 type Verifier struct {
 	origin string
 	lib    *webauthn.WebAuthn
 }
 
-var _ helpdesk.PasskeyVerifier = (*Verifier)(nil)
+var _ identity.PasskeyVerifier = (*Verifier)(nil)
 
 // New returns a verifier. An address where passkeys do not work is an Invalid fault.
 func New(cfg Config) (*Verifier, error) {
@@ -91,7 +91,7 @@ func New(cfg Config) (*Verifier, error) {
 	return &Verifier{origin: origin, lib: lib}, nil
 }
 
-// Origin implements [helpdesk.PasskeyVerifier].
+// Origin implements [identity.PasskeyVerifier].
 func (v *Verifier) Origin() string { return v.origin }
 
 // person is a user as the library knows one.
@@ -106,7 +106,7 @@ func (p *person) WebAuthnName() string                       { return p.name }
 func (p *person) WebAuthnDisplayName() string                { return p.displayName }
 func (p *person) WebAuthnCredentials() []webauthn.Credential { return p.credentials }
 
-func credentialOf(k helpdesk.PasskeyKey) webauthn.Credential {
+func credentialOf(k identity.PasskeyKey) webauthn.Credential {
 	c := webauthn.Credential{ID: k.CredentialID, PublicKey: k.PublicKey}
 	for _, t := range k.Transports {
 		c.Transport = append(c.Transport, protocol.AuthenticatorTransport(t))
@@ -125,8 +125,8 @@ func algorithms() []protocol.CredentialParameter {
 	return all
 }
 
-// BeginRegistration implements [helpdesk.PasskeyVerifier].
-func (v *Verifier) BeginRegistration(handle []byte, name, displayName string, others []helpdesk.PasskeyKey) (options, secret []byte, err error) {
+// BeginRegistration implements [identity.PasskeyVerifier].
+func (v *Verifier) BeginRegistration(handle []byte, name, displayName string, others []identity.PasskeyKey) (options, secret []byte, err error) {
 	p := &person{handle: handle, name: name, displayName: displayName}
 	var exclude []protocol.CredentialDescriptor
 	for _, k := range others {
@@ -168,27 +168,27 @@ func (v *Verifier) session(secret []byte) (webauthn.SessionData, error) {
 
 func refused(err error) error {
 	return &fault.Error{
-		Kind: fault.Unauthenticated, Code: helpdesk.PasskeyRefused, Err: err,
+		Kind: fault.Unauthenticated, Code: identity.PasskeyRefused, Err: err,
 		Message: "The passkey was not accepted here. Try again, or use another one.",
 	}
 }
 
-// FinishRegistration implements [helpdesk.PasskeyVerifier].
-func (v *Verifier) FinishRegistration(handle, secret, answer []byte) (helpdesk.PasskeyKey, error) {
+// FinishRegistration implements [identity.PasskeyVerifier].
+func (v *Verifier) FinishRegistration(handle, secret, answer []byte) (identity.PasskeyKey, error) {
 	session, err := v.session(secret)
 	if err != nil {
-		return helpdesk.PasskeyKey{}, err
+		return identity.PasskeyKey{}, err
 	}
 	session.UserID = handle
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
 	if err != nil {
-		return helpdesk.PasskeyKey{}, refused(err)
+		return identity.PasskeyKey{}, refused(err)
 	}
 	c, err := v.lib.CreateCredential(&person{handle: handle}, session, parsed)
 	if err != nil {
-		return helpdesk.PasskeyKey{}, refused(err)
+		return identity.PasskeyKey{}, refused(err)
 	}
-	key := helpdesk.PasskeyKey{
+	key := identity.PasskeyKey{
 		CredentialID: c.ID, Handle: handle, PublicKey: c.PublicKey, SignCount: int64(c.Authenticator.SignCount),
 		BackupEligible: c.Flags.BackupEligible, BackedUp: c.Flags.BackupState,
 	}
@@ -198,7 +198,7 @@ func (v *Verifier) FinishRegistration(handle, secret, answer []byte) (helpdesk.P
 	return key, nil
 }
 
-// BeginSignIn implements [helpdesk.PasskeyVerifier].
+// BeginSignIn implements [identity.PasskeyVerifier].
 func (v *Verifier) BeginSignIn() (options, secret []byte, err error) {
 	assertion, session, err := v.lib.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
@@ -207,24 +207,24 @@ func (v *Verifier) BeginSignIn() (options, secret []byte, err error) {
 	return encode(assertion.Response, kept{Challenge: session.Challenge})
 }
 
-// FinishSignIn implements [helpdesk.PasskeyVerifier].
-func (v *Verifier) FinishSignIn(secret, answer []byte, find func([]byte) (helpdesk.PasskeyKey, error)) (helpdesk.PasskeyKey, bool, error) {
+// FinishSignIn implements [identity.PasskeyVerifier].
+func (v *Verifier) FinishSignIn(secret, answer []byte, find func([]byte) (identity.PasskeyKey, error)) (identity.PasskeyKey, bool, error) {
 	session, err := v.session(secret)
 	if err != nil {
-		return helpdesk.PasskeyKey{}, false, err
+		return identity.PasskeyKey{}, false, err
 	}
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil {
-		return helpdesk.PasskeyKey{}, false, refused(err)
+		return identity.PasskeyKey{}, false, refused(err)
 	}
 	key, err := find(parsed.RawID)
 	if err != nil {
-		return helpdesk.PasskeyKey{}, false, err
+		return identity.PasskeyKey{}, false, err
 	}
 	p := &person{handle: key.Handle, credentials: []webauthn.Credential{credentialOf(key)}}
 	c, err := v.lib.ValidateDiscoverableLogin(func(_, _ []byte) (webauthn.User, error) { return p, nil }, session, parsed)
 	if err != nil {
-		return helpdesk.PasskeyKey{}, false, refused(err)
+		return identity.PasskeyKey{}, false, refused(err)
 	}
 	key.SignCount, key.BackedUp = int64(c.Authenticator.SignCount), c.Flags.BackupState
 	return key, c.Authenticator.CloneWarning, nil

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/passkey"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/authenticator"
@@ -54,7 +54,7 @@ func TestOrigin(t *testing.T) {
 }
 
 // registered is an authenticator with a passkey of a user.
-func registered(t testing.TB, v *passkey.Verifier, a *authenticator.Authenticator) helpdesk.PasskeyKey {
+func registered(t testing.TB, v *passkey.Verifier, a *authenticator.Authenticator) identity.PasskeyKey {
 	t.Helper()
 	options, secret, err := v.BeginRegistration([]byte("handle"), "ada@example.org", "Ada", nil)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestSignIn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, cloned, err := v.FinishSignIn(secret, answer, func(id []byte) (helpdesk.PasskeyKey, error) {
+			after, cloned, err := v.FinishSignIn(secret, answer, func(id []byte) (identity.PasskeyKey, error) {
 				if !bytes.Equal(id, key.CredentialID) {
 					t.Error("another credential")
 				}
@@ -171,7 +171,7 @@ func TestRegistration(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		options, _, err = v.BeginRegistration([]byte("handle"), "ada@example.org", "Ada", []helpdesk.PasskeyKey{key})
+		options, _, err = v.BeginRegistration([]byte("handle"), "ada@example.org", "Ada", []identity.PasskeyKey{key})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,13 +193,13 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		if len(answer) > helpdesk.MaxPasskeyAnswer {
+		if len(answer) > identity.MaxPasskeyAnswer {
 			return
 		}
 		if _, err := v.FinishRegistration([]byte("handle"), secret, answer); err != nil && !fault.Is(err, fault.Unauthenticated) {
 			t.Error(err)
 		}
-		_, _, err := v.FinishSignIn(signing, answer, func([]byte) (helpdesk.PasskeyKey, error) { return key, nil })
+		_, _, err := v.FinishSignIn(signing, answer, func([]byte) (identity.PasskeyKey, error) { return key, nil })
 		if err != nil && !fault.Is(err, fault.Unauthenticated) {
 			t.Error(err)
 		}

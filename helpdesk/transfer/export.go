@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/transfer"
@@ -49,7 +50,7 @@ type export struct {
 	known   map[int64]bool // users who were written
 	users   []int64        // likewise, in their order
 	here    map[int64]bool // members
-	staff   []helpdesk.Membership
+	staff   []identity.Membership
 }
 
 // put writes rows, and before them the users whom they name.
@@ -89,7 +90,7 @@ func (e *export) writeUsers(ctx context.Context, ids []int64) error {
 
 // user is a person. There are few, whatever the account's size.
 func (e *export) user(ctx context.Context, id int64) (user, error) {
-	var u helpdesk.User
+	var u identity.User
 	found, err := e.r.UsersByID(ctx, []int64{id})
 	if err == nil && len(found) > 0 {
 		u = found[0]
@@ -130,7 +131,7 @@ func (e *export) user(ctx context.Context, id int64) (user, error) {
 }
 
 // resealed seals the secrets of a row for the archive, or takes them out of it. It notes what is to be set again.
-func (e *export) resealed(noun string, id int64, secrets []helpdesk.Secret, what string) error {
+func (e *export) resealed(noun string, id int64, secrets []storage.Secret, what string) error {
 	lost := false
 	for n, s := range secrets {
 		if len(*s.Sealed) == 0 {
@@ -167,8 +168,8 @@ func (e *export) people(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.Origin, a.DefaultMailboxID, a.SealedErasureKeys = helpdesk.Origin{}, 0, nil
-	if err := e.nouns.account.Write(ctx, e.w, []helpdesk.Account{a}); err != nil {
+	a.Origin, a.DefaultMailboxID, a.SealedErasureKeys = identity.Origin{}, 0, nil
+	if err := e.nouns.account.Write(ctx, e.w, []identity.Account{a}); err != nil {
 		return err
 	}
 	if e.staff, err = listed(ctx, e.r.Memberships(), storage.NoFilter{}); err != nil {
@@ -603,7 +604,7 @@ func (e *export) members(ctx context.Context) error {
 }
 
 // readAccount reads the first row of an archive.
-func readAccount(c *transfer.Chunk) (a helpdesk.Account, err error) {
+func readAccount(c *transfer.Chunk) (a identity.Account, err error) {
 	if len(c.Lines) != 1 {
 		return a, fault.Newf(fault.Invalid, "%s: an archive begins with one account.", c.Path)
 	}

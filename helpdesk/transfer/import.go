@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/transfer"
@@ -67,9 +68,9 @@ func NewImporter(ctx context.Context, cfg Config, archive transfer.Manifest) (*I
 }
 
 // begun is the account that was made of the archive, the zero value if there is none.
-func (im *Importer) begun(ctx context.Context) (found helpdesk.Account, err error) {
-	err = pages(ctx, 100, im.cfg.Store.Accounts, func(a helpdesk.Account) storage.Position { return storage.Position{ID: a.ID} },
-		func(some []helpdesk.Account) error {
+func (im *Importer) begun(ctx context.Context) (found identity.Account, err error) {
+	err = pages(ctx, 100, im.cfg.Store.Accounts, func(a identity.Account) storage.Position { return storage.Position{ID: a.ID} },
+		func(some []identity.Account) error {
 			for _, a := range some {
 				if a.Origin.Archive == im.archive.ID {
 					found = a
@@ -141,7 +142,7 @@ func (im *Importer) begin(ctx context.Context, c *transfer.Chunk) error {
 	if err != nil {
 		return err
 	}
-	a.Origin = helpdesk.Origin{Archive: im.archive.ID}
+	a.Origin = identity.Origin{Archive: im.archive.ID}
 	a.DefaultMailboxID, a.SealedErasureKeys = 0, nil
 	return im.cfg.Store.InSystemTx(ctx, func(ctx context.Context, sys helpdesk.SystemTx) error {
 		for range 2 {

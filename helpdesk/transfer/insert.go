@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -30,7 +31,7 @@ func gone(id int64) int64 {
 }
 
 // insertAccount finds the account made, see [Importer.Files].
-func insertAccount(_ ctx, x *target, all []*helpdesk.Account) error {
+func insertAccount(_ ctx, x *target, all []*identity.Account) error {
 	for _, a := range all {
 		a.ID = x.of.account
 	}
@@ -61,7 +62,7 @@ func insertUsers(ctx ctx, x *target, all []*user) error {
 // newUser makes a user who is not here yet. Without the archive's secrets they have no password and no second factor; who
 // was no member cannot sign in.
 func (x *target) newUser(ctx ctx, u *user) (int64, error) {
-	row := helpdesk.User{
+	row := identity.User{
 		Name: u.Name, Email: u.Email, EmailKey: mailaddr.Key(u.Email), EmailVerifiedAt: u.EmailVerifiedAt, DisabledAt: u.DisabledAt,
 		CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
 	}
@@ -91,7 +92,7 @@ func (x *target) newUser(ctx ctx, u *user) (int64, error) {
 
 // reseal seals the secrets of a row for the place that it has here. was are the secrets under which it was in the archive.
 // It reports whether all that was sealed could be opened.
-func (x *target) reseal(noun string, id int64, secrets func() []helpdesk.Secret, moved func()) (whole bool, err error) {
+func (x *target) reseal(noun string, id int64, secrets func() []storage.Secret, moved func()) (whole bool, err error) {
 	var plain [][]byte
 	whole = true
 	for n, secret := range secrets() {
@@ -172,7 +173,7 @@ func keep[T, F any](ctx ctx, of storage.Rows[T, F], all, kept []*T, id func(*T) 
 func insertPortalKeys(ctx ctx, x *target, all []*helpdesk.PortalKey) error {
 	var kept []*helpdesk.PortalKey
 	for _, k := range all {
-		whole, err := x.reseal("portal_key", k.ID, func() []helpdesk.Secret { return k.Secrets(x.of.account) }, func() {})
+		whole, err := x.reseal("portal_key", k.ID, func() []storage.Secret { return k.Secrets(x.of.account) }, func() {})
 		if err != nil {
 			return err
 		}
@@ -186,7 +187,7 @@ func insertPortalKeys(ctx ctx, x *target, all []*helpdesk.PortalKey) error {
 // insertWebhooks has nothing delivered until somebody switches a webhook on. One whose secret is not there gets another.
 func insertWebhooks(ctx ctx, x *target, all []*helpdesk.Webhook) error {
 	for _, w := range all {
-		secrets := func() []helpdesk.Secret { return w.Secrets(x.of.account) }
+		secrets := func() []storage.Secret { return w.Secrets(x.of.account) }
 		if _, err := x.reseal("webhook", w.ID, secrets, func() {}); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -16,9 +17,9 @@ type rows[T any] = transfer.Rows[*target, T]
 
 // nouns declares how the rows of each noun travel, in the order of an archive.
 type nouns struct {
-	account       *rows[helpdesk.Account]
+	account       *rows[identity.Account]
 	users         *rows[user]
-	roles         *rows[helpdesk.Role]
+	roles         *rows[identity.Role]
 	mailboxes     *rows[helpdesk.Mailbox]
 	cursors       *rows[cursor]
 	domains       *rows[helpdesk.Domain]
@@ -52,7 +53,7 @@ type nouns struct {
 	notifications *rows[helpdesk.Notification]
 	choices       *rows[helpdesk.NotifyChoices]
 	settings      *rows[settings]
-	memberships   *rows[helpdesk.Membership]
+	memberships   *rows[identity.Membership]
 	audit         *rows[helpdesk.AuditEntry]
 }
 
@@ -80,9 +81,9 @@ func newNouns() *nouns {
 
 // people are the account, its members and what they work with.
 func (n *nouns) people() {
-	n.account = &rows[helpdesk.Account]{Noun: "account", Insert: insertAccount, Walk: func(v visit, a *helpdesk.Account) { v.Own("account", &a.ID) }}
+	n.account = &rows[identity.Account]{Noun: "account", Insert: insertAccount, Walk: func(v visit, a *identity.Account) { v.Own("account", &a.ID) }}
 	n.users = &rows[user]{Noun: "users", Insert: insertUsers, Valid: validUser, Walk: func(v visit, u *user) { v.Own("user", &u.ID) }}
-	n.roles = &rows[helpdesk.Role]{Noun: "roles", Insert: inserted(helpdesk.Tx.Roles), Walk: func(v visit, r *helpdesk.Role) { v.Own("role", &r.ID) }}
+	n.roles = &rows[identity.Role]{Noun: "roles", Insert: inserted(helpdesk.Tx.Roles), Walk: func(v visit, r *identity.Role) { v.Own("role", &r.ID) }}
 	n.teams = &rows[helpdesk.Team]{Noun: "teams", Insert: inserted(helpdesk.Tx.Teams), Walk: func(v visit, t *helpdesk.Team) {
 		v.Own("team", &t.ID)
 		v.LooseEach("user", &t.MemberIDs)
@@ -103,7 +104,7 @@ func (n *nouns) people() {
 		v.Own("signature", &s.ID)
 		v.To("user", &s.UserID)
 	}}
-	n.memberships = &rows[helpdesk.Membership]{Noun: "memberships", Insert: inserted(helpdesk.Tx.Memberships), Walk: func(v visit, m *helpdesk.Membership) {
+	n.memberships = &rows[identity.Membership]{Noun: "memberships", Insert: inserted(helpdesk.Tx.Memberships), Walk: func(v visit, m *identity.Membership) {
 		v.Own("membership", &m.ID)
 		v.To("user", &m.UserID)
 		v.Each("role", m.RoleIDs)

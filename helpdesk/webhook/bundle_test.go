@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/storage"
@@ -70,8 +71,8 @@ func newWorldOver(t testing.TB, store store, change func(cfg *webhook.Config)) *
 		Store: w.store, Blobs: memblob.New(), Sealer: sealer, SigningKey: make([]byte, 32), Now: w.clock.Now,
 		EventSource: "https://desk.example/api/v1",
 	}))(t)
-	owner := must(w.svc.Operator().CreateUser(t.Context(), helpdesk.UserInput{Email: "owner@example.org"}))(t)
-	account := must(w.svc.Operator().CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Acme"}, owner.ID))(t)
+	owner := must(w.svc.Operator().CreateUser(t.Context(), identity.UserInput{Email: "owner@example.org"}))(t)
+	account := must(w.svc.Operator().CreateAccount(t.Context(), identity.AccountInput{Name: "Acme"}, owner.ID))(t)
 	w.desk = must(w.svc.Desk(t.Context(), w.svc.As(owner.ID), account.ID))(t)
 	cfg := webhook.Config{Dispatch: w.svc.Dispatch(), Dial: netguard.Dialer(true, time.Minute), Now: w.clock.Now}
 	if change != nil {

@@ -22,6 +22,7 @@ import (
 	reference "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
@@ -526,7 +527,7 @@ func (c *counted) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx contex
 	return c.Store.InTx(ctx, s, fn)
 }
 
-func (c *counted) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
+func (c *counted) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]identity.Account, error) {
 	c.calls.Add(1)
 	return c.Store.WebhookBacklog(ctx, seek)
 }

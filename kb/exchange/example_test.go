@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/exchange"
 	"github.com/helpwright/helpwright/storage"
@@ -20,7 +21,7 @@ import (
 // help opens a new, empty site.
 func help(ctx context.Context) exchange.Exchange {
 	store := memstore.New()
-	account := helpdesk.Account{Name: "Acme", DefaultLocale: "en"}
+	account := identity.Account{Name: "Acme", DefaultLocale: "en"}
 	err := store.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertAccount(ctx, &account) })
 	if err != nil {
 		log.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/exchange"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -55,7 +56,7 @@ func (caller) TokenID() int64 { return 0 }
 // newExchange opens a new site of a new account in a store.
 func newExchange(t testing.TB, store backend) exchange.Exchange {
 	t.Helper()
-	account := helpdesk.Account{Name: "A", DefaultLocale: "en"}
+	account := identity.Account{Name: "A", DefaultLocale: "en"}
 	err := store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertAccount(ctx, &account) })
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -31,18 +31,18 @@ type accountRow struct {
 	UpdatedAt           int64
 }
 
-func (r *accountRow) account() helpdesk.Account {
-	return helpdesk.Account{
+func (r *accountRow) account() identity.Account {
+	return identity.Account{
 		ID: r.ID, Name: r.Name, NextNumber: r.NextNumber, DefaultLocale: r.DefaultLocale, Languages: r.Languages, DefaultMailboxID: r.DefaultMailboxID,
 		SendHold:     time.Duration(r.SendHold) * time.Second,
-		RemoteImages: helpdesk.RemoteImages(r.RemoteImages), TrackSeen: r.TrackSeen, RequireSecondFactor: r.RequireSecondFactor,
+		RemoteImages: identity.RemoteImages(r.RemoteImages), TrackSeen: r.TrackSeen, RequireSecondFactor: r.RequireSecondFactor,
 		SealedErasureKeys: empty(r.SealedErasureKeys),
-		Origin:            helpdesk.Origin{Archive: r.Origin, FinishedAt: timeOf(r.OriginFinishedAt)},
+		Origin:            identity.Origin{Archive: r.Origin, FinishedAt: timeOf(r.OriginFinishedAt)},
 		CreatedAt:         timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
-func accountRowOf(a *helpdesk.Account) accountRow {
+func accountRowOf(a *identity.Account) accountRow {
 	return accountRow{
 		ID: a.ID, Name: a.Name, NextNumber: a.NextNumber, DefaultLocale: a.DefaultLocale, Languages: a.Languages, DefaultMailboxID: a.DefaultMailboxID,
 		SendHold:     int64(a.SendHold / time.Second),
@@ -53,18 +53,18 @@ func accountRowOf(a *helpdesk.Account) accountRow {
 	}
 }
 
-// Account implements [helpdesk.AccountReader].
-func (r reader) Account(ctx context.Context) (helpdesk.Account, error) {
+// Account implements [identity.AccountReader].
+func (r reader) Account(ctx context.Context) (identity.Account, error) {
 	var row accountRow
 	err := one(ctx, r.selects(&row).Where("id = ?", r.scope.AccountID), "account", r.scope.AccountID)
 	if err != nil {
-		return helpdesk.Account{}, err
+		return identity.Account{}, err
 	}
 	return row.account(), nil
 }
 
 // InsertAccount implements [helpdesk.SystemTx].
-func (t systemTx) InsertAccount(ctx context.Context, a *helpdesk.Account) error {
+func (t systemTx) InsertAccount(ctx context.Context, a *identity.Account) error {
 	row := accountRowOf(a)
 	row.ID = 0
 	if _, err := t.inserts(&row).Exec(ctx); err != nil {
@@ -75,8 +75,8 @@ func (t systemTx) InsertAccount(ctx context.Context, a *helpdesk.Account) error 
 	return nil
 }
 
-// UpdateAccount implements [helpdesk.AccountWriter].
-func (w writer) UpdateAccount(ctx context.Context, a *helpdesk.Account) error {
+// UpdateAccount implements [identity.AccountWriter].
+func (w writer) UpdateAccount(ctx context.Context, a *identity.Account) error {
 	id := w.scope.AccountID
 	if a.ID != id {
 		return fault.Missing("account", a.ID)
@@ -92,7 +92,7 @@ func (w writer) UpdateAccount(ctx context.Context, a *helpdesk.Account) error {
 	return changed(ctx, res, err, "account", id)
 }
 
-// DeleteAccount implements [helpdesk.AccountWriter]. Referring rows are deleted before the rows
+// DeleteAccount implements [identity.AccountWriter]. Referring rows are deleted before the rows
 // they refer to.
 func (w writer) DeleteAccount(ctx context.Context) error {
 	id := w.scope.AccountID
@@ -117,7 +117,7 @@ func (w writer) DeleteAccount(ctx context.Context) error {
 	return nil
 }
 
-// TakeNumber implements [helpdesk.AccountWriter].
+// TakeNumber implements [identity.AccountWriter].
 func (w writer) TakeNumber(ctx context.Context) (int64, error) {
 	var number int64
 	err := w.raw("UPDATE hw_accounts SET next_number = next_number + 1 WHERE id = ? RETURNING next_number - 1",
@@ -136,41 +136,41 @@ type roleRow struct {
 	RoleKey       string
 	Name          string
 	Description   string
-	Permissions   list[helpdesk.Permission]
+	Permissions   list[identity.Permission]
 	CreatedAt     int64
 	UpdatedAt     int64
 }
 
-func (r *roleRow) role() helpdesk.Role {
-	return helpdesk.Role{
+func (r *roleRow) role() identity.Role {
+	return identity.Role{
 		ID: r.ID, Key: r.RoleKey, Name: r.Name, Description: r.Description, Permissions: r.Permissions,
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
-func roleRowOf(account int64, r *helpdesk.Role) roleRow {
+func roleRowOf(account int64, r *identity.Role) roleRow {
 	return roleRow{
 		ID: r.ID, AccountID: account, RoleKey: r.Key, Name: r.Name, Description: r.Description,
 		Permissions: r.Permissions, CreatedAt: micros(r.CreatedAt), UpdatedAt: micros(r.UpdatedAt),
 	}
 }
 
-var roles = table[writer, helpdesk.Role, storage.NoFilter, roleRow]{
+var roles = table[writer, identity.Role, storage.NoFilter, roleRow]{
 	Noun: nouns.Roles, row: roleRowOf, item: (*roleRow).role,
 }
 
 // Roles implements [helpdesk.Reader].
-func (r reader) Roles() storage.RowReader[helpdesk.Role, storage.NoFilter] {
+func (r reader) Roles() storage.RowReader[identity.Role, storage.NoFilter] {
 	return rowsOf(r.placed(), &roles)
 }
 
 // Roles implements [helpdesk.Rows].
-func (w writer) Roles() storage.Rows[helpdesk.Role, storage.NoFilter] {
+func (w writer) Roles() storage.Rows[identity.Role, storage.NoFilter] {
 	return storedOf(w, &roles)
 }
 
-// UsersByID implements [helpdesk.AccountReader].
-func (r reader) UsersByID(ctx context.Context, ids []int64) ([]helpdesk.User, error) {
+// UsersByID implements [identity.AccountReader].
+func (r reader) UsersByID(ctx context.Context, ids []int64) ([]identity.User, error) {
 	if len(ids) == 0 {
 		return nil, r.state()
 	}
@@ -182,7 +182,7 @@ func (r reader) UsersByID(ctx context.Context, ids []int64) ([]helpdesk.User, er
 }
 
 // AccountsOf implements [helpdesk.Directory].
-func (d directory) AccountsOf(ctx context.Context, userID int64, seek storage.Seek) ([]helpdesk.Account, error) {
+func (d directory) AccountsOf(ctx context.Context, userID int64, seek storage.Seek) ([]identity.Account, error) {
 	var rows []accountRow
 	q := d.selects(&rows).Where(
 		"id IN (SELECT m.account_id FROM hw_memberships AS m WHERE m.user_id = ?)", userID)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
@@ -69,7 +70,7 @@ func plain(b *testing.B, url string) *sql.DB {
 func fill(b *testing.B, s *bench) {
 	b.Helper()
 	err := s.db.InSystemTx(b.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
-		account := helpdesk.Account{Name: "bench", NextNumber: 1}
+		account := identity.Account{Name: "bench", NextNumber: 1}
 		if err := tx.InsertAccount(ctx, &account); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -86,14 +87,14 @@ func TestEmbedded(t *testing.T) {
 var errOnPurpose = errors.New("on purpose")
 
 // newAccount creates an account with a role, an event and a job.
-func newAccount(ctx context.Context, store helpdesk.Store, name string) (helpdesk.Account, error) {
-	account := helpdesk.Account{Name: name, NextNumber: 1}
+func newAccount(ctx context.Context, store helpdesk.Store, name string) (identity.Account, error) {
+	account := identity.Account{Name: name, NextNumber: 1}
 	err := store.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
 		if err := tx.InsertAccount(ctx, &account); err != nil {
 			return err
 		}
 		in := tx.Within(helpdesk.Scope{AccountID: account.ID})
-		if err := in.Roles().Insert(ctx, &helpdesk.Role{Name: "all"}); err != nil {
+		if err := in.Roles().Insert(ctx, &identity.Role{Name: "all"}); err != nil {
 			return err
 		}
 		if err := in.Emit(ctx, storage.Event{Type: "account.created"}); err != nil {
@@ -194,7 +195,7 @@ func TestBindSavepoint(t *testing.T) {
 		var kept helpdesk.Tx
 		err = bound.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
 			kept = tx
-			if err := tx.Roles().Insert(ctx, &helpdesk.Role{Name: "undone"}); err != nil {
+			if err := tx.Roles().Insert(ctx, &identity.Role{Name: "undone"}); err != nil {
 				return err
 			}
 			if err := tx.Emit(ctx, storage.Event{Type: "undone"}); err != nil {
@@ -222,7 +223,7 @@ func TestBindSavepoint(t *testing.T) {
 		func() {
 			defer func() { _ = recover() }()
 			_ = bound.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
-				_ = tx.Roles().Insert(ctx, &helpdesk.Role{Name: "undone"})
+				_ = tx.Roles().Insert(ctx, &identity.Role{Name: "undone"})
 				panic(errOnPurpose)
 			})
 		}()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -188,11 +189,11 @@ func newUploader(t *testing.T, db *bunstore.DB) *uploader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner, err := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org"})
+	owner, err := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	account, err := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+	account, err := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

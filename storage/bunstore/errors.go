@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -24,11 +25,11 @@ var errEnded = &fault.Error{Kind: fault.Internal, Op: "bunstore", Message: "The 
 // uniques maps indexes to the uniqueness rules of the contract. PostgreSQL reports the index,
 // SQLite the columns.
 var uniques = []struct{ index, columns, code string }{
-	{"hw_users_email_key", "hw_users.email_key", helpdesk.UniqueUserEmail},
-	{"hw_memberships_user", "hw_memberships.user_id, hw_memberships.account_id", helpdesk.UniqueMembership},
-	{"hw_passkeys_credential", "hw_passkeys.credential_id", helpdesk.UniquePasskey},
-	{"hw_user_identities_subject", "hw_user_identities.issuer, hw_user_identities.subject", helpdesk.UniqueUserIdentity},
-	{"hw_join_rules_domain", "hw_join_rules.domain, hw_join_rules.issuer, hw_join_rules.account_id", helpdesk.UniqueJoinRule},
+	{"hw_users_email_key", "hw_users.email_key", identity.UniqueUserEmail},
+	{"hw_memberships_user", "hw_memberships.user_id, hw_memberships.account_id", identity.UniqueMembership},
+	{"hw_passkeys_credential", "hw_passkeys.credential_id", identity.UniquePasskey},
+	{"hw_user_identities_subject", "hw_user_identities.issuer, hw_user_identities.subject", identity.UniqueUserIdentity},
+	{"hw_join_rules_domain", "hw_join_rules.domain, hw_join_rules.issuer, hw_join_rules.account_id", identity.UniqueJoinRule},
 	{"hw_mailboxes_email", "hw_mailboxes.account_id, hw_mailboxes.email_key", helpdesk.UniqueMailboxEmail},
 	{"hw_mailboxes_local", "hw_mailboxes.internal_local", helpdesk.UniqueMailboxLocal},
 	{"hw_customer_emails_key", "hw_customer_emails.account_id, hw_customer_emails.email_key", helpdesk.UniqueCustomerEmail},

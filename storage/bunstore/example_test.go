@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
@@ -26,7 +27,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	var store helpdesk.Store = db
-	account := helpdesk.Account{Name: "Acme", NextNumber: 1}
+	account := identity.Account{Name: "Acme", NextNumber: 1}
 	err = store.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
 		if err := tx.InsertAccount(ctx, &account); err != nil {
 			return err

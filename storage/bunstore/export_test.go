@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun/migrate"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
 // SystemTxWithoutHook is InSystemTx, without asking whether there is a tracer.
@@ -89,7 +90,7 @@ func MigrateTo(ctx context.Context, db *DB, n int) (name string, ok bool, err er
 func Plain(db *DB) (pool *sql.DB, postgres bool) { return db.write.DB, db.postgres }
 
 // RecallToken is what TokenByHash does with what is read.
-func RecallToken(db *DB, hash string, read func() (helpdesk.AccessToken, error)) (helpdesk.AccessToken, error) {
+func RecallToken(db *DB, hash string, read func() (identity.AccessToken, error)) (identity.AccessToken, error) {
 	return recall(&db.remembered, &db.remembered.tokens, mostTokens, hash, read)
 }
 

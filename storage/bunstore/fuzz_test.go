@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -22,7 +23,7 @@ func FuzzText(f *testing.F) {
 	db := open(f, "sqlite::memory:", bunstore.Config{})
 	f.Fuzz(func(t *testing.T, text string) {
 		err := db.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
-			account := helpdesk.Account{Name: text, Languages: []string{text, text}}
+			account := identity.Account{Name: text, Languages: []string{text, text}}
 			if err := tx.InsertAccount(ctx, &account); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -19,7 +20,7 @@ import (
 // write creates an account with a name of the given size.
 func write(ctx context.Context, db *bunstore.DB, size int) error {
 	return db.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
-		return tx.InsertAccount(ctx, &helpdesk.Account{Name: strings.Repeat("x", size), NextNumber: 1})
+		return tx.InsertAccount(ctx, &identity.Account{Name: strings.Repeat("x", size), NextNumber: 1})
 	})
 }
 

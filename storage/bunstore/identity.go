@@ -5,7 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
 type identityRow struct {
@@ -19,37 +19,37 @@ type identityRow struct {
 	UsedAt        int64
 }
 
-func (r *identityRow) identity() helpdesk.Identity {
-	return helpdesk.Identity{
+func (r *identityRow) identity() identity.Identity {
+	return identity.Identity{
 		ID: r.ID, UserID: r.UserID, Issuer: r.Issuer, Subject: r.Subject, Email: r.Email, CreatedAt: timeOf(r.CreatedAt), UsedAt: timeOf(r.UsedAt),
 	}
 }
 
-func identityRowOf(i *helpdesk.Identity) identityRow {
+func identityRowOf(i *identity.Identity) identityRow {
 	return identityRow{
 		ID: i.ID, UserID: i.UserID, Issuer: i.Issuer, Subject: i.Subject, Email: i.Email, CreatedAt: micros(i.CreatedAt), UsedAt: micros(i.UsedAt),
 	}
 }
 
-// IdentityBySubject implements [helpdesk.IdentityDirectory].
-func (d directory) IdentityBySubject(ctx context.Context, issuer, subject string) (helpdesk.Identity, error) {
+// IdentityBySubject implements [identity.IdentityDirectory].
+func (d directory) IdentityBySubject(ctx context.Context, issuer, subject string) (identity.Identity, error) {
 	var row identityRow
 	q := d.selects(&row).Err(checkText(issuer)).Err(checkText(subject)).Where("issuer = ?", issuer).Where("subject = ?", subject)
 	if err := one(ctx, q, "identity", 0); err != nil {
-		return helpdesk.Identity{}, err
+		return identity.Identity{}, err
 	}
 	return row.identity(), nil
 }
 
-// IdentitiesOf implements [helpdesk.IdentityDirectory].
-func (d directory) IdentitiesOf(ctx context.Context, userID int64) ([]helpdesk.Identity, error) {
+// IdentitiesOf implements [identity.IdentityDirectory].
+func (d directory) IdentitiesOf(ctx context.Context, userID int64) ([]identity.Identity, error) {
 	var rows []identityRow
 	err := d.selects(&rows).Where("user_id = ?", userID).OrderExpr("id").Scan(ctx)
 	return mapped(rows, (*identityRow).identity), failure(ctx, err, "identity", 0)
 }
 
-// InsertIdentity implements [helpdesk.IdentityWriter].
-func (t systemTx) InsertIdentity(ctx context.Context, i *helpdesk.Identity) error {
+// InsertIdentity implements [identity.IdentityWriter].
+func (t systemTx) InsertIdentity(ctx context.Context, i *identity.Identity) error {
 	row := identityRowOf(i)
 	row.ID = 0
 	if _, err := t.inserts(&row).Exec(ctx); err != nil {
@@ -59,14 +59,14 @@ func (t systemTx) InsertIdentity(ctx context.Context, i *helpdesk.Identity) erro
 	return nil
 }
 
-// UpdateIdentity implements [helpdesk.IdentityWriter].
-func (t systemTx) UpdateIdentity(ctx context.Context, i *helpdesk.Identity) error {
+// UpdateIdentity implements [identity.IdentityWriter].
+func (t systemTx) UpdateIdentity(ctx context.Context, i *identity.Identity) error {
 	row := identityRowOf(i)
 	res, err := t.updates(&row).Column("email", "used_at").Where("id = ?", i.ID).Where("user_id = ?", i.UserID).Exec(ctx)
 	return changed(ctx, res, err, "identity", i.ID)
 }
 
-// DeleteIdentity implements [helpdesk.IdentityWriter].
+// DeleteIdentity implements [identity.IdentityWriter].
 func (t systemTx) DeleteIdentity(ctx context.Context, userID, id int64) error {
 	res, err := t.deletes((*identityRow)(nil)).Where("user_id = ?", userID).Where("id = ?", id).Exec(ctx)
 	return removed(ctx, res, err, "identity", id)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -22,36 +22,36 @@ type joinRuleRow struct {
 	UpdatedAt     int64
 }
 
-func (r *joinRuleRow) rule() helpdesk.JoinRule {
-	return helpdesk.JoinRule{
+func (r *joinRuleRow) rule() identity.JoinRule {
+	return identity.JoinRule{
 		ID: r.ID, AccountID: r.AccountID, Issuer: r.Issuer, Domain: r.Domain, RoleIDs: r.RoleIDs, MailboxIDs: r.MailboxIDs, UserID: r.UserID,
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
-func joinRuleRowOf(account int64, j *helpdesk.JoinRule) joinRuleRow {
+func joinRuleRowOf(account int64, j *identity.JoinRule) joinRuleRow {
 	return joinRuleRow{
 		ID: j.ID, AccountID: account, Issuer: j.Issuer, Domain: j.Domain, RoleIDs: j.RoleIDs, MailboxIDs: j.MailboxIDs, UserID: j.UserID,
 		CreatedAt: micros(j.CreatedAt), UpdatedAt: micros(j.UpdatedAt),
 	}
 }
 
-var joinRules = table[writer, helpdesk.JoinRule, storage.NoFilter, joinRuleRow]{
+var joinRules = table[writer, identity.JoinRule, storage.NoFilter, joinRuleRow]{
 	Noun: nouns.JoinRules, row: joinRuleRowOf, item: (*joinRuleRow).rule,
 }
 
 // JoinRules implements [helpdesk.Reader].
-func (r reader) JoinRules() storage.RowReader[helpdesk.JoinRule, storage.NoFilter] {
+func (r reader) JoinRules() storage.RowReader[identity.JoinRule, storage.NoFilter] {
 	return rowsOf(r.placed(), &joinRules)
 }
 
 // JoinRules implements [helpdesk.Rows].
-func (w writer) JoinRules() storage.Rows[helpdesk.JoinRule, storage.NoFilter] {
+func (w writer) JoinRules() storage.Rows[identity.JoinRule, storage.NoFilter] {
 	return storedOf(w, &joinRules)
 }
 
-// JoinRulesFor implements [helpdesk.IdentityDirectory].
-func (d directory) JoinRulesFor(ctx context.Context, issuer, domain string) ([]helpdesk.JoinRule, error) {
+// JoinRulesFor implements [identity.IdentityDirectory].
+func (d directory) JoinRulesFor(ctx context.Context, issuer, domain string) ([]identity.JoinRule, error) {
 	var rows []joinRuleRow
 	err := d.selects(&rows).Err(checkText(issuer)).Err(checkText(domain)).Where("domain = ?", domain).Where("issuer = ?", issuer).OrderExpr("+id").Scan(ctx)
 	return mapped(rows, (*joinRuleRow).rule), failure(ctx, err, "join rule", 0)

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/exchange"
 	"github.com/helpwright/helpwright/storage"
@@ -18,7 +19,7 @@ import (
 // operator opens a new site of a new account.
 func operator(t *testing.T, db *bunstore.DB) (*kb.Service, *kb.Editor) {
 	t.Helper()
-	account := helpdesk.Account{Name: "A", DefaultLocale: "en"}
+	account := identity.Account{Name: "A", DefaultLocale: "en"}
 	err := db.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertAccount(ctx, &account) })
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -44,11 +45,11 @@ func processes(t *testing.T, url string) (two [2]process, mailbox helpdesk.Mailb
 			t.Fatal(err)
 		}
 	}
-	owner, err := two[0].svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org"})
+	owner, err := two[0].svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	account, err := two[0].svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+	account, err := two[0].svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -27,7 +27,7 @@ type membershipRow struct {
 	Timezone      string
 }
 
-func membershipRowOf(account int64, m *helpdesk.Membership) membershipRow {
+func membershipRowOf(account int64, m *identity.Membership) membershipRow {
 	return membershipRow{
 		ID: m.ID, AccountID: account, UserID: m.UserID, LastActivity: micros(m.LastActivity),
 		CreatedAt: micros(m.CreatedAt), UpdatedAt: micros(m.UpdatedAt),
@@ -49,8 +49,8 @@ const membershipParts = `
 		WHERE b.account_id = m.account_id AND b.membership_id = m.id`
 
 // memberships reads the memberships that a query for membershipRow selects, by id.
-func (s *querier) memberships(ctx context.Context, selected *bun.SelectQuery, desc bool) ([]helpdesk.Membership, error) {
-	var all []helpdesk.Membership
+func (s *querier) memberships(ctx context.Context, selected *bun.SelectQuery, desc bool) ([]identity.Membership, error) {
+	var all []identity.Membership
 	err := s.rows(ctx, func(rows *sql.Rows) (err error) {
 		all, err = scanMembership(rows, all)
 		return err
@@ -65,10 +65,10 @@ func (s *querier) memberships(ctx context.Context, selected *bun.SelectQuery, de
 }
 
 // scanMembership reads one row of membershipParts; the memberships come first, by id.
-func scanMembership(rows *sql.Rows, all []helpdesk.Membership) ([]helpdesk.Membership, error) {
+func scanMembership(rows *sql.Rows, all []identity.Membership) ([]identity.Membership, error) {
 	var kind int
 	var id, position, other, active, created, updated int64
-	var a helpdesk.Availability
+	var a identity.Availability
 	var schedule string
 	err := rows.Scan(&kind, &id, &position, &other, &active, &created, &updated,
 		&a.ForceOffline, &a.WhileInApp, &a.UseSchedule, &schedule, &a.Timezone)
@@ -81,11 +81,11 @@ func scanMembership(rows *sql.Rows, all []helpdesk.Membership) ([]helpdesk.Membe
 			return nil, err
 		}
 		a.Schedule = mapped(hours, (*workingHours).hours)
-		return append(all, helpdesk.Membership{
+		return append(all, identity.Membership{
 			ID: id, UserID: other, LastActivity: timeOf(active), CreatedAt: timeOf(created), UpdatedAt: timeOf(updated), Availability: a,
 		}), nil
 	}
-	i, _ := slices.BinarySearchFunc(all, id, func(m helpdesk.Membership, id int64) int { return int(m.ID - id) })
+	i, _ := slices.BinarySearchFunc(all, id, func(m identity.Membership, id int64) int { return int(m.ID - id) })
 	if kind == 1 {
 		all[i].RoleIDs = append(all[i].RoleIDs, other)
 	} else {
@@ -94,22 +94,22 @@ func scanMembership(rows *sql.Rows, all []helpdesk.Membership) ([]helpdesk.Membe
 	return all, nil
 }
 
-var memberships = table[writer, helpdesk.Membership, storage.NoFilter, membershipRow]{
+var memberships = table[writer, identity.Membership, storage.NoFilter, membershipRow]{
 	Noun: nouns.Memberships, row: membershipRowOf,
-	read: func(ctx context.Context, s *querier, selected *bun.SelectQuery, desc bool) ([]helpdesk.Membership, error) {
+	read: func(ctx context.Context, s *querier, selected *bun.SelectQuery, desc bool) ([]identity.Membership, error) {
 		return s.memberships(ctx, selected, desc)
 	},
-	inserted: func(ctx context.Context, w writer, m *helpdesk.Membership) error { return w.insertGrants(ctx, m.ID, m) },
-	updated:  func(ctx context.Context, w writer, m *helpdesk.Membership) error { return w.updateGrants(ctx, m) },
+	inserted: func(ctx context.Context, w writer, m *identity.Membership) error { return w.insertGrants(ctx, m.ID, m) },
+	updated:  func(ctx context.Context, w writer, m *identity.Membership) error { return w.updateGrants(ctx, m) },
 }
 
 // Memberships implements [helpdesk.Reader].
-func (r reader) Memberships() storage.RowReader[helpdesk.Membership, storage.NoFilter] {
+func (r reader) Memberships() storage.RowReader[identity.Membership, storage.NoFilter] {
 	return rowsOf(r.placed(), &memberships)
 }
 
 // Memberships implements [helpdesk.Rows].
-func (w writer) Memberships() storage.Rows[helpdesk.Membership, storage.NoFilter] {
+func (w writer) Memberships() storage.Rows[identity.Membership, storage.NoFilter] {
 	return storedOf(w, &memberships)
 }
 
@@ -127,21 +127,21 @@ const grantSQL = `SELECT m.id, m.last_activity, m.created_at, m.updated_at,
 	WHERE m.user_id = ? AND m.account_id = ? ORDER BY g.position, b.position`
 
 // grant reads what [directory.Grant] returns.
-func (d directory) grant(ctx context.Context, userID, accountID int64) (helpdesk.Grant, error) {
-	grant := helpdesk.Grant{Membership: helpdesk.Membership{UserID: userID}}
+func (d directory) grant(ctx context.Context, userID, accountID int64) (identity.Grant, error) {
+	grant := identity.Grant{Membership: identity.Membership{UserID: userID}}
 	first := int64(-1) // position of the first role: only its rows list the mailboxes
 	err := d.rows(ctx, func(rows *sql.Rows) error { return scanGrant(rows, &grant, &first) }, grantSQL, userID, accountID)
 	if err != nil {
-		return helpdesk.Grant{}, failure(ctx, err, "membership", 0)
+		return identity.Grant{}, failure(ctx, err, "membership", 0)
 	}
 	if grant.Membership.ID == 0 {
-		return helpdesk.Grant{}, fault.Missing("membership", 0)
+		return identity.Grant{}, fault.Missing("membership", 0)
 	}
-	slices.SortFunc(grant.Roles, func(a, b helpdesk.Role) int { return int(a.ID - b.ID) })
+	slices.SortFunc(grant.Roles, func(a, b identity.Role) int { return int(a.ID - b.ID) })
 	return grant, nil
 }
 
-func scanGrant(rows *sql.Rows, grant *helpdesk.Grant, first *int64) error {
+func scanGrant(rows *sql.Rows, grant *identity.Grant, first *int64) error {
 	var active, created, updated, disabled, factor int64
 	var position, roleID, roleCreated, roleUpdated, mailbox sql.NullInt64
 	var key, name, description, granted sql.NullString
@@ -170,14 +170,14 @@ func scanGrant(rows *sql.Rows, grant *helpdesk.Grant, first *int64) error {
 		return nil // no role, or a repeated one with another mailbox
 	}
 	m.RoleIDs = append(m.RoleIDs, roleID.Int64)
-	var permissions list[helpdesk.Permission]
+	var permissions list[identity.Permission]
 	if granted.Valid {
 		if err := permissions.Scan(granted.String); err != nil {
 			return err
 		}
 	}
-	if key.Valid && !slices.ContainsFunc(grant.Roles, func(r helpdesk.Role) bool { return r.ID == roleID.Int64 }) {
-		grant.Roles = append(grant.Roles, helpdesk.Role{
+	if key.Valid && !slices.ContainsFunc(grant.Roles, func(r identity.Role) bool { return r.ID == roleID.Int64 }) {
+		grant.Roles = append(grant.Roles, identity.Role{
 			ID: roleID.Int64, Key: key.String, Name: name.String, Description: description.String, Permissions: permissions,
 			CreatedAt: timeOf(roleCreated.Int64), UpdatedAt: timeOf(roleUpdated.Int64),
 		})
@@ -186,7 +186,7 @@ func scanGrant(rows *sql.Rows, grant *helpdesk.Grant, first *int64) error {
 }
 
 // updateGrants writes the roles and mailboxes of a membership if they have changed.
-func (w writer) updateGrants(ctx context.Context, m *helpdesk.Membership) error {
+func (w writer) updateGrants(ctx context.Context, m *identity.Membership) error {
 	for _, table := range []string{"hw_membership_roles", "hw_membership_mailboxes"} {
 		_, err := w.raw("DELETE FROM ? WHERE account_id = ? AND membership_id = ?",
 			bun.Ident(table), w.scope.AccountID, m.ID).Exec(ctx)
@@ -214,7 +214,7 @@ type membershipMailboxRow struct {
 }
 
 // insertGrants writes the roles and mailboxes of a membership.
-func (w writer) insertGrants(ctx context.Context, id int64, m *helpdesk.Membership) error {
+func (w writer) insertGrants(ctx context.Context, id int64, m *identity.Membership) error {
 	if len(m.RoleIDs) > 0 {
 		roles := make([]membershipRoleRow, len(m.RoleIDs))
 		for i, role := range m.RoleIDs {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -40,9 +41,9 @@ func everyStore(t *testing.T, test func(b *imported)) {
 			b.must(err)
 			b.svc, err = helpdesk.New(helpdesk.Config{Store: b.store, Blobs: memblob.New(), Sealer: sealer, SigningKey: make([]byte, 32), Now: func() time.Time { return b.now }})
 			b.must(err)
-			owner, err := b.svc.Operator().CreateUser(t.Context(), helpdesk.UserInput{Email: "olga@example.org"})
+			owner, err := b.svc.Operator().CreateUser(t.Context(), identity.UserInput{Email: "olga@example.org"})
 			b.must(err)
-			account, err := b.svc.Operator().CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+			account, err := b.svc.Operator().CreateAccount(t.Context(), identity.AccountInput{Name: "Acme"}, owner.ID)
 			b.must(err)
 			b.desk, err = b.svc.Desk(t.Context(), b.svc.As(owner.ID), account.ID)
 			b.must(err)

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -15,11 +15,11 @@ func TestLastOwnerAtOnce(t *testing.T) {
 	persistent(t, func(t *testing.T, url string) {
 		two, mailbox := processes(t, url)
 		ctx, operator, account := t.Context(), two[0].svc.Operator(), two[0].desk.AccountID()
-		second, err := operator.CreateUser(ctx, helpdesk.UserInput{Email: "otto@example.org"})
+		second, err := operator.CreateUser(ctx, identity.UserInput{Email: "otto@example.org"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m2, err := operator.AddMember(ctx, account, second.ID, helpdesk.RoleOwner)
+		m2, err := operator.AddMember(ctx, account, second.ID, identity.RoleOwner)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,8 +30,8 @@ func TestLastOwnerAtOnce(t *testing.T) {
 		if two[1].desk, err = two[1].svc.Desk(ctx, two[1].svc.As(second.ID), account); err != nil {
 			t.Fatal(err)
 		}
-		limit := helpdesk.MembershipUpdate{RoleIDs: m1.RoleIDs, MailboxIDs: storage.Some([]int64{mailbox.ID})}
-		free := helpdesk.MembershipUpdate{RoleIDs: m1.RoleIDs, MailboxIDs: storage.Null[[]int64]()}
+		limit := identity.MembershipUpdate{RoleIDs: m1.RoleIDs, MailboxIDs: storage.Some([]int64{mailbox.ID})}
+		free := identity.MembershipUpdate{RoleIDs: m1.RoleIDs, MailboxIDs: storage.Null[[]int64]()}
 		for range 15 {
 			var errs [2]error
 			var all sync.WaitGroup

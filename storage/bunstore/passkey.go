@@ -5,7 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
 type passkeyRow struct {
@@ -25,10 +25,10 @@ type passkeyRow struct {
 	UsedAt         int64
 }
 
-func (r *passkeyRow) passkey() helpdesk.Passkey {
-	return helpdesk.Passkey{
+func (r *passkeyRow) passkey() identity.Passkey {
+	return identity.Passkey{
 		ID: r.ID, UserID: r.UserID, Name: r.Name,
-		PasskeyKey: helpdesk.PasskeyKey{
+		PasskeyKey: identity.PasskeyKey{
 			CredentialID: r.CredentialID, Handle: r.Handle, PublicKey: r.PublicKey, SignCount: r.SignCount,
 			BackupEligible: r.BackupEligible, BackedUp: r.BackedUp, Transports: r.Transports,
 		},
@@ -36,7 +36,7 @@ func (r *passkeyRow) passkey() helpdesk.Passkey {
 	}
 }
 
-func passkeyRowOf(p *helpdesk.Passkey) passkeyRow {
+func passkeyRowOf(p *identity.Passkey) passkeyRow {
 	return passkeyRow{
 		ID: p.ID, UserID: p.UserID, Name: p.Name, CredentialID: p.CredentialID, Handle: p.Handle, PublicKey: p.PublicKey, SignCount: p.SignCount,
 		BackupEligible: p.BackupEligible, BackedUp: p.BackedUp, Transports: p.Transports,
@@ -44,24 +44,24 @@ func passkeyRowOf(p *helpdesk.Passkey) passkeyRow {
 	}
 }
 
-// PasskeyByCredential implements [helpdesk.PasskeyDirectory].
-func (d directory) PasskeyByCredential(ctx context.Context, credentialID []byte) (helpdesk.Passkey, error) {
+// PasskeyByCredential implements [identity.PasskeyDirectory].
+func (d directory) PasskeyByCredential(ctx context.Context, credentialID []byte) (identity.Passkey, error) {
 	var row passkeyRow
 	if err := one(ctx, d.selects(&row).Where("credential_id = ?", credentialID), "passkey", 0); err != nil {
-		return helpdesk.Passkey{}, err
+		return identity.Passkey{}, err
 	}
 	return row.passkey(), nil
 }
 
-// PasskeysOf implements [helpdesk.PasskeyDirectory].
-func (d directory) PasskeysOf(ctx context.Context, userID int64) ([]helpdesk.Passkey, error) {
+// PasskeysOf implements [identity.PasskeyDirectory].
+func (d directory) PasskeysOf(ctx context.Context, userID int64) ([]identity.Passkey, error) {
 	var rows []passkeyRow
 	err := d.selects(&rows).Where("user_id = ?", userID).OrderExpr("id").Scan(ctx)
 	return mapped(rows, (*passkeyRow).passkey), failure(ctx, err, "passkey", 0)
 }
 
-// InsertPasskey implements [helpdesk.PasskeyWriter].
-func (t systemTx) InsertPasskey(ctx context.Context, p *helpdesk.Passkey) error {
+// InsertPasskey implements [identity.PasskeyWriter].
+func (t systemTx) InsertPasskey(ctx context.Context, p *identity.Passkey) error {
 	row := passkeyRowOf(p)
 	row.ID = 0
 	if _, err := t.inserts(&row).Exec(ctx); err != nil {
@@ -71,14 +71,14 @@ func (t systemTx) InsertPasskey(ctx context.Context, p *helpdesk.Passkey) error 
 	return nil
 }
 
-// UpdatePasskey implements [helpdesk.PasskeyWriter].
-func (t systemTx) UpdatePasskey(ctx context.Context, p *helpdesk.Passkey) error {
+// UpdatePasskey implements [identity.PasskeyWriter].
+func (t systemTx) UpdatePasskey(ctx context.Context, p *identity.Passkey) error {
 	row := passkeyRowOf(p)
 	res, err := t.updates(&row).Column("name", "sign_count", "backed_up", "challenge_at", "used_at").Where("id = ?", p.ID).Where("user_id = ?", p.UserID).Exec(ctx)
 	return changed(ctx, res, err, "passkey", p.ID)
 }
 
-// DeletePasskey implements [helpdesk.PasskeyWriter].
+// DeletePasskey implements [identity.PasskeyWriter].
 func (t systemTx) DeletePasskey(ctx context.Context, userID, id int64) error {
 	res, err := t.deletes((*passkeyRow)(nil)).Where("user_id = ?", userID).Where("id = ?", id).Exec(ctx)
 	return removed(ctx, res, err, "passkey", id)

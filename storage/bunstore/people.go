@@ -8,7 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -43,71 +43,71 @@ type workingHours struct {
 	To   string `json:"to"`
 }
 
-func (h *workingHours) hours() helpdesk.WorkingHours {
-	return helpdesk.WorkingHours{Day: time.Weekday(h.Day), From: h.From, To: h.To}
+func (h *workingHours) hours() identity.WorkingHours {
+	return identity.WorkingHours{Day: time.Weekday(h.Day), From: h.From, To: h.To}
 }
 
-func scheduleOf(all []helpdesk.WorkingHours) items[workingHours] {
-	return mapped(all, func(h *helpdesk.WorkingHours) workingHours {
+func scheduleOf(all []identity.WorkingHours) items[workingHours] {
+	return mapped(all, func(h *identity.WorkingHours) workingHours {
 		return workingHours{Day: int(h.Day), From: h.From, To: h.To}
 	})
 }
 
-// Users implements [helpdesk.PeopleDirectory].
-func (d directory) Users(ctx context.Context, seek storage.Seek) ([]helpdesk.User, error) {
+// Users implements [identity.PeopleDirectory].
+func (d directory) Users(ctx context.Context, seek storage.Seek) ([]identity.User, error) {
 	var rows []userRow
 	err := page(d.selects(&rows), "id", seek).Scan(ctx)
 	return mapped(rows, (*userRow).user), failure(ctx, err, "user", 0)
 }
 
-// UserForUpdate implements [helpdesk.UserWriter].
-func (t systemTx) UserForUpdate(ctx context.Context, id int64) (helpdesk.User, error) {
+// UserForUpdate implements [identity.UserWriter].
+func (t systemTx) UserForUpdate(ctx context.Context, id int64) (identity.User, error) {
 	var row userRow
 	q := t.selects(&row).Where("id = ?", id)
 	if t.store.postgres {
 		q.For("NO KEY UPDATE") // like an update: it does not block inserts that refer to the user
 	}
 	if err := one(ctx, q, "user", id); err != nil {
-		return helpdesk.User{}, err
+		return identity.User{}, err
 	}
 	return row.user(), nil
 }
 
-// DeleteUser implements [helpdesk.UserWriter]; the tokens and identities go with the row.
+// DeleteUser implements [identity.UserWriter]; the tokens and identities go with the row.
 func (t systemTx) DeleteUser(ctx context.Context, id int64) error {
 	res, err := t.deletes((*userRow)(nil)).Where("id = ?", id).Exec(ctx)
 	return removed(ctx, res, err, "user", id)
 }
 
-// TokensOf implements [helpdesk.PeopleDirectory].
-func (d directory) TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]helpdesk.AccessToken, error) {
+// TokensOf implements [identity.PeopleDirectory].
+func (d directory) TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]identity.AccessToken, error) {
 	var rows []tokenRow
 	q := d.selects(&rows).Where("user_id = ?", userID).Where("session = ?", sessions)
 	err := page(q, "id", seek).Scan(ctx)
 	return mapped(rows, (*tokenRow).token), failure(ctx, err, "token", 0)
 }
 
-// UpdateUser implements [helpdesk.UserWriter].
-func (t systemTx) UpdateUser(ctx context.Context, u *helpdesk.User) error {
+// UpdateUser implements [identity.UserWriter].
+func (t systemTx) UpdateUser(ctx context.Context, u *identity.User) error {
 	row := userRowOf(u)
 	res, err := t.updates(&row).Where("id = ?", u.ID).Exec(ctx)
 	return changed(ctx, res, err, "user", u.ID)
 }
 
-// DeleteToken implements [helpdesk.UserWriter].
+// DeleteToken implements [identity.UserWriter].
 func (t systemTx) DeleteToken(ctx context.Context, userID, id int64) error {
 	res, err := t.deletes((*tokenRow)(nil)).Where("user_id = ?", userID).Where("id = ?", id).Exec(ctx)
 	return removed(ctx, res, err, "token", id)
 }
 
-// DeleteSessions implements [helpdesk.UserWriter].
+// DeleteSessions implements [identity.UserWriter].
 func (t systemTx) DeleteSessions(ctx context.Context, userID int64, by time.Time) error {
 	_, err := t.deletes((*tokenRow)(nil)).Where("user_id = ?", userID).Where("session = TRUE").
 		Where("expires_at <= ?", micros(by)).Exec(ctx)
 	return failure(ctx, err, "token", 0)
 }
 
-// LockAccount implements [helpdesk.MemberWriter].
+// LockAccount implements [identity.MemberWriter].
 func (w writer) LockAccount(ctx context.Context) error {
 	var row accountRow
 	q := w.selects(&row).Column("id").Where("id = ?", w.scope.AccountID)
@@ -121,7 +121,7 @@ func (w writer) LockAccount(ctx context.Context) error {
 	return nil
 }
 
-// TouchMembership implements [helpdesk.MemberWriter].
+// TouchMembership implements [identity.MemberWriter].
 func (w writer) TouchMembership(ctx context.Context, id int64, at time.Time) error {
 	res, err := w.raw("UPDATE hw_memberships SET last_activity = ? WHERE account_id = ? AND id = ?",
 		micros(at), w.scope.AccountID, id).Exec(ctx)
@@ -144,45 +144,45 @@ type invitationRow struct {
 	CreatedAt     int64
 }
 
-func (r *invitationRow) invitation() helpdesk.Invitation {
-	return helpdesk.Invitation{
+func (r *invitationRow) invitation() identity.Invitation {
+	return identity.Invitation{
 		ID: r.ID, AccountID: r.AccountID, Email: r.Email, EmailKey: r.EmailKey, Name: r.Name,
 		RoleIDs: r.RoleIDs, MailboxIDs: r.MailboxIDs, Nonce: empty(r.Nonce), Hash: empty(r.Hash), UserID: r.UserID,
 		ExpiresAt: timeOf(r.ExpiresAt), CreatedAt: timeOf(r.CreatedAt),
 	}
 }
 
-func invitationRowOf(account int64, i *helpdesk.Invitation) invitationRow {
+func invitationRowOf(account int64, i *identity.Invitation) invitationRow {
 	return invitationRow{
 		ID: i.ID, AccountID: account, Email: i.Email, EmailKey: i.EmailKey, Name: i.Name, RoleIDs: i.RoleIDs, MailboxIDs: i.MailboxIDs,
 		Nonce: filled(i.Nonce), Hash: filled(i.Hash), UserID: i.UserID, ExpiresAt: micros(i.ExpiresAt), CreatedAt: micros(i.CreatedAt),
 	}
 }
 
-var invitations = table[writer, helpdesk.Invitation, storage.NoFilter, invitationRow]{
+var invitations = table[writer, identity.Invitation, storage.NoFilter, invitationRow]{
 	Noun: nouns.Invitations, row: invitationRowOf, item: (*invitationRow).invitation,
 }
 
 // Invitations implements [helpdesk.Reader].
-func (r reader) Invitations() storage.RowReader[helpdesk.Invitation, storage.NoFilter] {
+func (r reader) Invitations() storage.RowReader[identity.Invitation, storage.NoFilter] {
 	return rowsOf(r.placed(), &invitations)
 }
 
 // Invitations implements [helpdesk.Rows].
-func (w writer) Invitations() storage.Rows[helpdesk.Invitation, storage.NoFilter] {
+func (w writer) Invitations() storage.Rows[identity.Invitation, storage.NoFilter] {
 	return storedOf(w, &invitations)
 }
 
-// InvitationByHash implements [helpdesk.PeopleDirectory].
-func (d directory) InvitationByHash(ctx context.Context, hash []byte) (helpdesk.Invitation, error) {
+// InvitationByHash implements [identity.PeopleDirectory].
+func (d directory) InvitationByHash(ctx context.Context, hash []byte) (identity.Invitation, error) {
 	var row invitationRow
 	if err := one(ctx, d.selects(&row).Where("hash = ?", hash), "invitation", 0); err != nil {
-		return helpdesk.Invitation{}, err
+		return identity.Invitation{}, err
 	}
 	return row.invitation(), nil
 }
 
-// DeleteOtherSessions implements [helpdesk.UserWriter].
+// DeleteOtherSessions implements [identity.UserWriter].
 func (t systemTx) DeleteOtherSessions(ctx context.Context, userID, id int64) error {
 	_, err := t.deletes((*tokenRow)(nil)).Where("user_id = ?", userID).Where("session = TRUE").Where("id <> ?", id).Exec(ctx)
 	return failure(ctx, err, "token", 0)

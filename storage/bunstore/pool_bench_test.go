@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/postgres"
 	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
@@ -72,7 +73,7 @@ func BenchmarkPools(b *testing.B) {
 				err := db.InSystemTx(b.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
 					for i := range 10 {
 						email := fmt.Sprintf("user-%d-%d@example.org", n, i)
-						if err := tx.InsertUser(ctx, &helpdesk.User{Name: "A user", Email: email, EmailKey: email}); err != nil {
+						if err := tx.InsertUser(ctx, &identity.User{Name: "A user", Email: email, EmailKey: email}); err != nil {
 							return err
 						}
 					}

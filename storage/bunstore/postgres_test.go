@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -49,8 +50,8 @@ func TestStandardConformingStrings(t *testing.T) {
 		`\'; DROP TABLE hw_users; --`, `\`, `\\`, `'`, `\''`, `''`, `$$`, `E'\''`, `?0 ?name ??`, `--`, `/*`,
 		`", x); DROP TABLE hw_users; --`, `\u0000`, `{"a":"\\u0000"}`,
 	} {
-		user := helpdesk.User{Name: attack, Email: attack, EmailKey: attack}
-		token := helpdesk.AccessToken{Hash: []byte(attack), Scopes: []helpdesk.Permission{helpdesk.Permission(attack)}}
+		user := identity.User{Name: attack, Email: attack, EmailKey: attack}
+		token := identity.AccessToken{Hash: []byte(attack), Scopes: []identity.Permission{identity.Permission(attack)}}
 		err := db.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
 			if err := tx.InsertUser(ctx, &user); err != nil {
 				return err

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -26,8 +26,8 @@ type remembered struct {
 
 	mu      sync.Mutex
 	changes int64 // counts forget: what was read before the last one is not kept
-	tokens  map[string]moment[helpdesk.AccessToken]
-	grants  map[member]moment[helpdesk.Grant]
+	tokens  map[string]moment[identity.AccessToken]
+	grants  map[member]moment[identity.Grant]
 }
 
 type member struct{ account, user int64 }
@@ -51,7 +51,7 @@ func (m *remembered) forget(accounts []int64) {
 		m.tokens, m.grants = nil, nil
 		return
 	}
-	maps.DeleteFunc(m.grants, func(of member, _ moment[helpdesk.Grant]) bool { return slices.Contains(accounts, of.account) })
+	maps.DeleteFunc(m.grants, func(of member, _ moment[identity.Grant]) bool { return slices.Contains(accounts, of.account) })
 }
 
 // clock returns the current time.
@@ -102,28 +102,28 @@ func (s *querier) remembers(ctx context.Context) *remembered {
 }
 
 // TokenByHash implements [helpdesk.Directory].
-func (d directory) TokenByHash(ctx context.Context, hash []byte) (helpdesk.AccessToken, error) {
+func (d directory) TokenByHash(ctx context.Context, hash []byte) (identity.AccessToken, error) {
 	m := d.remembers(ctx)
 	if m == nil {
 		return d.tokenByHash(ctx, hash)
 	}
-	token, err := recall(m, &m.tokens, mostTokens, string(hash), func() (helpdesk.AccessToken, error) { return d.tokenByHash(ctx, hash) })
+	token, err := recall(m, &m.tokens, mostTokens, string(hash), func() (identity.AccessToken, error) { return d.tokenByHash(ctx, hash) })
 	token.Hash, token.Scopes = slices.Clone(token.Hash), slices.Clone(token.Scopes)
 	return token, err
 }
 
 // Grant implements [helpdesk.Directory].
-func (d directory) Grant(ctx context.Context, userID, accountID int64) (helpdesk.Grant, error) {
+func (d directory) Grant(ctx context.Context, userID, accountID int64) (identity.Grant, error) {
 	m := d.remembers(ctx)
 	if m == nil {
 		return d.grant(ctx, userID, accountID)
 	}
-	grant, err := recall(m, &m.grants, mostGrants, member{accountID, userID}, func() (helpdesk.Grant, error) { return d.grant(ctx, userID, accountID) })
+	grant, err := recall(m, &m.grants, mostGrants, member{accountID, userID}, func() (identity.Grant, error) { return d.grant(ctx, userID, accountID) })
 	return ownGrant(grant), err
 }
 
 // ownGrant copies a grant, so that who gets it cannot change that of others.
-func ownGrant(g helpdesk.Grant) helpdesk.Grant {
+func ownGrant(g identity.Grant) identity.Grant {
 	g.Membership.RoleIDs, g.Membership.MailboxIDs = slices.Clone(g.Membership.RoleIDs), slices.Clone(g.Membership.MailboxIDs)
 	g.Membership.Availability.Schedule = slices.Clone(g.Membership.Availability.Schedule)
 	g.Roles = slices.Clone(g.Roles)

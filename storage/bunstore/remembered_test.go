@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -19,10 +20,10 @@ type staff struct {
 	owner         *helpdesk.Desk
 	operator      *helpdesk.Admin
 	account, user int64
-	member        helpdesk.Membership
-	role          helpdesk.Role
+	member        identity.Membership
+	role          identity.Role
 	mailbox       helpdesk.Mailbox
-	token         helpdesk.AccessToken
+	token         identity.AccessToken
 	secret        string
 	session       string
 }
@@ -51,24 +52,24 @@ func newStaff(t *testing.T, svc *helpdesk.Service, name, password string) *staff
 	}
 	ctx := t.Context()
 	s := &staff{operator: svc.Operator()}
-	owner, err := s.operator.CreateUser(ctx, helpdesk.UserInput{Email: "owner@" + name + ".example.org"})
+	owner, err := s.operator.CreateUser(ctx, identity.UserInput{Email: "owner@" + name + ".example.org"})
 	must(err)
-	user, err := s.operator.CreateUser(ctx, helpdesk.UserInput{Email: "user@" + name + ".example.org", Password: password})
+	user, err := s.operator.CreateUser(ctx, identity.UserInput{Email: "user@" + name + ".example.org", Password: password})
 	must(err)
-	account, err := s.operator.CreateAccount(ctx, helpdesk.AccountInput{Name: name}, owner.ID)
+	account, err := s.operator.CreateAccount(ctx, identity.AccountInput{Name: name}, owner.ID)
 	must(err)
 	s.account, s.user = account.ID, user.ID
 	s.owner, err = svc.Desk(ctx, svc.As(owner.ID), account.ID)
 	must(err)
 	s.mailbox, err = s.owner.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("help@" + name + ".example.org")})
 	must(err)
-	s.role, err = s.owner.CreateRole(ctx, helpdesk.RoleInput{Name: "own", Permissions: storage.Some([]helpdesk.Permission{helpdesk.ConversationsView, helpdesk.TagsView})})
+	s.role, err = s.owner.CreateRole(ctx, identity.RoleInput{Name: "own", Permissions: storage.Some([]identity.Permission{identity.ConversationsView, identity.TagsView})})
 	must(err)
-	s.member, err = s.operator.AddMember(ctx, account.ID, user.ID, helpdesk.RoleAgent)
+	s.member, err = s.operator.AddMember(ctx, account.ID, user.ID, identity.RoleAgent)
 	must(err)
-	s.member, err = s.owner.UpdateMember(ctx, s.member.ID, helpdesk.MembershipUpdate{RoleIDs: []int64{s.role.ID}})
+	s.member, err = s.owner.UpdateMember(ctx, s.member.ID, identity.MembershipUpdate{RoleIDs: []int64{s.role.ID}})
 	must(err)
-	s.token, s.secret, err = s.operator.CreateToken(ctx, user.ID, helpdesk.TokenInput{Name: "t"})
+	s.token, s.secret, err = s.operator.CreateToken(ctx, user.ID, identity.TokenInput{Name: "t"})
 	must(err)
 	begun, err := svc.StartSession(ctx, svc.As(user.ID), "")
 	must(err)
@@ -132,17 +133,17 @@ var revocations = map[string]revocation{
 		return s.owner.RemoveMember(ctx, s.member.ID)
 	}},
 	"the role has fewer permissions": {kind: fault.Forbidden, by: func(ctx context.Context, _ *helpdesk.Service, s *staff) error {
-		return none(s.owner.UpdateRole(ctx, s.role.ID, helpdesk.RoleInput{Name: "own", Permissions: storage.Some([]helpdesk.Permission{helpdesk.TagsView})}))
+		return none(s.owner.UpdateRole(ctx, s.role.ID, identity.RoleInput{Name: "own", Permissions: storage.Some([]identity.Permission{identity.TagsView})}))
 	}},
 	"the member has another role": {kind: fault.Forbidden, by: func(ctx context.Context, _ *helpdesk.Service, s *staff) error {
-		role, err := s.owner.CreateRole(ctx, helpdesk.RoleInput{Name: "less", Permissions: storage.Some([]helpdesk.Permission{helpdesk.TagsView})})
+		role, err := s.owner.CreateRole(ctx, identity.RoleInput{Name: "less", Permissions: storage.Some([]identity.Permission{identity.TagsView})})
 		if err != nil {
 			return err
 		}
-		return none(s.owner.UpdateMember(ctx, s.member.ID, helpdesk.MembershipUpdate{RoleIDs: []int64{role.ID}}))
+		return none(s.owner.UpdateMember(ctx, s.member.ID, identity.MembershipUpdate{RoleIDs: []int64{role.ID}}))
 	}},
 	"the account requires a second factor": {password: "correct horse battery", kind: fault.Forbidden, by: func(ctx context.Context, _ *helpdesk.Service, s *staff) error {
-		return none(s.owner.UpdateAccount(ctx, helpdesk.AccountUpdate{Name: "a", RequireSecondFactor: storage.Some(true)}))
+		return none(s.owner.UpdateAccount(ctx, identity.AccountUpdate{Name: "a", RequireSecondFactor: storage.Some(true)}))
 	}},
 	"the account is deleted": {kind: fault.NotFound, by: func(ctx context.Context, _ *helpdesk.Service, s *staff) error {
 		return s.owner.DeleteAccount(ctx)
@@ -299,8 +300,8 @@ func TestRemembered(t *testing.T) {
 	now := time.Now()
 	bunstore.SetClock(db, func() time.Time { return now })
 	failed := errors.New("read again")
-	read := func() (helpdesk.AccessToken, error) { return helpdesk.AccessToken{ID: 1}, nil }
-	again := func() (helpdesk.AccessToken, error) { return helpdesk.AccessToken{}, failed }
+	read := func() (identity.AccessToken, error) { return identity.AccessToken{ID: 1}, nil }
+	again := func() (identity.AccessToken, error) { return identity.AccessToken{}, failed }
 	recalled := func(hash string, want bool) {
 		t.Helper()
 		if token, err := bunstore.RecallToken(db, hash, again); want && (err != nil || token.ID != 1) || !want && !errors.Is(err, failed) {
@@ -318,9 +319,9 @@ func TestRemembered(t *testing.T) {
 	now = now.Add(time.Millisecond)
 	recalled("a", false)
 
-	_, err := bunstore.RecallToken(db, "b", func() (helpdesk.AccessToken, error) {
+	_, err := bunstore.RecallToken(db, "b", func() (identity.AccessToken, error) {
 		err := db.InSystemTx(t.Context(), func(context.Context, helpdesk.SystemTx) error { return nil })
-		return helpdesk.AccessToken{ID: 1}, err
+		return identity.AccessToken{ID: 1}, err
 	})
 	if err != nil {
 		t.Fatal(err)

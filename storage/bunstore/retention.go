@@ -7,12 +7,12 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Accounts implements [helpdesk.PeopleDirectory].
-func (d directory) Accounts(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
+// Accounts implements [identity.PeopleDirectory].
+func (d directory) Accounts(ctx context.Context, seek storage.Seek) ([]identity.Account, error) {
 	var rows []accountRow
 	err := page(d.selects(&rows), "id", seek).Scan(ctx)
 	return mapped(rows, (*accountRow).account), failure(ctx, err, "account", 0)
@@ -58,14 +58,14 @@ func (w writer) PruneEvents(ctx context.Context, before time.Time, n int) (int, 
 	return pruned(ctx, "event")(w.raw("DELETE FROM hw_events WHERE account_id = ? AND seq IN (?)", of, old).Exec(ctx))
 }
 
-// PruneSessions implements [helpdesk.UserWriter].
+// PruneSessions implements [identity.UserWriter].
 func (t systemTx) PruneSessions(ctx context.Context, before time.Time, n int) (int, error) {
 	old := t.raw("SELECT id FROM hw_tokens WHERE session = TRUE AND expires_at > ? AND expires_at < ? ORDER BY expires_at, id LIMIT ?",
 		noTime, micros(before), max(n, 0))
 	return pruned(ctx, "token")(t.raw("DELETE FROM hw_tokens WHERE id IN (?)", old).Exec(ctx))
 }
 
-// PruneBuriedJobs implements [helpdesk.UserWriter].
+// PruneBuriedJobs implements [identity.UserWriter].
 func (t systemTx) PruneBuriedJobs(ctx context.Context, before time.Time, n int) (int, error) {
 	old := t.raw("SELECT id FROM hw_jobs WHERE buried AND run_at < ? ORDER BY id LIMIT ?", micros(before), max(n, 0))
 	return pruned(ctx, "job")(t.raw("DELETE FROM hw_jobs WHERE id IN (?)", old).Exec(ctx))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
 // directory implements [helpdesk.Directory].
@@ -28,8 +28,8 @@ type userRow struct {
 	UpdatedAt          int64
 }
 
-func (r *userRow) user() helpdesk.User {
-	return helpdesk.User{
+func (r *userRow) user() identity.User {
+	return identity.User{
 		ID: r.ID, Name: r.Name, Email: r.Email, EmailKey: r.EmailKey, EmailVerifiedAt: timeOf(r.EmailVerifiedAt),
 		PasswordHash: r.PasswordHash, DisabledAt: timeOf(r.DisabledAt), DisabledByID: r.DisabledByID, SecondFactorAt: timeOf(r.SecondFactorAt),
 		SealedSecondFactor: empty(r.SealedSecondFactor),
@@ -38,25 +38,25 @@ func (r *userRow) user() helpdesk.User {
 }
 
 // User implements [helpdesk.Directory].
-func (d directory) User(ctx context.Context, id int64) (helpdesk.User, error) {
+func (d directory) User(ctx context.Context, id int64) (identity.User, error) {
 	var row userRow
 	if err := one(ctx, d.selects(&row).Where("id = ?", id), "user", id); err != nil {
-		return helpdesk.User{}, err
+		return identity.User{}, err
 	}
 	return row.user(), nil
 }
 
 // UserByEmail implements [helpdesk.Directory].
-func (d directory) UserByEmail(ctx context.Context, key string) (helpdesk.User, error) {
+func (d directory) UserByEmail(ctx context.Context, key string) (identity.User, error) {
 	var row userRow
 	q := d.selects(&row).Err(checkText(key)).Where("email_key = ?", key)
 	if err := one(ctx, q, "user", 0); err != nil {
-		return helpdesk.User{}, err
+		return identity.User{}, err
 	}
 	return row.user(), nil
 }
 
-func userRowOf(u *helpdesk.User) userRow {
+func userRowOf(u *identity.User) userRow {
 	return userRow{
 		ID: u.ID, Name: u.Name, Email: u.Email, EmailKey: u.EmailKey, EmailVerifiedAt: micros(u.EmailVerifiedAt),
 		PasswordHash: u.PasswordHash, DisabledAt: micros(u.DisabledAt), DisabledByID: u.DisabledByID, SecondFactorAt: micros(u.SecondFactorAt),
@@ -66,7 +66,7 @@ func userRowOf(u *helpdesk.User) userRow {
 }
 
 // InsertUser implements [helpdesk.SystemTx].
-func (t systemTx) InsertUser(ctx context.Context, u *helpdesk.User) error {
+func (t systemTx) InsertUser(ctx context.Context, u *identity.User) error {
 	row := userRowOf(u)
 	row.ID = 0
 	if _, err := t.inserts(&row).Exec(ctx); err != nil {
@@ -82,7 +82,7 @@ type tokenRow struct {
 	UserID        int64
 	Name          string
 	Hash          []byte
-	Scopes        list[helpdesk.Permission]
+	Scopes        list[identity.Permission]
 	ExpiresAt     int64
 	LastUsedAt    int64
 	CreatedAt     int64
@@ -91,8 +91,8 @@ type tokenRow struct {
 	UserDisabled  bool `bun:",scanonly"`
 }
 
-func (r *tokenRow) token() helpdesk.AccessToken {
-	return helpdesk.AccessToken{
+func (r *tokenRow) token() identity.AccessToken {
+	return identity.AccessToken{
 		ID: r.ID, UserID: r.UserID, Name: r.Name, Hash: r.Hash, Scopes: r.Scopes,
 		ExpiresAt: timeOf(r.ExpiresAt), LastUsedAt: timeOf(r.LastUsedAt), CreatedAt: timeOf(r.CreatedAt), Session: r.Session, Factors: r.Factors,
 		UserDisabled: r.UserDisabled,
@@ -100,18 +100,18 @@ func (r *tokenRow) token() helpdesk.AccessToken {
 }
 
 // tokenByHash reads what [directory.TokenByHash] returns.
-func (d directory) tokenByHash(ctx context.Context, hash []byte) (helpdesk.AccessToken, error) {
+func (d directory) tokenByHash(ctx context.Context, hash []byte) (identity.AccessToken, error) {
 	var row tokenRow
 	q := d.selects(&row).ColumnExpr("hw_tokens.*").ColumnExpr("u.disabled_at <> ? AS user_disabled", micros(time.Time{})).
 		Join("JOIN hw_users AS u ON u.id = hw_tokens.user_id").Where("hw_tokens.hash = ?", hash)
 	if err := one(ctx, q, "token", 0); err != nil {
-		return helpdesk.AccessToken{}, err
+		return identity.AccessToken{}, err
 	}
 	return row.token(), nil
 }
 
 // InsertToken implements [helpdesk.SystemTx].
-func (t systemTx) InsertToken(ctx context.Context, token *helpdesk.AccessToken) error {
+func (t systemTx) InsertToken(ctx context.Context, token *identity.AccessToken) error {
 	row := tokenRow{
 		UserID: token.UserID, Name: token.Name, Hash: filled(token.Hash), Scopes: token.Scopes,
 		ExpiresAt: micros(token.ExpiresAt), LastUsedAt: micros(token.LastUsedAt), CreatedAt: micros(token.CreatedAt),

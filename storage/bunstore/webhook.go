@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -125,7 +126,7 @@ func (w writer) WebhookDeliveries() storage.Rows[helpdesk.WebhookDelivery, helpd
 
 // WebhookBacklog implements [helpdesk.WebhookDirectory]. It walks the cursors, of which there are
 // few.
-func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
+func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]identity.Account, error) {
 	var rows []accountRow
 	q := d.selects(&rows).Join("JOIN hw_webhook_cursors AS c ON c.account_id = ?TableName.id").
 		Where("?TableName.last_event > c.seq")
@@ -134,7 +135,7 @@ func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]hel
 }
 
 // AccountsWithWebhooks implements [helpdesk.WebhookDirectory].
-func (d directory) AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
+func (d directory) AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]identity.Account, error) {
 	var rows []accountRow
 	some := accountsOf(d.db.NewSelect().TableExpr("hw_webhooks AS c").Column("c.account_id").Group("c.account_id"), "c", seek)
 	q := d.selects(&rows).Where("?TableName.id IN (?)", some)

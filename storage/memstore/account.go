@@ -5,20 +5,21 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-func (r reader) Account(ctx context.Context) (helpdesk.Account, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.Account, error) {
+func (r reader) Account(ctx context.Context) (identity.Account, error) {
+	return query(ctx, r.src, func(db *data) (identity.Account, error) {
 		return copyOf(db.accounts.get(global, r.scope.AccountID))
 	})
 }
 
-var roles = noun[helpdesk.Scope, helpdesk.Role, storage.NoFilter]{
-	Noun: nouns.Roles, of: func(db *data) *table[helpdesk.Role] { return &db.roles },
+var roles = noun[helpdesk.Scope, identity.Role, storage.NoFilter]{
+	Noun: nouns.Roles, of: func(db *data) *table[identity.Role] { return &db.roles },
 	remove: func(db *data, s helpdesk.Scope, id int64) error {
-		has := func(m *helpdesk.Membership) bool { return slices.Contains(m.RoleIDs, id) }
+		has := func(m *identity.Membership) bool { return slices.Contains(m.RoleIDs, id) }
 		if db.memberships.conflict(s.AccountID, 0, has) {
 			return &fault.Error{Kind: fault.Conflict, Resource: "role", ID: id, Message: "A member has this role."}
 		}
@@ -27,39 +28,39 @@ var roles = noun[helpdesk.Scope, helpdesk.Role, storage.NoFilter]{
 }
 
 // Roles implements [helpdesk.Reader].
-func (r reader) Roles() storage.RowReader[helpdesk.Role, storage.NoFilter] {
+func (r reader) Roles() storage.RowReader[identity.Role, storage.NoFilter] {
 	return rowsOf(r.src, r.scope.AccountID, r.scope, &roles)
 }
 
 // Roles implements [helpdesk.Rows].
-func (t tx) Roles() storage.Rows[helpdesk.Role, storage.NoFilter] {
+func (t tx) Roles() storage.Rows[identity.Role, storage.NoFilter] {
 	return storedOf(t.src, t.scope.AccountID, t.scope, &roles)
 }
 
-var memberships = noun[helpdesk.Scope, helpdesk.Membership, storage.NoFilter]{
-	Noun: nouns.Memberships, of: func(db *data) *table[helpdesk.Membership] { return &db.memberships },
+var memberships = noun[helpdesk.Scope, identity.Membership, storage.NoFilter]{
+	Noun: nouns.Memberships, of: func(db *data) *table[identity.Membership] { return &db.memberships },
 }
 
 // Memberships implements [helpdesk.Reader].
-func (r reader) Memberships() storage.RowReader[helpdesk.Membership, storage.NoFilter] {
+func (r reader) Memberships() storage.RowReader[identity.Membership, storage.NoFilter] {
 	return rowsOf(r.src, r.scope.AccountID, r.scope, &memberships)
 }
 
 // Memberships implements [helpdesk.Rows].
-func (t tx) Memberships() storage.Rows[helpdesk.Membership, storage.NoFilter] {
+func (t tx) Memberships() storage.Rows[identity.Membership, storage.NoFilter] {
 	return storedOf(t.src, t.scope.AccountID, t.scope, &memberships)
 }
 
-func (r reader) UsersByID(ctx context.Context, ids []int64) ([]helpdesk.User, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.User, error) {
-		return db.users.where(global, func(u *helpdesk.User) bool {
+func (r reader) UsersByID(ctx context.Context, ids []int64) ([]identity.User, error) {
+	return query(ctx, r.src, func(db *data) ([]identity.User, error) {
+		return db.users.where(global, func(u *identity.User) bool {
 			return slices.Contains(ids, u.ID) &&
-				db.memberships.conflict(r.scope.AccountID, 0, func(m *helpdesk.Membership) bool { return m.UserID == u.ID })
+				db.memberships.conflict(r.scope.AccountID, 0, func(m *identity.Membership) bool { return m.UserID == u.ID })
 		}), nil
 	})
 }
 
-func (t tx) UpdateAccount(ctx context.Context, a *helpdesk.Account) error {
+func (t tx) UpdateAccount(ctx context.Context, a *identity.Account) error {
 	return t.write(ctx, func(db *data) error {
 		old, err := db.accounts.get(global, t.scope.AccountID)
 		if err != nil {

@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
 // directory implements helpdesk.Directory for the store and for system transactions.
 type directory struct{ src source }
 
-func (d directory) TokenByHash(ctx context.Context, hash []byte) (helpdesk.AccessToken, error) {
-	return query(ctx, d.src, func(db *data) (helpdesk.AccessToken, error) {
-		token, err := db.tokens.first(global, func(t *helpdesk.AccessToken) bool { return len(hash) > 0 && bytes.Equal(t.Hash, hash) })
+func (d directory) TokenByHash(ctx context.Context, hash []byte) (identity.AccessToken, error) {
+	return query(ctx, d.src, func(db *data) (identity.AccessToken, error) {
+		token, err := db.tokens.first(global, func(t *identity.AccessToken) bool { return len(hash) > 0 && bytes.Equal(t.Hash, hash) })
 		if err != nil {
 			return token, err
 		}
@@ -25,13 +26,13 @@ func (d directory) TokenByHash(ctx context.Context, hash []byte) (helpdesk.Acces
 	})
 }
 
-func (d directory) User(ctx context.Context, id int64) (helpdesk.User, error) {
-	return query(ctx, d.src, func(db *data) (helpdesk.User, error) { return copyOf(db.users.get(global, id)) })
+func (d directory) User(ctx context.Context, id int64) (identity.User, error) {
+	return query(ctx, d.src, func(db *data) (identity.User, error) { return copyOf(db.users.get(global, id)) })
 }
 
-func (d directory) UserByEmail(ctx context.Context, key string) (helpdesk.User, error) {
-	return query(ctx, d.src, func(db *data) (helpdesk.User, error) {
-		return db.users.first(global, func(u *helpdesk.User) bool { return u.EmailKey == key })
+func (d directory) UserByEmail(ctx context.Context, key string) (identity.User, error) {
+	return query(ctx, d.src, func(db *data) (identity.User, error) {
+		return db.users.first(global, func(u *identity.User) bool { return u.EmailKey == key })
 	})
 }
 
@@ -39,32 +40,32 @@ func (d directory) HasUsers(ctx context.Context) (bool, error) {
 	return query(ctx, d.src, func(db *data) (bool, error) { return len(db.users.rows[global]) > 0, nil })
 }
 
-func (d directory) Grant(ctx context.Context, userID, accountID int64) (helpdesk.Grant, error) {
-	return query(ctx, d.src, func(db *data) (helpdesk.Grant, error) {
-		m, err := db.memberships.first(accountID, func(m *helpdesk.Membership) bool { return m.UserID == userID })
+func (d directory) Grant(ctx context.Context, userID, accountID int64) (identity.Grant, error) {
+	return query(ctx, d.src, func(db *data) (identity.Grant, error) {
+		m, err := db.memberships.first(accountID, func(m *identity.Membership) bool { return m.UserID == userID })
 		if err != nil {
-			return helpdesk.Grant{}, err
+			return identity.Grant{}, err
 		}
-		roles := db.roles.where(accountID, func(r *helpdesk.Role) bool { return slices.Contains(m.RoleIDs, r.ID) })
+		roles := db.roles.where(accountID, func(r *identity.Role) bool { return slices.Contains(m.RoleIDs, r.ID) })
 		user, err := db.users.get(global, userID)
 		if err != nil {
-			return helpdesk.Grant{}, err
+			return identity.Grant{}, err
 		}
 		account, err := db.accounts.get(global, accountID)
 		if err != nil {
-			return helpdesk.Grant{}, err
+			return identity.Grant{}, err
 		}
-		return helpdesk.Grant{
+		return identity.Grant{
 			Membership: m, Roles: roles, Disabled: !user.DisabledAt.IsZero(), HasPassword: user.PasswordHash != "",
 			HasSecondFactor: !user.SecondFactorAt.IsZero(), RequireSecondFactor: account.RequireSecondFactor,
 		}, nil
 	})
 }
 
-func (d directory) AccountsOf(ctx context.Context, userID int64, seek storage.Seek) ([]helpdesk.Account, error) {
-	return query(ctx, d.src, func(db *data) ([]helpdesk.Account, error) {
-		return db.accounts.list(global, seek, func(a *helpdesk.Account) bool {
-			return db.memberships.conflict(a.ID, 0, func(m *helpdesk.Membership) bool { return m.UserID == userID })
+func (d directory) AccountsOf(ctx context.Context, userID int64, seek storage.Seek) ([]identity.Account, error) {
+	return query(ctx, d.src, func(db *data) ([]identity.Account, error) {
+		return db.accounts.list(global, seek, func(a *identity.Account) bool {
+			return db.memberships.conflict(a.ID, 0, func(m *identity.Membership) bool { return m.UserID == userID })
 		}), nil
 	})
 }
@@ -104,16 +105,16 @@ type systemTx struct {
 
 func (t systemTx) Within(s helpdesk.Scope) helpdesk.Tx { return newTx(t.open, s) }
 
-func (t systemTx) InsertUser(ctx context.Context, u *helpdesk.User) error {
+func (t systemTx) InsertUser(ctx context.Context, u *identity.User) error {
 	return change(ctx, t.open, func(db *data) error {
-		if db.users.conflict(global, 0, func(o *helpdesk.User) bool { return o.EmailKey == u.EmailKey }) {
-			return unique(helpdesk.UniqueUserEmail, "Another user has this email address.")
+		if db.users.conflict(global, 0, func(o *identity.User) bool { return o.EmailKey == u.EmailKey }) {
+			return unique(identity.UniqueUserEmail, "Another user has this email address.")
 		}
 		return db.users.insert(global, u, &u.ID)
 	})
 }
 
-func (t systemTx) InsertToken(ctx context.Context, token *helpdesk.AccessToken) error {
+func (t systemTx) InsertToken(ctx context.Context, token *identity.AccessToken) error {
 	return change(ctx, t.open, func(db *data) error {
 		if _, err := db.users.get(global, token.UserID); err != nil {
 			return err
@@ -133,7 +134,7 @@ func (t systemTx) TouchToken(ctx context.Context, id int64, at time.Time) error 
 	})
 }
 
-func (t systemTx) InsertAccount(ctx context.Context, a *helpdesk.Account) error {
+func (t systemTx) InsertAccount(ctx context.Context, a *identity.Account) error {
 	return change(ctx, t.open, func(db *data) error { return db.accounts.insert(global, a, &a.ID) })
 }
 

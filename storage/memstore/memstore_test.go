@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -30,8 +31,8 @@ func used(t *testing.T) storagetest.Backend {
 	undone := errors.New("undone")
 	err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
 		for n := range 7 {
-			a := helpdesk.Account{Name: "Undone"}
-			u := helpdesk.User{EmailKey: fmt.Sprint(n)}
+			a := identity.Account{Name: "Undone"}
+			u := identity.User{EmailKey: fmt.Sprint(n)}
 			if err := errors.Join(tx.InsertAccount(ctx, &a), tx.InsertUser(ctx, &u)); err != nil {
 				return err
 			}
@@ -39,7 +40,7 @@ func used(t *testing.T) storagetest.Backend {
 			m := helpdesk.Mailbox{InternalLocal: fmt.Sprint(n)}
 			c := helpdesk.Customer{Emails: []helpdesk.CustomerEmail{{Key: fmt.Sprint(n)}}}
 			err := errors.Join(in.Mailboxes().Insert(ctx, &m), in.InsertCustomer(ctx, &c), in.Enqueue(ctx, storage.Job{Kind: "a"}),
-				in.Roles().Insert(ctx, &helpdesk.Role{}), in.InsertInbound(ctx, []*helpdesk.InboundMail{{MailboxID: m.ID}}),
+				in.Roles().Insert(ctx, &identity.Role{}), in.InsertInbound(ctx, []*helpdesk.InboundMail{{MailboxID: m.ID}}),
 				in.Conversations().Insert(ctx, &helpdesk.Conversation{MailboxID: m.ID, CustomerID: c.ID}))
 			if err != nil {
 				return err
@@ -94,7 +95,7 @@ func TestGoingOnAfterAFailure(t *testing.T) {
 	t.Parallel()
 	s := memstore.New()
 	err := s.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
-		a := helpdesk.Account{NextNumber: 1}
+		a := identity.Account{NextNumber: 1}
 		if err := tx.InsertAccount(ctx, &a); err != nil {
 			return err
 		}
@@ -149,7 +150,7 @@ func TestWake(t *testing.T) {
 func ExampleNew() {
 	ctx := context.Background()
 	store := memstore.New()
-	account := helpdesk.Account{Name: "Navy", NextNumber: 1}
+	account := identity.Account{Name: "Navy", NextNumber: 1}
 	err := store.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
 		return tx.InsertAccount(ctx, &account)
 	})

@@ -4,34 +4,34 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
-func (d directory) PasskeyByCredential(ctx context.Context, credentialID []byte) (helpdesk.Passkey, error) {
-	return query(ctx, d.src, func(db *data) (helpdesk.Passkey, error) {
-		return db.passkeys.first(global, func(p *helpdesk.Passkey) bool { return bytes.Equal(p.CredentialID, credentialID) })
+func (d directory) PasskeyByCredential(ctx context.Context, credentialID []byte) (identity.Passkey, error) {
+	return query(ctx, d.src, func(db *data) (identity.Passkey, error) {
+		return db.passkeys.first(global, func(p *identity.Passkey) bool { return bytes.Equal(p.CredentialID, credentialID) })
 	})
 }
 
-func (d directory) PasskeysOf(ctx context.Context, userID int64) ([]helpdesk.Passkey, error) {
-	return query(ctx, d.src, func(db *data) ([]helpdesk.Passkey, error) {
-		return db.passkeys.where(global, func(p *helpdesk.Passkey) bool { return p.UserID == userID }), nil
+func (d directory) PasskeysOf(ctx context.Context, userID int64) ([]identity.Passkey, error) {
+	return query(ctx, d.src, func(db *data) ([]identity.Passkey, error) {
+		return db.passkeys.where(global, func(p *identity.Passkey) bool { return p.UserID == userID }), nil
 	})
 }
 
-func (t systemTx) InsertPasskey(ctx context.Context, p *helpdesk.Passkey) error {
+func (t systemTx) InsertPasskey(ctx context.Context, p *identity.Passkey) error {
 	return change(ctx, t.open, func(db *data) error {
 		if _, err := db.users.get(global, p.UserID); err != nil {
 			return err
 		}
-		if db.passkeys.conflict(global, 0, func(o *helpdesk.Passkey) bool { return bytes.Equal(o.CredentialID, p.CredentialID) }) {
-			return unique(helpdesk.UniquePasskey, "The passkey is registered already.")
+		if db.passkeys.conflict(global, 0, func(o *identity.Passkey) bool { return bytes.Equal(o.CredentialID, p.CredentialID) }) {
+			return unique(identity.UniquePasskey, "The passkey is registered already.")
 		}
 		return db.passkeys.insert(global, p, &p.ID)
 	})
 }
 
-func (t systemTx) UpdatePasskey(ctx context.Context, p *helpdesk.Passkey) error {
+func (t systemTx) UpdatePasskey(ctx context.Context, p *identity.Passkey) error {
 	return change(ctx, t.open, func(db *data) error {
 		kept, err := db.passkeys.get(global, p.ID)
 		if err != nil {

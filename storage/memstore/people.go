@@ -6,18 +6,19 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-func (d directory) Users(ctx context.Context, seek storage.Seek) ([]helpdesk.User, error) {
-	return query(ctx, d.src, func(db *data) ([]helpdesk.User, error) {
-		return db.users.list(global, seek, func(*helpdesk.User) bool { return true }), nil
+func (d directory) Users(ctx context.Context, seek storage.Seek) ([]identity.User, error) {
+	return query(ctx, d.src, func(db *data) ([]identity.User, error) {
+		return db.users.list(global, seek, func(*identity.User) bool { return true }), nil
 	})
 }
 
 // UserForUpdate needs no lock: a transaction has the whole store to itself.
-func (t systemTx) UserForUpdate(ctx context.Context, id int64) (helpdesk.User, error) {
+func (t systemTx) UserForUpdate(ctx context.Context, id int64) (identity.User, error) {
 	return t.User(ctx, id)
 }
 
@@ -27,45 +28,45 @@ func (t systemTx) DeleteUser(ctx context.Context, id int64) error {
 			return err
 		}
 		for account := range db.memberships.rows {
-			if db.memberships.conflict(account, 0, func(m *helpdesk.Membership) bool { return m.UserID == id }) {
+			if db.memberships.conflict(account, 0, func(m *identity.Membership) bool { return m.UserID == id }) {
 				return fault.New(fault.Conflict, "The user is a member of an account.")
 			}
 		}
-		db.tokens.removeIf(global, func(t *helpdesk.AccessToken) bool { return t.UserID == id })
-		db.identities.removeIf(global, func(i *helpdesk.Identity) bool { return i.UserID == id })
-		db.passkeys.removeIf(global, func(p *helpdesk.Passkey) bool { return p.UserID == id })
+		db.tokens.removeIf(global, func(t *identity.AccessToken) bool { return t.UserID == id })
+		db.identities.removeIf(global, func(i *identity.Identity) bool { return i.UserID == id })
+		db.passkeys.removeIf(global, func(p *identity.Passkey) bool { return p.UserID == id })
 		db.users.set(global, id, nil)
 		return nil
 	})
 }
 
-func (d directory) TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]helpdesk.AccessToken, error) {
-	return query(ctx, d.src, func(db *data) ([]helpdesk.AccessToken, error) {
-		return db.tokens.list(global, seek, func(t *helpdesk.AccessToken) bool { return t.UserID == userID && t.Session == sessions }), nil
+func (d directory) TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]identity.AccessToken, error) {
+	return query(ctx, d.src, func(db *data) ([]identity.AccessToken, error) {
+		return db.tokens.list(global, seek, func(t *identity.AccessToken) bool { return t.UserID == userID && t.Session == sessions }), nil
 	})
 }
 
-func (d directory) InvitationByHash(ctx context.Context, hash []byte) (helpdesk.Invitation, error) {
-	return query(ctx, d.src, func(db *data) (helpdesk.Invitation, error) {
+func (d directory) InvitationByHash(ctx context.Context, hash []byte) (identity.Invitation, error) {
+	return query(ctx, d.src, func(db *data) (identity.Invitation, error) {
 		for account := range db.invitations.rows {
-			i, err := db.invitations.first(account, func(i *helpdesk.Invitation) bool {
+			i, err := db.invitations.first(account, func(i *identity.Invitation) bool {
 				return len(hash) > 0 && bytes.Equal(i.Hash, hash)
 			})
 			if err == nil {
 				return i, nil
 			}
 		}
-		return helpdesk.Invitation{}, db.invitations.missing(0)
+		return identity.Invitation{}, db.invitations.missing(0)
 	})
 }
 
-func (t systemTx) UpdateUser(ctx context.Context, u *helpdesk.User) error {
+func (t systemTx) UpdateUser(ctx context.Context, u *identity.User) error {
 	return change(ctx, t.open, func(db *data) error {
 		if _, err := db.users.get(global, u.ID); err != nil {
 			return err
 		}
-		if db.users.conflict(global, u.ID, func(o *helpdesk.User) bool { return o.EmailKey == u.EmailKey }) {
-			return unique(helpdesk.UniqueUserEmail, "Another user has this email address.")
+		if db.users.conflict(global, u.ID, func(o *identity.User) bool { return o.EmailKey == u.EmailKey }) {
+			return unique(identity.UniqueUserEmail, "Another user has this email address.")
 		}
 		return db.users.update(global, u.ID, u)
 	})
@@ -87,24 +88,24 @@ func (t systemTx) DeleteToken(ctx context.Context, userID, id int64) error {
 
 func (t systemTx) DeleteSessions(ctx context.Context, userID int64, by time.Time) error {
 	return change(ctx, t.open, func(db *data) error {
-		db.tokens.removeIf(global, func(t *helpdesk.AccessToken) bool {
+		db.tokens.removeIf(global, func(t *identity.AccessToken) bool {
 			return t.UserID == userID && t.Session && !t.ExpiresAt.After(by)
 		})
 		return nil
 	})
 }
 
-var invitations = noun[helpdesk.Scope, helpdesk.Invitation, storage.NoFilter]{
-	Noun: nouns.Invitations, of: func(db *data) *table[helpdesk.Invitation] { return &db.invitations },
+var invitations = noun[helpdesk.Scope, identity.Invitation, storage.NoFilter]{
+	Noun: nouns.Invitations, of: func(db *data) *table[identity.Invitation] { return &db.invitations },
 }
 
 // Invitations implements [helpdesk.Reader].
-func (r reader) Invitations() storage.RowReader[helpdesk.Invitation, storage.NoFilter] {
+func (r reader) Invitations() storage.RowReader[identity.Invitation, storage.NoFilter] {
 	return rowsOf(r.src, r.scope.AccountID, r.scope, &invitations)
 }
 
 // Invitations implements [helpdesk.Rows].
-func (t tx) Invitations() storage.Rows[helpdesk.Invitation, storage.NoFilter] {
+func (t tx) Invitations() storage.Rows[identity.Invitation, storage.NoFilter] {
 	return storedOf(t.src, t.scope.AccountID, t.scope, &invitations)
 }
 
@@ -126,7 +127,7 @@ func (t tx) TouchMembership(ctx context.Context, id int64, at time.Time) error {
 
 func (t systemTx) DeleteOtherSessions(ctx context.Context, userID, id int64) error {
 	return change(ctx, t.open, func(db *data) error {
-		db.tokens.removeIf(global, func(t *helpdesk.AccessToken) bool { return t.UserID == userID && t.Session && t.ID != id })
+		db.tokens.removeIf(global, func(t *identity.AccessToken) bool { return t.UserID == userID && t.Session && t.ID != id })
 		return nil
 	})
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
 // Accounts lists all accounts.
-func (d directory) Accounts(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
-	return query(ctx, d.src, func(db *data) ([]helpdesk.Account, error) {
-		return db.accounts.list(global, seek, func(*helpdesk.Account) bool { return true }), nil
+func (d directory) Accounts(ctx context.Context, seek storage.Seek) ([]identity.Account, error) {
+	return query(ctx, d.src, func(db *data) ([]identity.Account, error) {
+		return db.accounts.list(global, seek, func(*identity.Account) bool { return true }), nil
 	})
 }
 
@@ -88,10 +89,10 @@ func (db *data) lastEvent(account int64) int64 {
 // PruneSessions deletes the sessions that expired first.
 func (t systemTx) PruneSessions(ctx context.Context, before time.Time, n int) (removed int, err error) {
 	err = change(ctx, t.open, func(db *data) error {
-		old := db.tokens.where(global, func(t *helpdesk.AccessToken) bool {
+		old := db.tokens.where(global, func(t *identity.AccessToken) bool {
 			return t.Session && !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(before.Truncate(time.Microsecond))
 		})
-		slices.SortStableFunc(old, func(a, b helpdesk.AccessToken) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+		slices.SortStableFunc(old, func(a, b identity.AccessToken) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
 		removed = min(max(n, 0), len(old))
 		for _, token := range old[:removed] {
 			db.tokens.set(global, token.ID, nil)

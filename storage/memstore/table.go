@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -13,11 +14,11 @@ import (
 
 // data holds all data. While a transaction runs, every change records a function that undoes it.
 type data struct {
-	users          table[helpdesk.User]
-	tokens         table[helpdesk.AccessToken]
-	accounts       table[helpdesk.Account]
-	roles          table[helpdesk.Role]
-	memberships    table[helpdesk.Membership]
+	users          table[identity.User]
+	tokens         table[identity.AccessToken]
+	accounts       table[identity.Account]
+	roles          table[identity.Role]
+	memberships    table[identity.Membership]
 	mailboxes      table[helpdesk.Mailbox]
 	statuses       table[helpdesk.FetchStatus] // by mailbox
 	cursors        table[[]folderCursor]       // by mailbox
@@ -43,10 +44,10 @@ type data struct {
 	views          table[helpdesk.View]
 	redirects      table[redirect] // by merged conversation
 	moves          table[helpdesk.Move]
-	invitations    table[helpdesk.Invitation]
-	joinRules      table[helpdesk.JoinRule]
-	identities     table[helpdesk.Identity]
-	passkeys       table[helpdesk.Passkey]
+	invitations    table[identity.Invitation]
+	joinRules      table[identity.JoinRule]
+	identities     table[identity.Identity]
+	passkeys       table[identity.Passkey]
 	suppressions   table[helpdesk.Suppression]
 	blockedSenders table[helpdesk.BlockedSender]
 	erasures       table[helpdesk.Erasure]

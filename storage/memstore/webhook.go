@@ -7,21 +7,22 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
-func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
-	return query(ctx, d.src, func(db *data) ([]helpdesk.Account, error) {
-		return db.accounts.list(global, seek, func(a *helpdesk.Account) bool {
+func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]identity.Account, error) {
+	return query(ctx, d.src, func(db *data) ([]identity.Account, error) {
+		return db.accounts.list(global, seek, func(a *identity.Account) bool {
 			cursor, err := db.webhookCursors.get(global, a.ID)
 			return err == nil && int64(len(db.events.rows[a.ID])) > *cursor
 		}), nil
 	})
 }
 
-func (d directory) AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]helpdesk.Account, error) {
-	return query(ctx, d.src, func(db *data) ([]helpdesk.Account, error) {
-		return db.accounts.list(global, seek, func(a *helpdesk.Account) bool { return len(db.webhooks.rows[a.ID]) > 0 }), nil
+func (d directory) AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]identity.Account, error) {
+	return query(ctx, d.src, func(db *data) ([]identity.Account, error) {
+		return db.accounts.list(global, seek, func(a *identity.Account) bool { return len(db.webhooks.rows[a.ID]) > 0 }), nil
 	})
 }
 

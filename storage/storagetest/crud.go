@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -62,7 +63,7 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.moves[0])
 	filled(t, w.webhook)
 	want := content{
-		Account: w.account, Roles: []helpdesk.Role{w.role}, Memberships: []helpdesk.Membership{w.member},
+		Account: w.account, Roles: []identity.Role{w.role}, Memberships: []identity.Membership{w.member},
 		Mailboxes:     []helpdesk.Mailbox{w.mailbox, w.empty},
 		Statuses:      []helpdesk.FetchStatus{w.newStatus(), {}},
 		Cursors:       []helpdesk.FetchCursor{{UIDValidity: 7, UID: 99}, {}},
@@ -79,7 +80,7 @@ func testEverything(t *testing.T, b Backend) {
 		Tags:  []helpdesk.Tag{w.tag},
 		Views: []helpdesk.View{w.view}, Marks: []helpdesk.Marks{{ConversationID: w.conversation.ID, Unread: 1, Tags: []helpdesk.Tag{w.tag}, SendAt: w.answer.SendAt}},
 		Moves:       w.moves,
-		Invitations: []helpdesk.Invitation{w.invitation}, JoinRules: []helpdesk.JoinRule{w.joinRule}, Suppressions: []helpdesk.Suppression{w.suppression},
+		Invitations: []identity.Invitation{w.invitation}, JoinRules: []identity.JoinRule{w.joinRule}, Suppressions: []helpdesk.Suppression{w.suppression},
 		PortalKeys: []helpdesk.PortalKey{w.portalKey},
 		Audit:      []helpdesk.AuditEntry{w.audit},
 		Buried:     []storage.BuriedJob{w.buriedJob},
@@ -101,7 +102,7 @@ func testEverything(t *testing.T, b Backend) {
 	one(t, "Attachment", w.attachment, w.in().Attachments().Get, w.attachment.ID)
 	one(t, "InboundMail", w.mail, w.in().InboundMail, w.mail.ID)
 	one(t, "Invitation", w.invitation, w.in().Invitations().Get, w.invitation.ID)
-	several(t, "UsersByID", []helpdesk.User{w.user}, w.in().UsersByID, w.user.ID)
+	several(t, "UsersByID", []identity.User{w.user}, w.in().UsersByID, w.user.ID)
 	several(t, "MailboxesByID", []helpdesk.Mailbox{w.empty}, w.in().Mailboxes().ByIDs, w.empty.ID)
 	several(t, "CustomersByID", []helpdesk.Customer{w.customer}, w.in().CustomersByID, w.customer.ID)
 	several(t, "Conversations.ByIDs", []helpdesk.Conversation{w.conversation}, w.in().Conversations().ByIDs, w.conversation.ID)
@@ -162,7 +163,7 @@ func testAccount(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	changed := w.account
 	changed.Name, changed.DefaultLocale, changed.Languages, changed.UpdatedAt = "New", "en", nil, at(77)
-	changed.DefaultMailboxID, changed.RemoteImages, changed.TrackSeen, changed.RequireSecondFactor = 0, helpdesk.BlockImages, false, false
+	changed.DefaultMailboxID, changed.RemoteImages, changed.TrackSeen, changed.RequireSecondFactor = 0, identity.BlockImages, false, false
 	changed.NextNumber, changed.SealedErasureKeys = 500, nil
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateAccount(ctx, &changed) })
 	got, err := w.in().Account(t.Context())
@@ -219,7 +220,7 @@ func testMembership(t *testing.T, b Backend) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Roles().Insert(ctx, &second) })
 	roles, err := w.in().Roles().List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	ok(t, err)
-	same(t, "roles", []helpdesk.Role{w.role, second}, roles)
+	same(t, "roles", []identity.Role{w.role, second}, roles)
 	m := w.member
 	m.RoleIDs, m.MailboxIDs, m.LastActivity, m.UpdatedAt = []int64{w.role.ID, second.ID}, []int64{w.empty.ID}, at(50), at(51)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Update(ctx, &m) })
@@ -238,7 +239,7 @@ func testMembership(t *testing.T, b Backend) {
 	fails(t, "deleting again", err, fault.NotFound)
 	users, err := w.in().UsersByID(t.Context(), []int64{w.user.ID})
 	ok(t, err)
-	same(t, "users who are no members", []helpdesk.User{}, users)
+	same(t, "users who are no members", []identity.User{}, users)
 }
 
 func testMailbox(t *testing.T, b Backend) {

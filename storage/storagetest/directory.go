@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -79,8 +80,8 @@ func testGrant(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
 	got, err := b.Store.Grant(t.Context(), w.user.ID, w.account.ID)
 	ok(t, err)
-	same(t, "grant", helpdesk.Grant{
-		Membership: w.member, Roles: []helpdesk.Role{w.role}, HasPassword: true, HasSecondFactor: true, RequireSecondFactor: true,
+	same(t, "grant", identity.Grant{
+		Membership: w.member, Roles: []identity.Role{w.role}, HasPassword: true, HasSecondFactor: true, RequireSecondFactor: true,
 	}, got)
 	for _, pair := range [][2]int64{{w.user.ID, other.account.ID}, {other.user.ID, w.account.ID}, {nobody, w.account.ID}, {w.user.ID, nobody}} {
 		_, err = b.Store.Grant(t.Context(), pair[0], pair[1])
@@ -92,23 +93,23 @@ func testGrant(t *testing.T, b Backend) {
 	_ = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Update(ctx, &member) })
 	got, err = b.Store.Grant(t.Context(), w.user.ID, w.account.ID)
 	ok(t, err)
-	same(t, "roles", []helpdesk.Role{w.role}, got.Roles)
+	same(t, "roles", []identity.Role{w.role}, got.Roles)
 }
 
 func testAccountsOf(t *testing.T, b Backend) {
 	w, other, third := newAccount(t, b), newAccount(t, b), newAccount(t, b)
-	member := helpdesk.Membership{UserID: w.user.ID, CreatedAt: base, UpdatedAt: base}
+	member := identity.Membership{UserID: w.user.ID, CreatedAt: base, UpdatedAt: base}
 	third.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Insert(ctx, &member) })
-	checkPages(t, []helpdesk.Account{w.account, third.account}, func(a helpdesk.Account) storage.Position { return storage.Position{ID: a.ID} },
-		func(seek storage.Seek) ([]helpdesk.Account, error) {
+	checkPages(t, []identity.Account{w.account, third.account}, func(a identity.Account) storage.Position { return storage.Position{ID: a.ID} },
+		func(seek storage.Seek) ([]identity.Account, error) {
 			return b.Store.AccountsOf(t.Context(), w.user.ID, seek)
 		})
 	accounts, err := b.Store.AccountsOf(t.Context(), other.user.ID, all())
 	ok(t, err)
-	same(t, "accounts of another user", []helpdesk.Account{other.account}, accounts)
+	same(t, "accounts of another user", []identity.Account{other.account}, accounts)
 	accounts, err = b.Store.AccountsOf(t.Context(), nobody, all())
 	ok(t, err)
-	same(t, "accounts of nobody", []helpdesk.Account{}, accounts)
+	same(t, "accounts of nobody", []identity.Account{}, accounts)
 }
 
 // MailboxesToFetch covers all accounts, so mailboxes of other tests may be among the results.
@@ -148,8 +149,8 @@ func testMailboxesToFetch(t *testing.T, b Backend) {
 // that it has just created.
 func testSystemTx(t *testing.T, b Backend) {
 	w := newAccount(t, b)
-	account := helpdesk.Account{Name: "Undone " + w.mark, NextNumber: 1, CreatedAt: base, UpdatedAt: base}
-	user := helpdesk.User{Name: "Undone", EmailKey: "undone@" + w.mark, CreatedAt: base, UpdatedAt: base}
+	account := identity.Account{Name: "Undone " + w.mark, NextNumber: 1, CreatedAt: base, UpdatedAt: base}
+	user := identity.User{Name: "Undone", EmailKey: "undone@" + w.mark, CreatedAt: base, UpdatedAt: base}
 	err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
 		ok(t, tx.InsertUser(ctx, &user))
 		got, err := tx.UserByEmail(ctx, user.EmailKey)
@@ -157,7 +158,7 @@ func testSystemTx(t *testing.T, b Backend) {
 		same(t, "user in the transaction", user, got)
 		ok(t, tx.InsertAccount(ctx, &account))
 		in := tx.Within(helpdesk.Scope{AccountID: account.ID})
-		ok(t, in.Memberships().Insert(ctx, &helpdesk.Membership{UserID: user.ID, CreatedAt: base, UpdatedAt: base}))
+		ok(t, in.Memberships().Insert(ctx, &identity.Membership{UserID: user.ID, CreatedAt: base, UpdatedAt: base}))
 		number, err := in.TakeNumber(ctx)
 		ok(t, err)
 		same(t, "first number", int64(1), number)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -47,8 +48,8 @@ func (g *generator) time(none bool) time.Time {
 
 func (g *generator) newAccount() []operation {
 	n := g.next()
-	user := &helpdesk.User{Name: g.text(), Email: fmt.Sprint("U", n), EmailKey: fmt.Sprint("u", n), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
-	account := &helpdesk.Account{Name: g.text(), NextNumber: 1 + int64(g.IntN(5)), DefaultLocale: "en", Languages: []string{"en"},
+	user := &identity.User{Name: g.text(), Email: fmt.Sprint("U", n), EmailKey: fmt.Sprint("u", n), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	account := &identity.Account{Name: g.text(), NextNumber: 1 + int64(g.IntN(5)), DefaultLocale: "en", Languages: []string{"en"},
 		CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	return []operation{{method: "InsertUser", args: []any{user}}, {method: "InsertAccount", args: []any{account}}}
 }
@@ -59,9 +60,9 @@ func (g *generator) system() []operation {
 		return []operation{g.peopleSystem()}
 	case 0:
 		n := g.IntN(int(g.count)) + 1 // probably taken
-		return []operation{{method: "InsertUser", args: []any{&helpdesk.User{EmailKey: fmt.Sprint("u", n), CreatedAt: base, UpdatedAt: base}}}}
+		return []operation{{method: "InsertUser", args: []any{&identity.User{EmailKey: fmt.Sprint("u", n), CreatedAt: base, UpdatedAt: base}}}}
 	case 1:
-		token := &helpdesk.AccessToken{UserID: oneOf(g, g.pool["User"]), Name: g.text(), Hash: fmt.Append(nil, "hash", len(g.pool["AccessToken"])), CreatedAt: base, ExpiresAt: g.time(true)}
+		token := &identity.AccessToken{UserID: oneOf(g, g.pool["User"]), Name: g.text(), Hash: fmt.Append(nil, "hash", len(g.pool["AccessToken"])), CreatedAt: base, ExpiresAt: g.time(true)}
 		return []operation{{method: "InsertToken", args: []any{token}}}
 	default:
 		return []operation{{method: "TouchToken", args: []any{one64("AccessToken", g.any("AccessToken")), g.time(false)}}}
@@ -329,17 +330,17 @@ func (g *generator) writeAccount(seen content) operation {
 	case 1:
 		return operation{method: "TakeNumber"}
 	case 2:
-		r := helpdesk.Role{Key: oneOf(g, []string{"", helpdesk.RoleAgent}), Name: g.text(), Description: g.text(),
-			Permissions: []helpdesk.Permission{helpdesk.CustomersView}[:g.IntN(2)], CreatedAt: g.time(false), UpdatedAt: g.time(false)}
-		return operation{method: "Roles.Insert", args: []any{[]*helpdesk.Role{&r}}}
+		r := identity.Role{Key: oneOf(g, []string{"", identity.RoleAgent}), Name: g.text(), Description: g.text(),
+			Permissions: []identity.Permission{identity.CustomersView}[:g.IntN(2)], CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		return operation{method: "Roles.Insert", args: []any{[]*identity.Role{&r}}}
 	case 3, 4:
-		m := helpdesk.Membership{UserID: oneOf(g, g.pool["User"]), RoleIDs: g.roles(seen), MailboxIDs: g.mailboxes(seen),
+		m := identity.Membership{UserID: oneOf(g, g.pool["User"]), RoleIDs: g.roles(seen), MailboxIDs: g.mailboxes(seen),
 			LastActivity: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
-		return operation{method: "Memberships.Insert", args: []any{[]*helpdesk.Membership{&m}}, clash: true}
+		return operation{method: "Memberships.Insert", args: []any{[]*identity.Membership{&m}}, clash: true}
 	case 5:
 		member.RoleIDs, member.MailboxIDs, member.LastActivity = g.roles(seen), g.mailboxes(seen), g.time(true)
 		member.UserID = max(member.UserID, g.pool["User"][0])
-		return operation{method: "Memberships.Update", args: []any{[]*helpdesk.Membership{&member}}, clash: true}
+		return operation{method: "Memberships.Update", args: []any{[]*identity.Membership{&member}}, clash: true}
 	default:
 		if g.IntN(20) == 0 && len(g.pool["Account"]) > 3 {
 			return operation{method: "DeleteAccount"}

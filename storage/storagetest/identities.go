@@ -6,15 +6,16 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
-func (w *world) newIdentity(subject string) helpdesk.Identity {
-	return helpdesk.Identity{UserID: w.user.ID, Issuer: "https://id.example", Subject: subject + " " + w.mark, Email: w.address(subject), CreatedAt: base, UsedAt: at(3)}
+func (w *world) newIdentity(subject string) identity.Identity {
+	return identity.Identity{UserID: w.user.ID, Issuer: "https://id.example", Subject: subject + " " + w.mark, Email: w.address(subject), CreatedAt: base, UsedAt: at(3)}
 }
 
-func (w *world) newJoinRule(local string) helpdesk.JoinRule {
-	return helpdesk.JoinRule{AccountID: w.account.ID, Issuer: "https://id.example", Domain: local + "." + w.mark + ".example", RoleIDs: []int64{w.role.ID},
+func (w *world) newJoinRule(local string) identity.JoinRule {
+	return identity.JoinRule{AccountID: w.account.ID, Issuer: "https://id.example", Domain: local + "." + w.mark + ".example", RoleIDs: []int64{w.role.ID},
 		MailboxIDs: []int64{w.mailbox.ID, w.empty.ID}, UserID: w.user.ID, CreatedAt: base, UpdatedAt: at(1)}
 }
 
@@ -23,19 +24,19 @@ func testIdentities(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
 	elsewhere, alike := w.newIdentity("held"), other.newIdentity("x")
 	elsewhere.Issuer, alike.Subject = "https://other.example", w.identity.Subject
-	var unknown []helpdesk.Identity
+	var unknown []identity.Identity
 	for _, subject := range []string{"", "HELD " + w.mark, "held", w.identity.Subject + " "} {
-		unknown = append(unknown, helpdesk.Identity{Issuer: w.identity.Issuer, Subject: subject})
+		unknown = append(unknown, identity.Identity{Issuer: w.identity.Issuer, Subject: subject})
 	}
-	credentials[helpdesk.Identity]{
+	credentials[identity.Identity]{
 		noun: "identity", of: helpdesk.Store.IdentitiesOf, insert: helpdesk.SystemTx.InsertIdentity, update: helpdesk.SystemTx.UpdateIdentity,
-		remove: helpdesk.SystemTx.DeleteIdentity, ids: func(i *helpdesk.Identity) (id, userID *int64) { return &i.ID, &i.UserID },
-		find: func(ctx context.Context, i helpdesk.Identity) (helpdesk.Identity, error) {
+		remove: helpdesk.SystemTx.DeleteIdentity, ids: func(i *identity.Identity) (id, userID *int64) { return &i.ID, &i.UserID },
+		find: func(ctx context.Context, i identity.Identity) (identity.Identity, error) {
 			return b.Store.IdentityBySubject(ctx, i.Issuer, i.Subject)
 		},
-		first: w.identity, others: other.identity, second: elsewhere, unknown: unknown, alike: alike, unique: helpdesk.UniqueUserIdentity,
-		moved:   func(i *helpdesk.Identity) { i.Email, i.UsedAt = w.address("moved"), at(9) },
-		ignored: func(i *helpdesk.Identity) { i.Subject, i.CreatedAt = "ignored", at(99) },
+		first: w.identity, others: other.identity, second: elsewhere, unknown: unknown, alike: alike, unique: identity.UniqueUserIdentity,
+		moved:   func(i *identity.Identity) { i.Email, i.UsedAt = w.address("moved"), at(9) },
+		ignored: func(i *identity.Identity) { i.Subject, i.CreatedAt = "ignored", at(99) },
 	}.test(t, b, w)
 }
 
@@ -48,11 +49,11 @@ func testJoinRulesFor(t *testing.T, b Backend) {
 	elsewhere.Issuer = "https://other.example"
 	other.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.JoinRules().Insert(ctx, &alike) })
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.JoinRules().Insert(ctx, &elsewhere) })
-	find := func(issuer, domain string, want ...helpdesk.JoinRule) {
+	find := func(issuer, domain string, want ...identity.JoinRule) {
 		t.Helper()
 		got, err := b.Store.JoinRulesFor(t.Context(), issuer, domain)
 		ok(t, err)
-		same(t, "JoinRulesFor", append([]helpdesk.JoinRule{}, want...), got)
+		same(t, "JoinRulesFor", append([]identity.JoinRule{}, want...), got)
 	}
 	find(w.joinRule.Issuer, w.joinRule.Domain, w.joinRule, alike)
 	find(elsewhere.Issuer, elsewhere.Domain, elsewhere)
@@ -76,11 +77,11 @@ func (g *generator) writeJoinRule(seen content) operation {
 		return operation{method: "JoinRules.Delete", args: []any{g.either("JoinRule", rule.ID)}}
 	case 1:
 		rule.RoleIDs, rule.UpdatedAt = g.roles(seen), g.time(false)
-		return operation{method: "JoinRules.Update", args: []any{[]*helpdesk.JoinRule{&rule}}}
+		return operation{method: "JoinRules.Update", args: []any{[]*identity.JoinRule{&rule}}}
 	}
-	rule = helpdesk.JoinRule{Issuer: "https://id.example", Domain: fmt.Sprint("d", g.IntN(6)), RoleIDs: g.roles(seen), MailboxIDs: g.mailboxes(seen),
+	rule = identity.JoinRule{Issuer: "https://id.example", Domain: fmt.Sprint("d", g.IntN(6)), RoleIDs: g.roles(seen), MailboxIDs: g.mailboxes(seen),
 		UserID: oneOf(g, g.pool["User"]), CreatedAt: base, UpdatedAt: g.time(false)}
-	return operation{method: "JoinRules.Insert", args: []any{[]*helpdesk.JoinRule{&rule}}, clash: true}
+	return operation{method: "JoinRules.Insert", args: []any{[]*identity.JoinRule{&rule}}, clash: true}
 }
 
 func (g *generator) identitySystem() operation {
@@ -89,10 +90,10 @@ func (g *generator) identitySystem() operation {
 	case 0:
 		return operation{method: "DeleteIdentity", args: []any{user, one64("Identity", g.any("Identity"))}}
 	case 1:
-		i := &helpdesk.Identity{ID: g.any("Identity"), UserID: g.any("User"), Email: g.text(), UsedAt: g.time(false)}
+		i := &identity.Identity{ID: g.any("Identity"), UserID: g.any("User"), Email: g.text(), UsedAt: g.time(false)}
 		return operation{method: "UpdateIdentity", args: []any{i}}
 	}
-	i := &helpdesk.Identity{UserID: oneOf(g, g.pool["User"]), Issuer: "i", Subject: fmt.Sprint("s", g.IntN(6)), CreatedAt: base, UsedAt: base}
+	i := &identity.Identity{UserID: oneOf(g, g.pool["User"]), Issuer: "i", Subject: fmt.Sprint("s", g.IntN(6)), CreatedAt: base, UsedAt: base}
 	return operation{method: "InsertIdentity", args: []any{i}}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -102,25 +103,25 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			held:  func(w *world) helpdesk.Domain { return w.domain },
 			fresh: func(w *world, n int) helpdesk.Domain { return w.newDomain(fmt.Sprint("fresh", n)) },
 		}),
-		of("Invitations", noun[reader, tx, helpdesk.Invitation, storage.NoFilter]{
+		of("Invitations", noun[reader, tx, identity.Invitation, storage.NoFilter]{
 			Noun: declared.Invitations, read: reader.Invitations, write: tx.Invitations, list: everything,
-			held:  func(w *world) helpdesk.Invitation { return w.invitation },
-			fresh: func(w *world, n int) helpdesk.Invitation { return w.newInvitation(fmt.Sprint("fresh", n)) },
+			held:  func(w *world) identity.Invitation { return w.invitation },
+			fresh: func(w *world, n int) identity.Invitation { return w.newInvitation(fmt.Sprint("fresh", n)) },
 		}),
-		of("JoinRules", noun[reader, tx, helpdesk.JoinRule, storage.NoFilter]{
+		of("JoinRules", noun[reader, tx, identity.JoinRule, storage.NoFilter]{
 			Noun: declared.JoinRules, read: reader.JoinRules, write: tx.JoinRules, list: everything,
-			held:  func(w *world) helpdesk.JoinRule { return w.joinRule },
-			fresh: func(w *world, n int) helpdesk.JoinRule { return w.newJoinRule(fmt.Sprint("fresh", n)) },
+			held:  func(w *world) identity.JoinRule { return w.joinRule },
+			fresh: func(w *world, n int) identity.JoinRule { return w.newJoinRule(fmt.Sprint("fresh", n)) },
 		}),
 		of("Mailboxes", noun[reader, tx, helpdesk.Mailbox, storage.NoFilter]{
 			Noun: declared.Mailboxes, read: reader.Mailboxes, write: tx.Mailboxes, list: everything, lacks: []string{"IsDefault"},
 			held:  func(w *world) helpdesk.Mailbox { return w.mailbox },
 			fresh: func(w *world, n int) helpdesk.Mailbox { return w.newMailbox(fmt.Sprint("fresh", n)) },
 		}),
-		of("Memberships", noun[reader, tx, helpdesk.Membership, storage.NoFilter]{
+		of("Memberships", noun[reader, tx, identity.Membership, storage.NoFilter]{
 			Noun: declared.Memberships, read: reader.Memberships, write: tx.Memberships, list: everything,
-			held:    func(w *world) helpdesk.Membership { return w.member },
-			fresh:   func(w *world, n int) helpdesk.Membership { return w.newMember(n) },
+			held:    func(w *world) identity.Membership { return w.member },
+			fresh:   func(w *world, n int) identity.Membership { return w.newMember(n) },
 			prepare: func(t *testing.T, w *world) { w.hire(t) },
 		}),
 		of("PGPKeys", noun[reader, tx, helpdesk.PGPKey, helpdesk.PGPKeyFilter]{
@@ -136,10 +137,10 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			held:  func(w *world) helpdesk.PortalKey { return w.portalKey },
 			fresh: func(w *world, n int) helpdesk.PortalKey { return w.newPortalKey() },
 		}),
-		of("Roles", noun[reader, tx, helpdesk.Role, storage.NoFilter]{
+		of("Roles", noun[reader, tx, identity.Role, storage.NoFilter]{
 			Noun: declared.Roles, read: reader.Roles, write: tx.Roles, list: everything, lacks: []string{"Key"},
-			held:  func(w *world) helpdesk.Role { return w.role },
-			fresh: func(w *world, n int) helpdesk.Role { return w.newRole(fmt.Sprint("fresh", n)) },
+			held:  func(w *world) identity.Role { return w.role },
+			fresh: func(w *world, n int) identity.Role { return w.newRole(fmt.Sprint("fresh", n)) },
 		}),
 		of("Erasures", noun[reader, tx, helpdesk.Erasure, helpdesk.ErasureFilter]{
 			Noun: declared.Erasures, read: reader.Erasures, write: tx.Erasures,

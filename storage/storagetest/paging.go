@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -61,14 +62,14 @@ func checkPages[T any](t *testing.T, want []T, position func(T) storage.Position
 
 func testMembershipPages(t *testing.T, b Backend) {
 	w := newAccount(t, b)
-	want := []helpdesk.Membership{w.member}
+	want := []identity.Membership{w.member}
 	err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
 		for n := range 4 {
-			u := helpdesk.User{EmailKey: fmt.Sprint(n, "@", w.mark), CreatedAt: base, UpdatedAt: base}
+			u := identity.User{EmailKey: fmt.Sprint(n, "@", w.mark), CreatedAt: base, UpdatedAt: base}
 			if err := tx.InsertUser(ctx, &u); err != nil {
 				return err
 			}
-			m := helpdesk.Membership{UserID: u.ID, CreatedAt: base, UpdatedAt: base}
+			m := identity.Membership{UserID: u.ID, CreatedAt: base, UpdatedAt: base}
 			if err := tx.Within(w.scope).Memberships().Insert(ctx, &m); err != nil {
 				return err
 			}
@@ -77,8 +78,8 @@ func testMembershipPages(t *testing.T, b Backend) {
 		return nil
 	})
 	ok(t, err)
-	checkPages(t, want, func(m helpdesk.Membership) storage.Position { return storage.Position{ID: m.ID} },
-		func(s storage.Seek) ([]helpdesk.Membership, error) {
+	checkPages(t, want, func(m identity.Membership) storage.Position { return storage.Position{ID: m.ID} },
+		func(s storage.Seek) ([]identity.Membership, error) {
 			return w.in().Memberships().List(t.Context(), storage.NoFilter{}, s)
 		})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -32,20 +33,20 @@ func peopleTests() []testCase {
 	}
 }
 
-func newAvailability() helpdesk.Availability {
-	return helpdesk.Availability{ForceOffline: true, WhileInApp: true, UseSchedule: true, Timezone: "Europe/Berlin",
-		Schedule: []helpdesk.WorkingHours{{Day: time.Sunday, From: "22:00", To: "06:00"}, {Day: time.Friday, From: "00:00", To: "12:30"}}}
+func newAvailability() identity.Availability {
+	return identity.Availability{ForceOffline: true, WhileInApp: true, UseSchedule: true, Timezone: "Europe/Berlin",
+		Schedule: []identity.WorkingHours{{Day: time.Sunday, From: "22:00", To: "06:00"}, {Day: time.Friday, From: "00:00", To: "12:30"}}}
 }
 
-func (w *world) newInvitation(local string) helpdesk.Invitation {
-	return helpdesk.Invitation{Email: "L." + w.address(local), EmailKey: w.address(local), Name: "Lise " + w.mark, RoleIDs: []int64{w.role.ID},
+func (w *world) newInvitation(local string) identity.Invitation {
+	return identity.Invitation{Email: "L." + w.address(local), EmailKey: w.address(local), Name: "Lise " + w.mark, RoleIDs: []int64{w.role.ID},
 		MailboxIDs: []int64{w.mailbox.ID, w.empty.ID}, Nonce: []byte{0, 1, 255}, Hash: []byte("invitation " + local + w.mark),
 		UserID: w.user.ID, ExpiresAt: at(100), CreatedAt: base}
 }
 
 func testAvailability(t *testing.T, b Backend) {
 	w := newAccount(t, b)
-	w.member.Availability = helpdesk.Availability{}
+	w.member.Availability = identity.Availability{}
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Update(ctx, &w.member) })
 	one(t, "without availability", w.member, w.in().Memberships().Get, w.member.ID)
 	w.member.Availability = newAvailability()
@@ -80,7 +81,7 @@ func testLockAccount(t *testing.T, b Backend) {
 				if err != nil {
 					return err
 				}
-				r := helpdesk.Role{Name: fmt.Sprint(len(roles)), Description: fmt.Sprint(n), CreatedAt: base, UpdatedAt: base}
+				r := identity.Role{Name: fmt.Sprint(len(roles)), Description: fmt.Sprint(n), CreatedAt: base, UpdatedAt: base}
 				return tx.Roles().Insert(ctx, &r)
 			})
 		}()
@@ -113,7 +114,7 @@ func testInvitation(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
 	second := w.newInvitation("second")
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Invitations().Insert(ctx, &second) })
-	for _, i := range []helpdesk.Invitation{w.invitation, second, other.invitation} {
+	for _, i := range []identity.Invitation{w.invitation, second, other.invitation} {
 		got, err := b.Store.InvitationByHash(t.Context(), i.Hash)
 		ok(t, err)
 		same(t, "InvitationByHash", i, got)
@@ -135,7 +136,7 @@ func testInvitation(t *testing.T, b Backend) {
 
 func testUpdateUser(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
-	update := func(u helpdesk.User) error {
+	update := func(u identity.User) error {
 		return b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.UpdateUser(ctx, &u) })
 	}
 	w.user.Name, w.user.Email, w.user.EmailKey, w.user.UpdatedAt = "New", "N@"+w.mark, "n@"+w.mark, at(9)
@@ -145,17 +146,17 @@ func testUpdateUser(t *testing.T, b Backend) {
 	one(t, "other user", other.user, b.Store.User, other.user.ID)
 	taken := w.user
 	taken.EmailKey = other.user.EmailKey
-	conflicts(t, "a taken address", update(taken), helpdesk.UniqueUserEmail)
+	conflicts(t, "a taken address", update(taken), identity.UniqueUserEmail)
 	taken.ID, taken.EmailKey = nobody, "x@"+w.mark
 	fails(t, "an absent user", update(taken), fault.NotFound)
 }
 
 func testUsers(t *testing.T, b Backend) {
-	var want []helpdesk.User
+	var want []identity.User
 	for range 3 {
 		want = append(want, newAccount(t, b).user)
 	}
-	var got []helpdesk.User
+	var got []identity.User
 	seek := storage.Seek{Limit: 2, From: &storage.Position{ID: want[0].ID - 1}}
 	for {
 		page, err := b.Store.Users(t.Context(), seek)
@@ -166,8 +167,8 @@ func testUsers(t *testing.T, b Backend) {
 		}
 		seek.From = &storage.Position{ID: page[1].ID}
 	}
-	mine := func(u helpdesk.User) bool {
-		return !slices.ContainsFunc(want, func(o helpdesk.User) bool { return o.ID == u.ID })
+	mine := func(u identity.User) bool {
+		return !slices.ContainsFunc(want, func(o identity.User) bool { return o.ID == u.ID })
 	}
 	same(t, "users", want, slices.DeleteFunc(got, mine)) // other tests may add some meanwhile
 }
@@ -222,9 +223,9 @@ func testDeleteUser(t *testing.T, b Backend) {
 }
 
 // newToken creates another token of the user.
-func (w *world) newToken(t *testing.T, name string, session bool, expires time.Time) helpdesk.AccessToken {
+func (w *world) newToken(t *testing.T, name string, session bool, expires time.Time) identity.AccessToken {
 	t.Helper()
-	token := helpdesk.AccessToken{UserID: w.user.ID, Name: name, Hash: []byte(name + w.mark), ExpiresAt: expires, CreatedAt: base, Session: session}
+	token := identity.AccessToken{UserID: w.user.ID, Name: name, Hash: []byte(name + w.mark), ExpiresAt: expires, CreatedAt: base, Session: session}
 	ok(t, w.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertToken(ctx, &token) }))
 	return token
 }
@@ -234,13 +235,13 @@ func testTokens(t *testing.T, b Backend) {
 	second := w.newToken(t, "second", false, time.Time{})
 	session := w.newToken(t, "session", true, at(1000))
 	third := w.newToken(t, "third", false, at(1))
-	checkPages(t, []helpdesk.AccessToken{w.token, second, third}, func(a helpdesk.AccessToken) storage.Position { return storage.Position{ID: a.ID} },
-		func(seek storage.Seek) ([]helpdesk.AccessToken, error) {
+	checkPages(t, []identity.AccessToken{w.token, second, third}, func(a identity.AccessToken) storage.Position { return storage.Position{ID: a.ID} },
+		func(seek storage.Seek) ([]identity.AccessToken, error) {
 			return b.Store.TokensOf(t.Context(), w.user.ID, false, seek)
 		})
 	again := w.newToken(t, "again", true, at(1))
-	checkPages(t, []helpdesk.AccessToken{session, again}, func(a helpdesk.AccessToken) storage.Position { return storage.Position{ID: a.ID} },
-		func(seek storage.Seek) ([]helpdesk.AccessToken, error) {
+	checkPages(t, []identity.AccessToken{session, again}, func(a identity.AccessToken) storage.Position { return storage.Position{ID: a.ID} },
+		func(seek storage.Seek) ([]identity.AccessToken, error) {
 			return b.Store.TokensOf(t.Context(), w.user.ID, true, seek)
 		})
 	got, err := b.Store.TokenByHash(t.Context(), session.Hash)
@@ -256,7 +257,7 @@ func testTokens(t *testing.T, b Backend) {
 	fails(t, "deleted token", err, fault.NotFound)
 	none, err := b.Store.TokensOf(t.Context(), nobody, false, all())
 	ok(t, err)
-	same(t, "tokens of nobody", []helpdesk.AccessToken{}, none)
+	same(t, "tokens of nobody", []identity.AccessToken{}, none)
 }
 
 func testSessions(t *testing.T, b Backend) {
@@ -269,7 +270,7 @@ func testSessions(t *testing.T, b Backend) {
 	ok(t, err)
 	_, err = b.Store.TokenByHash(t.Context(), old.Hash)
 	fails(t, "expired session", err, fault.NotFound)
-	for _, kept := range []helpdesk.AccessToken{now, expired, foreign} {
+	for _, kept := range []identity.AccessToken{now, expired, foreign} {
 		_, err = b.Store.TokenByHash(t.Context(), kept.Hash)
 		ok(t, err)
 	}
@@ -280,7 +281,7 @@ func testSessions(t *testing.T, b Backend) {
 	ok(t, err)
 	_, err = b.Store.TokenByHash(t.Context(), third.Hash)
 	fails(t, "another session", err, fault.NotFound)
-	for _, kept := range []helpdesk.AccessToken{now, expired, foreign} {
+	for _, kept := range []identity.AccessToken{now, expired, foreign} {
 		_, err = b.Store.TokenByHash(t.Context(), kept.Hash)
 		ok(t, err)
 	}
@@ -288,8 +289,8 @@ func testSessions(t *testing.T, b Backend) {
 
 // Operations for the comparison.
 
-func (g *generator) availability() helpdesk.Availability {
-	a := helpdesk.Availability{ForceOffline: g.IntN(2) == 0, WhileInApp: g.IntN(2) == 0, UseSchedule: g.IntN(2) == 0, Timezone: g.text()}
+func (g *generator) availability() identity.Availability {
+	a := identity.Availability{ForceOffline: g.IntN(2) == 0, WhileInApp: g.IntN(2) == 0, UseSchedule: g.IntN(2) == 0, Timezone: g.text()}
 	a.Schedule = newAvailability().Schedule[:g.IntN(3)]
 	return a
 }
@@ -316,7 +317,7 @@ func (g *generator) peopleSystem() operation {
 	case 4:
 		return g.pruneSystem()
 	case 0:
-		u := &helpdesk.User{ID: oneOf(g, g.pool["User"]), Name: g.text(), EmailKey: fmt.Sprint("u", g.IntN(int(g.count))+1), CreatedAt: base, UpdatedAt: g.time(false), DisabledAt: g.time(true), DisabledByID: oneOf(g, g.pool["User"])}
+		u := &identity.User{ID: oneOf(g, g.pool["User"]), Name: g.text(), EmailKey: fmt.Sprint("u", g.IntN(int(g.count))+1), CreatedAt: base, UpdatedAt: g.time(false), DisabledAt: g.time(true), DisabledByID: oneOf(g, g.pool["User"])}
 		return operation{method: "UpdateUser", args: []any{u}}
 	case 1:
 		return operation{method: "DeleteToken", args: []any{user, one64("AccessToken", g.any("AccessToken"))}}
@@ -324,7 +325,7 @@ func (g *generator) peopleSystem() operation {
 		return operation{method: "DeleteSessions", args: []any{user, g.time(false)}}
 	default:
 		hash := fmt.Append(nil, "session", g.next())
-		return operation{method: "InsertToken", args: []any{&helpdesk.AccessToken{UserID: oneOf(g, g.pool["User"]), Hash: hash, CreatedAt: base, ExpiresAt: g.time(false), Session: true}}}
+		return operation{method: "InsertToken", args: []any{&identity.AccessToken{UserID: oneOf(g, g.pool["User"]), Hash: hash, CreatedAt: base, ExpiresAt: g.time(false), Session: true}}}
 	}
 }
 
@@ -342,15 +343,15 @@ func (g *generator) writePeople(seen content) operation {
 		return g.writeJoinRule(seen)
 	case 0:
 		role.Name, role.Description, role.UpdatedAt = g.text(), g.text(), g.time(false)
-		role.Permissions = []helpdesk.Permission{helpdesk.CustomersView}[:g.IntN(2)]
-		return operation{method: "Roles.Update", args: []any{[]*helpdesk.Role{&role}}}
+		role.Permissions = []identity.Permission{identity.CustomersView}[:g.IntN(2)]
+		return operation{method: "Roles.Update", args: []any{[]*identity.Role{&role}}}
 	case 1:
 		return operation{method: "Roles.Delete", args: []any{g.either("Role", role.ID)}}
 	case 2:
-		i := helpdesk.Invitation{Email: g.text(), EmailKey: g.text(), Name: g.text(), RoleIDs: g.roles(seen), MailboxIDs: g.mailboxes(seen),
+		i := identity.Invitation{Email: g.text(), EmailKey: g.text(), Name: g.text(), RoleIDs: g.roles(seen), MailboxIDs: g.mailboxes(seen),
 			Nonce: []byte{1}, Hash: fmt.Append(nil, "invitation", len(g.pool["Invitation"]), "-", g.next()), UserID: oneOf(g, g.pool["User"]),
 			ExpiresAt: g.time(false), CreatedAt: g.time(false)}
-		return operation{method: "Invitations.Insert", args: []any{[]*helpdesk.Invitation{&i}}}
+		return operation{method: "Invitations.Insert", args: []any{[]*identity.Invitation{&i}}}
 	case 3:
 		return operation{method: "Invitations.Delete", args: []any{g.either("Invitation", oneOf(g, seen.Invitations).ID)}}
 	case 4:
@@ -359,6 +360,6 @@ func (g *generator) writePeople(seen content) operation {
 		return operation{method: "LockAccount"}
 	default:
 		member.Availability, member.UserID = g.availability(), max(member.UserID, g.pool["User"][0])
-		return operation{method: "Memberships.Update", args: []any{[]*helpdesk.Membership{&member}}, clash: true}
+		return operation{method: "Memberships.Update", args: []any{[]*identity.Membership{&member}}, clash: true}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -27,11 +28,11 @@ func testAccounts(t *testing.T, b Backend) {
 	first, second := newAccount(t, b), newAccount(t, b)
 	page, err := b.Store.Accounts(t.Context(), storage.Seek{From: &storage.Position{ID: first.account.ID - 1}, Limit: 1})
 	ok(t, err)
-	same(t, "the first", []helpdesk.Account{first.account}, page)
+	same(t, "the first", []identity.Account{first.account}, page)
 	rest, err := b.Store.Accounts(t.Context(), storage.Seek{From: &storage.Position{ID: first.account.ID}, Limit: 1000})
 	ok(t, err)
-	same(t, "the second", true, slices.ContainsFunc(rest, func(a helpdesk.Account) bool { return a.ID == second.account.ID }))
-	same(t, "the first again", false, slices.ContainsFunc(rest, func(a helpdesk.Account) bool { return a.ID <= first.account.ID }))
+	same(t, "the second", true, slices.ContainsFunc(rest, func(a identity.Account) bool { return a.ID == second.account.ID }))
+	same(t, "the first again", false, slices.ContainsFunc(rest, func(a identity.Account) bool { return a.ID <= first.account.ID }))
 }
 
 // pruneStep is a call of a pruning method: what it deletes, and what remains.
@@ -156,7 +157,7 @@ func testPruneSessions(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	var ids []int64
 	for i, expires := range []time.Time{longAgo(2), longAgo(1), longAgo(3), longAgo(9), {}} {
-		token := helpdesk.AccessToken{UserID: w.user.ID, Hash: fmt.Append(nil, "prune ", i, w.mark), CreatedAt: base, ExpiresAt: expires, Session: true}
+		token := identity.AccessToken{UserID: w.user.ID, Hash: fmt.Append(nil, "prune ", i, w.mark), CreatedAt: base, ExpiresAt: expires, Session: true}
 		plain := token
 		plain.Hash, plain.Session = append([]byte("plain "), token.Hash...), false
 		ok(t, b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {

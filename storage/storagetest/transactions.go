@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -44,7 +45,7 @@ func (w *world) changeEverything(t *testing.T, ctx context.Context, tx helpdesk.
 	member.RoleIDs, member.MailboxIDs = []int64{w.role.ID, role.ID}, nil
 	ok(t, tx.Memberships().Update(ctx, &member))
 	ok(t, tx.Memberships().Delete(ctx, w.member.ID))
-	ok(t, tx.Memberships().Insert(ctx, &helpdesk.Membership{UserID: w.user.ID, CreatedAt: base, UpdatedAt: base}))
+	ok(t, tx.Memberships().Insert(ctx, &identity.Membership{UserID: w.user.ID, CreatedAt: base, UpdatedAt: base}))
 	fresh := w.newMailbox("fresh")
 	ok(t, tx.Mailboxes().Insert(ctx, &fresh))
 	ok(t, tx.Mailboxes().Update(ctx, &mailbox))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
 func uniqueTests() []testCase {
@@ -19,16 +20,16 @@ func uniqueTests() []testCase {
 
 func testUniqueUserEmail(t *testing.T, b Backend) {
 	w := newAccount(t, b)
-	twin := helpdesk.User{Name: "Twin", Email: w.user.Email, EmailKey: w.user.EmailKey, CreatedAt: base, UpdatedAt: base}
+	twin := identity.User{Name: "Twin", Email: w.user.Email, EmailKey: w.user.EmailKey, CreatedAt: base, UpdatedAt: base}
 	err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertUser(ctx, &twin) })
-	conflicts(t, "a user's address again", err, helpdesk.UniqueUserEmail)
+	conflicts(t, "a user's address again", err, identity.UniqueUserEmail)
 }
 
 func testUniqueMembership(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
-	again := helpdesk.Membership{UserID: w.user.ID, CreatedAt: base, UpdatedAt: base}
+	again := identity.Membership{UserID: w.user.ID, CreatedAt: base, UpdatedAt: base}
 	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Insert(ctx, &again) })
-	conflicts(t, "a member again", err, helpdesk.UniqueMembership)
+	conflicts(t, "a member again", err, identity.UniqueMembership)
 	other.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Insert(ctx, &again) })
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -25,18 +26,18 @@ type world struct {
 	Backend
 	mark    string
 	scope   helpdesk.Scope
-	user    helpdesk.User
-	token   helpdesk.AccessToken
-	account helpdesk.Account
-	role    helpdesk.Role
-	member  helpdesk.Membership
+	user    identity.User
+	token   identity.AccessToken
+	account identity.Account
+	role    identity.Role
+	member  identity.Membership
 	mailbox helpdesk.Mailbox // has all of the following
 	empty   helpdesk.Mailbox // has nothing
 
-	invitation   helpdesk.Invitation
-	joinRule     helpdesk.JoinRule
-	identity     helpdesk.Identity
-	passkey      helpdesk.Passkey
+	invitation   identity.Invitation
+	joinRule     identity.JoinRule
+	identity     identity.Identity
+	passkey      identity.Passkey
 	customer     helpdesk.Customer
 	conversation helpdesk.Conversation
 	question     helpdesk.Interaction // of the customer, with an attachment and the ledger row
@@ -74,10 +75,10 @@ type world struct {
 func newAccount(t *testing.T, b Backend) *world {
 	t.Helper()
 	w := &world{Backend: b, mark: strings.ToLower(rand.Text()), number: 1000}
-	w.user = helpdesk.User{Name: "Ada " + w.mark, Email: "Ada@" + w.mark + ".example", EmailKey: "ada@" + w.mark + ".example", PasswordHash: "$argon2id$" + w.mark,
+	w.user = identity.User{Name: "Ada " + w.mark, Email: "Ada@" + w.mark + ".example", EmailKey: "ada@" + w.mark + ".example", PasswordHash: "$argon2id$" + w.mark,
 		EmailVerifiedAt: at(-3), SecondFactorAt: at(-1), SealedSecondFactor: []byte{1, 0, 255}, CreatedAt: at(-2), UpdatedAt: at(-1)}
-	w.account = helpdesk.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR", DefaultMailboxID: 77, RemoteImages: helpdesk.ProxyImages, TrackSeen: true, RequireSecondFactor: true,
-		SendHold: 90 * time.Second, SealedErasureKeys: []byte{7, 0, 255}, Origin: helpdesk.Origin{Archive: "archive" + w.mark, FinishedAt: at(9)},
+	w.account = identity.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR", DefaultMailboxID: 77, RemoteImages: identity.ProxyImages, TrackSeen: true, RequireSecondFactor: true,
+		SendHold: 90 * time.Second, SealedErasureKeys: []byte{7, 0, 255}, Origin: identity.Origin{Archive: "archive" + w.mark, FinishedAt: at(9)},
 		Languages: []string{"pt-BR", "en"}, CreatedAt: base, UpdatedAt: at(1)}
 	w.role = w.newRole("Role")
 	w.role.Key = ""
@@ -85,8 +86,8 @@ func newAccount(t *testing.T, b Backend) *world {
 		if err := tx.InsertUser(ctx, &w.user); err != nil {
 			return err
 		}
-		w.token = helpdesk.AccessToken{UserID: w.user.ID, Name: "Token " + w.mark, Hash: []byte("hash " + w.mark),
-			Scopes: []helpdesk.Permission{helpdesk.ConversationsView}, ExpiresAt: at(1000), LastUsedAt: at(2), CreatedAt: base, Factors: 2}
+		w.token = identity.AccessToken{UserID: w.user.ID, Name: "Token " + w.mark, Hash: []byte("hash " + w.mark),
+			Scopes: []identity.Permission{identity.ConversationsView}, ExpiresAt: at(1000), LastUsedAt: at(2), CreatedAt: base, Factors: 2}
 		if err := tx.InsertToken(ctx, &w.token); err != nil {
 			return err
 		}
@@ -246,12 +247,12 @@ func (w *world) writeReplies(ctx context.Context, tx helpdesk.Tx) error {
 func (w *world) address(local string) string { return local + "@" + w.mark + ".example" }
 
 // newMember makes the nth hired user a member; without hired users, the user of the world.
-func (w *world) newMember(n int) helpdesk.Membership {
+func (w *world) newMember(n int) identity.Membership {
 	user := w.user.ID
 	if len(w.hired) > 0 {
 		user = w.hired[n%len(w.hired)]
 	}
-	return helpdesk.Membership{UserID: user, RoleIDs: []int64{w.role.ID}, MailboxIDs: []int64{w.mailbox.ID, w.empty.ID},
+	return identity.Membership{UserID: user, RoleIDs: []int64{w.role.ID}, MailboxIDs: []int64{w.mailbox.ID, w.empty.ID},
 		LastActivity: at(5), CreatedAt: base, UpdatedAt: at(1), Availability: newAvailability()}
 }
 
@@ -261,7 +262,7 @@ func (w *world) hire(t *testing.T) {
 	err := w.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
 		w.hired = nil
 		for n := range 40 {
-			u := helpdesk.User{EmailKey: fmt.Sprint(n, "@", w.mark), CreatedAt: base, UpdatedAt: base}
+			u := identity.User{EmailKey: fmt.Sprint(n, "@", w.mark), CreatedAt: base, UpdatedAt: base}
 			if err := tx.InsertUser(ctx, &u); err != nil {
 				return err
 			}
@@ -272,9 +273,9 @@ func (w *world) hire(t *testing.T) {
 	ok(t, err)
 }
 
-func (w *world) newRole(name string) helpdesk.Role {
-	return helpdesk.Role{Key: name, Name: name + " " + w.mark, Description: "Reads " + w.mark,
-		Permissions: []helpdesk.Permission{helpdesk.ConversationsView, helpdesk.CustomersView}, CreatedAt: base, UpdatedAt: at(1)}
+func (w *world) newRole(name string) identity.Role {
+	return identity.Role{Key: name, Name: name + " " + w.mark, Description: "Reads " + w.mark,
+		Permissions: []identity.Permission{identity.ConversationsView, identity.CustomersView}, CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newMailbox(local string) helpdesk.Mailbox {
@@ -381,9 +382,9 @@ func (w *world) try(t *testing.T, fn txFunc) error {
 
 // content is everything that a scope can read.
 type content struct {
-	Account       helpdesk.Account
-	Roles         []helpdesk.Role
-	Memberships   []helpdesk.Membership
+	Account       identity.Account
+	Roles         []identity.Role
+	Memberships   []identity.Membership
 	Mailboxes     []helpdesk.Mailbox
 	Statuses      []helpdesk.FetchStatus
 	Cursors       []helpdesk.FetchCursor
@@ -403,8 +404,8 @@ type content struct {
 	Views         []helpdesk.View
 	Marks         []helpdesk.Marks // of the first member
 	Moves         []helpdesk.Move
-	Invitations   []helpdesk.Invitation
-	JoinRules     []helpdesk.JoinRule
+	Invitations   []identity.Invitation
+	JoinRules     []identity.JoinRule
 	Suppressions  []helpdesk.Suppression
 	PortalKeys    []helpdesk.PortalKey
 	Audit         []helpdesk.AuditEntry

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -81,7 +82,7 @@ func (a *api) createAccount(ctx context.Context, admin *helpdesk.Admin, in accou
 	if given && number == 0 {
 		number = -1 // 0 means "the default" to the service, and is no number to a client
 	}
-	created, err := admin.CreateAccount(ctx, helpdesk.AccountInput{
+	created, err := admin.CreateAccount(ctx, identity.AccountInput{
 		Name: in.Name, NextNumber: number, DefaultLocale: in.DefaultLocale.Or(""), Languages: in.Languages.Or(nil),
 		SendHold: ofSeconds(in.SendHold.Or(0)),
 	}, 0)
@@ -90,7 +91,7 @@ func (a *api) createAccount(ctx context.Context, admin *helpdesk.Admin, in accou
 
 func (a *api) listAccounts(ctx context.Context, admin *helpdesk.Admin, in accountList) (storage.Page[account], error) {
 	page, err := admin.Accounts(ctx, in.Request())
-	return mapPage(page, func(one helpdesk.Account) account { return showAccount(one, in.Expand) }), err
+	return mapPage(page, func(one identity.Account) account { return showAccount(one, in.Expand) }), err
 }
 
 func (a *api) getAccount(ctx context.Context, d *helpdesk.Desk, in expanding) (account, error) {
@@ -99,9 +100,9 @@ func (a *api) getAccount(ctx context.Context, d *helpdesk.Desk, in expanding) (a
 }
 
 func (a *api) updateAccount(ctx context.Context, d *helpdesk.Desk, in accountUpdate) (account, error) {
-	update := helpdesk.AccountUpdate{
+	update := identity.AccountUpdate{
 		Name: in.Name, NextNumber: in.NextNumber, DefaultLocale: in.DefaultLocale, Languages: in.Languages,
-		RemoteImages: asNamed[helpdesk.RemoteImages](in.RemoteImages), TrackSeen: in.TrackSeen, RequireSecondFactor: in.RequireSecondFactor,
+		RemoteImages: asNamed[identity.RemoteImages](in.RemoteImages), TrackSeen: in.TrackSeen, RequireSecondFactor: in.RequireSecondFactor,
 	}
 	if in.SendHold.IsSet() {
 		update.SendHold = storage.Some(ofSeconds(in.SendHold.Or(0)))
@@ -119,7 +120,7 @@ func (a *api) deleteAccount(ctx context.Context, d *helpdesk.Desk, _ struct{}) e
 	return d.DeleteAccount(ctx)
 }
 
-func showAccount(one helpdesk.Account, expand transport.Expand) account {
+func showAccount(one identity.Account, expand transport.Expand) account {
 	out := account{
 		ID: one.ID, Name: one.Name, RealtimeChannel: fmt.Sprintf("accounts.%d", one.ID),
 		NextConversationNumber: one.NextNumber, DefaultLocale: one.DefaultLocale,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport"
@@ -225,9 +226,9 @@ type expanding struct {
 }
 
 // relations are what the expansions need that are no matter of course.
-var relations = map[string]helpdesk.Permission{
-	"mailbox": helpdesk.MailboxesView, "customer": helpdesk.CustomersView, "attachments": helpdesk.InteractionsView,
-	"account": helpdesk.AccountsView, "team": helpdesk.MembershipsView, "mailboxes": helpdesk.MailboxesView,
+var relations = map[string]identity.Permission{
+	"mailbox": identity.MailboxesView, "customer": identity.CustomersView, "attachments": identity.InteractionsView,
+	"account": identity.AccountsView, "team": identity.MembershipsView, "mailboxes": identity.MailboxesView,
 }
 
 // mayExpand is asked before something is changed: the service refuses to read a

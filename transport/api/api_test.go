@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -217,7 +218,7 @@ type countingReader struct {
 	c *counting
 }
 
-func (r countingReader) UsersByID(ctx context.Context, ids []int64) ([]helpdesk.User, error) {
+func (r countingReader) UsersByID(ctx context.Context, ids []int64) ([]identity.User, error) {
 	r.c.count("UsersByID")
 	return r.Reader.UsersByID(ctx, ids)
 }
@@ -378,8 +379,8 @@ type brokenReader struct {
 	err error
 }
 
-func (r brokenReader) Account(context.Context) (helpdesk.Account, error) {
-	return helpdesk.Account{}, r.err
+func (r brokenReader) Account(context.Context) (identity.Account, error) {
+	return identity.Account{}, r.err
 }
 
 // Every kind of fault that the service answers with becomes its status and code;
@@ -525,8 +526,8 @@ func TestExpansionIsRefusedBeforeTheChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
 	fill(t, w, 1)
-	w.token(t, 1, "writer", helpdesk.ConversationsView, helpdesk.ConversationsUpdate, helpdesk.ConversationsCreate,
-		helpdesk.InteractionsCreate, helpdesk.InteractionsUpdate)
+	w.token(t, 1, "writer", identity.ConversationsView, identity.ConversationsUpdate, identity.ConversationsCreate,
+		identity.InteractionsCreate, identity.InteractionsUpdate)
 	for path, body := range map[string]string{
 		"PUT /accounts/1/conversations/1?expand=customer":                  "subject=Changed",
 		"PUT /accounts/1/conversations/1?expand=mailbox":                   "subject=Changed",
@@ -615,9 +616,9 @@ func (f *frozen) wait(ctx context.Context) error {
 	return nil
 }
 
-func (f *frozen) TokenByHash(ctx context.Context, hash []byte) (helpdesk.AccessToken, error) {
+func (f *frozen) TokenByHash(ctx context.Context, hash []byte) (identity.AccessToken, error) {
 	if err := f.wait(ctx); err != nil {
-		return helpdesk.AccessToken{}, err
+		return identity.AccessToken{}, err
 	}
 	return f.Store.TokenByHash(ctx, hash)
 }

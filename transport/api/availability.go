@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -71,15 +72,15 @@ func (a *api) getAvailability(ctx context.Context, d *helpdesk.Desk, in membersh
 }
 
 func (a *api) updateAvailability(ctx context.Context, d *helpdesk.Desk, in availabilityInput) (availability, error) {
-	input := helpdesk.AvailabilityInput{
+	input := identity.AvailabilityInput{
 		ForceOffline: in.ForceOffline, WhileInApp: in.WhileInApp, UseSchedule: in.UseSchedule, Timezone: in.Timezone,
 	}
 	if in.Schedule.IsSet() {
-		var all []helpdesk.WorkingHours
+		var all []identity.WorkingHours
 		given := in.Schedule.Or(schedule{})
 		for day, h := range given.days() {
 			if *h != nil {
-				all = append(all, helpdesk.WorkingHours{Day: time.Weekday(day), From: (*h).From, To: (*h).To})
+				all = append(all, identity.WorkingHours{Day: time.Weekday(day), From: (*h).From, To: (*h).To})
 			}
 		}
 		input.Schedule = storage.Some(all)
@@ -88,7 +89,7 @@ func (a *api) updateAvailability(ctx context.Context, d *helpdesk.Desk, in avail
 	return showAvailability(d, m), err
 }
 
-func showAvailability(d *helpdesk.Desk, m helpdesk.Membership) availability {
+func showAvailability(d *helpdesk.Desk, m identity.Membership) availability {
 	out := availability{
 		IsOnline: d.Online(m), ForceOffline: m.Availability.ForceOffline, WhileInApp: m.Availability.WhileInApp,
 		UseSchedule: m.Availability.UseSchedule, Timezone: m.Availability.Timezone,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/form"
@@ -343,7 +344,7 @@ func one[T, U, E any](ctx context.Context, d *helpdesk.Desk, row T, err error, h
 
 // reached are those conversations that others refer to, if the member may see them.
 func reached(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation) (map[int64]bool, error) {
-	if !d.Holds(helpdesk.ConversationsView) {
+	if !d.Holds(identity.ConversationsView) {
 		return nil, nil //nolint:nilnil // a nil map is an empty one
 	}
 	return d.Reached(ctx, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.RefersTo} }))

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -43,7 +44,7 @@ func TestCountsAreRight(t *testing.T) {
 			// What a member who leaves had is nobody's afterwards.
 			alf := agents[1].UserID()
 			members := must(agents[0].Members(t.Context(), storage.PageRequest{}))(t).Items
-			at := slices.IndexFunc(members, func(m helpdesk.Membership) bool { return m.UserID == alf })
+			at := slices.IndexFunc(members, func(m identity.Membership) bool { return m.UserID == alf })
 			if err := agents[0].RemoveMember(t.Context(), members[at].ID); err != nil {
 				t.Fatal(err)
 			}

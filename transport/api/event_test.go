@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -224,7 +225,7 @@ func TestRealtimeFollowsRights(t *testing.T) {
 	if _, ok := l.next(); !ok {
 		t.Fatal("no stream")
 	}
-	_, err = owner.UpdateMember(ctx, agent.ID, helpdesk.MembershipUpdate{RoleIDs: agent.RoleIDs, MailboxIDs: storage.Some([]int64{made.Data.ID})})
+	_, err = owner.UpdateMember(ctx, agent.ID, identity.MembershipUpdate{RoleIDs: agent.RoleIDs, MailboxIDs: storage.Some([]int64{made.Data.ID})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -30,14 +31,14 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	user, err := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Name: "Ada", Email: "ada@example.org"})
+	user, err := svc.Operator().CreateUser(ctx, identity.UserInput{Name: "Ada", Email: "ada@example.org"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, user.ID); err != nil {
+	if _, err := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, user.ID); err != nil {
 		log.Fatal(err)
 	}
-	_, token, err := svc.Operator().CreateToken(ctx, user.ID, helpdesk.TokenInput{Name: "example"})
+	_, token, err := svc.Operator().CreateToken(ctx, user.ID, identity.TokenInput{Name: "example"})
 	if err != nil {
 		log.Fatal(err)
 	}

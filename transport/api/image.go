@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport"
@@ -108,7 +109,7 @@ func (a *api) attachmentURL(accountID int64, one helpdesk.Attachment, key string
 // bodyView shows images of the mail and, if asked for, remote ones under our own addresses.
 func (a *api) bodyView(accountID int64, v view) helpdesk.BodyView {
 	return helpdesk.BodyView{
-		Fold: v.fold, RemoteImages: helpdesk.RemoteImages(v.images),
+		Fold: v.fold, RemoteImages: identity.RemoteImages(v.images),
 		AttachmentURL: func(one helpdesk.Attachment, key string) string { return a.attachmentURL(accountID, one, key) },
 		ProxyURL: func(token string) string {
 			return fmt.Sprintf("%s/accounts/%d/image-proxy/%s", a.base, accountID, token)
@@ -120,12 +121,12 @@ func (a *api) bodyView(accountID int64, v view) helpdesk.BodyView {
 // all images but those of data: held back.
 func (a *api) showBodies(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Interaction, v view) ([]helpdesk.ShownBody, error) {
 	shown := a.bodyView(d.AccountID(), v)
-	if d.Holds(helpdesk.InteractionsView) {
+	if d.Holds(identity.InteractionsView) {
 		return d.ShowBodies(ctx, rows, shown)
 	}
 	out := make([]helpdesk.ShownBody, len(rows))
 	for n, i := range rows {
-		shown.RemoteImages = helpdesk.BlockImages
+		shown.RemoteImages = identity.BlockImages
 		out[n] = a.svc.ShowBody(d.AccountID(), i, nil, shown)
 	}
 	return out, nil

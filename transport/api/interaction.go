@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -313,7 +314,7 @@ func (a *api) relate(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Inte
 // findDeliveries asks for those of the posted answers only. Who may write but not
 // read sees none: the answer to their own POST must not fail for it.
 func findDeliveries(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Interaction) (map[int64][]delivery, error) {
-	if !d.Holds(helpdesk.InteractionsView) {
+	if !d.Holds(identity.InteractionsView) {
 		return nil, nil //nolint:nilnil // a nil map is an empty one
 	}
 	found, err := d.Deliveries(ctx, ids(rows, func(i helpdesk.Interaction) []int64 {

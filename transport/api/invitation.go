@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport"
@@ -87,7 +88,7 @@ func (a *api) visitor(ctx context.Context, r *transport.Request) (visitor, error
 }
 
 func (a *api) createInvitation(ctx context.Context, d *helpdesk.Desk, in invitationInput) (invitation, error) {
-	created, token, err := d.Invite(ctx, helpdesk.InvitationInput{
+	created, token, err := d.Invite(ctx, identity.InvitationInput{
 		Email: in.Email, Name: in.Name, RoleIDs: in.Roles, MailboxIDs: in.Mailboxes,
 	})
 	out := showInvitation(created)
@@ -105,7 +106,7 @@ func (a *api) deleteInvitation(ctx context.Context, d *helpdesk.Desk, in invitat
 }
 
 func (a *api) acceptInvitation(ctx context.Context, v visitor, in acceptInput) (accepted, error) {
-	got, err := v.svc.AcceptInvitation(ctx, v.caller, in.Token, helpdesk.AcceptInput{Name: in.Name, Password: in.Password, Code: in.Code})
+	got, err := v.svc.AcceptInvitation(ctx, v.caller, in.Token, identity.AcceptInput{Name: in.Name, Password: in.Password, Code: in.Code})
 	if err != nil {
 		return accepted{}, err
 	}
@@ -117,7 +118,7 @@ func (a *api) acceptInvitation(ctx context.Context, v visitor, in acceptInput) (
 	return accepted{Membership: shown, Token: got.Secret}, err
 }
 
-func showInvitation(i helpdesk.Invitation) invitation {
+func showInvitation(i identity.Invitation) invitation {
 	return invitation{
 		ID: i.ID, Email: i.Email, Name: i.Name, Roles: listed(i.RoleIDs), Mailboxes: listed(i.MailboxIDs),
 		ExpiresAt: transport.Time(i.ExpiresAt), CreatedAt: transport.Time(i.CreatedAt),

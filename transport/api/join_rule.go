@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -31,8 +32,8 @@ type joinRuleInput struct {
 	Mailboxes []int64 `json:"mailboxes" maxItems:"1000" description:"Ids. Empty: all."`
 }
 
-func (in joinRuleInput) rule() helpdesk.JoinRuleInput {
-	return helpdesk.JoinRuleInput{Provider: in.Provider, Domain: in.Domain, RoleIDs: in.Roles, MailboxIDs: in.Mailboxes}
+func (in joinRuleInput) rule() identity.JoinRuleInput {
+	return identity.JoinRuleInput{Provider: in.Provider, Domain: in.Domain, RoleIDs: in.Roles, MailboxIDs: in.Mailboxes}
 }
 
 type joinRuleID struct {
@@ -96,18 +97,18 @@ func (a *api) listJoinRules(ctx context.Context, d *helpdesk.Desk, in transport.
 	return out, err
 }
 
-func (a *api) showJoinRule(ctx context.Context, d *helpdesk.Desk, r helpdesk.JoinRule, err error) (joinRule, error) {
+func (a *api) showJoinRule(ctx context.Context, d *helpdesk.Desk, r identity.JoinRule, err error) (joinRule, error) {
 	if err != nil {
 		return joinRule{}, err
 	}
-	applies, err := d.JoinRulesApply(ctx, []helpdesk.JoinRule{r})
+	applies, err := d.JoinRulesApply(ctx, []identity.JoinRule{r})
 	if errors.Is(err, helpdesk.ErrForbidden) { // a token that may create rules need not be one that may list them
 		err = nil
 	}
 	return a.joinRuleOf(r, applies[r.ID]), err
 }
 
-func (a *api) joinRuleOf(r helpdesk.JoinRule, applies bool) joinRule {
+func (a *api) joinRuleOf(r identity.JoinRule, applies bool) joinRule {
 	return joinRule{
 		ID: r.ID, Provider: a.providerKey(r.Issuer), Issuer: r.Issuer, Domain: r.Domain, Roles: append([]int64{}, r.RoleIDs...),
 		Mailboxes: append([]int64{}, r.MailboxIDs...), Applies: applies, UserID: idOrNull(r.UserID),

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -102,7 +103,7 @@ func (a *api) updateMembership(ctx context.Context, d *helpdesk.Desk, in members
 	if err := mayExpand(d, in.Expand); err != nil {
 		return membership{}, err
 	}
-	m, err := d.UpdateMember(ctx, in.MembershipID, helpdesk.MembershipUpdate{RoleIDs: in.Roles, MailboxIDs: in.Mailboxes})
+	m, err := d.UpdateMember(ctx, in.MembershipID, identity.MembershipUpdate{RoleIDs: in.Roles, MailboxIDs: in.Mailboxes})
 	return one(ctx, d, m, err, in.Expand, showMemberships)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/transport"
 )
 
@@ -85,7 +86,7 @@ func (a *api) getOwnMembership(ctx context.Context, d *helpdesk.Desk, in expandi
 }
 
 // showMemberships shows a page with one query for each relation.
-func showMemberships(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Membership, expand transport.Expand) ([]membership, error) {
+func showMemberships(ctx context.Context, d *helpdesk.Desk, rows []identity.Membership, expand transport.Expand) ([]membership, error) {
 	found, err := findRelations(ctx, d, rows, expand)
 	if err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func showMemberships(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Memb
 			LastActivity: transport.TimePtr(&m.LastActivity), CreatedAt: transport.Time(m.CreatedAt), UpdatedAt: transport.Time(m.UpdatedAt),
 		}
 		roles := picked(found.roles, m.RoleIDs)
-		permissions := helpdesk.PermissionsOf(roles)
+		permissions := identity.PermissionsOf(roles)
 		if m.UserID == d.UserID() {
 			permissions = d.Permissions()
 		}
@@ -124,21 +125,21 @@ func showMemberships(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Memb
 type memberRelations struct {
 	users     map[int64]fullUser
 	account   *account
-	roles     map[int64]helpdesk.Role
+	roles     map[int64]identity.Role
 	mailboxes map[int64]mailbox
 }
 
-func findRelations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Membership, expand transport.Expand) (found memberRelations, err error) {
-	others := func(m helpdesk.Membership) bool { return m.UserID != d.UserID() }
+func findRelations(ctx context.Context, d *helpdesk.Desk, rows []identity.Membership, expand transport.Expand) (found memberRelations, err error) {
+	others := func(m identity.Membership) bool { return m.UserID != d.UserID() }
 	if expand.Has("roles") || slices.ContainsFunc(rows, others) { // the caller's own permissions the desk knows
 		roles, err := d.Roles(ctx)
 		if err != nil {
 			return memberRelations{}, err
 		}
-		found.roles = byID(roles, func(r helpdesk.Role) int64 { return r.ID })
+		found.roles = byID(roles, func(r identity.Role) int64 { return r.ID })
 	}
 	if expand.Has("user") {
-		users, err := d.UsersByID(ctx, ids(rows, func(m helpdesk.Membership) []int64 { return []int64{m.UserID} }))
+		users, err := d.UsersByID(ctx, ids(rows, func(m identity.Membership) []int64 { return []int64{m.UserID} }))
 		if err != nil {
 			return memberRelations{}, err
 		}
@@ -160,7 +161,7 @@ func findRelations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Member
 		found.account = &shown
 	}
 	if expand.Has("mailboxes") {
-		mailboxes, err := d.MailboxesByID(ctx, ids(rows, func(m helpdesk.Membership) []int64 { return m.MailboxIDs }))
+		mailboxes, err := d.MailboxesByID(ctx, ids(rows, func(m identity.Membership) []int64 { return m.MailboxIDs }))
 		if err != nil {
 			return memberRelations{}, err
 		}

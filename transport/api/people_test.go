@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -78,11 +79,11 @@ func (w *world) settlePeople(t testing.TB, ids map[string]string) {
 func TestSessionCookie(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
-	u, err := w.svc.Operator().CreateUser(t.Context(), helpdesk.UserInput{Email: "lise@example.org", Password: "correct horse"})
+	u, err := w.svc.Operator().CreateUser(t.Context(), identity.UserInput{Email: "lise@example.org", Password: "correct horse"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.svc.Operator().AddMember(t.Context(), w.account.ID, u.ID, helpdesk.RoleAdmin); err != nil {
+	if _, err := w.svc.Operator().AddMember(t.Context(), w.account.ID, u.ID, identity.RoleAdmin); err != nil {
 		t.Fatal(err)
 	}
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
@@ -149,11 +150,11 @@ func TestSessionCookie(t *testing.T) {
 func TestLoginWithCode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
-	u, err := w.svc.Operator().CreateUser(t.Context(), helpdesk.UserInput{Email: "lise@example.org", Password: "correct horse"})
+	u, err := w.svc.Operator().CreateUser(t.Context(), identity.UserInput{Email: "lise@example.org", Password: "correct horse"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.svc.Operator().AddMember(t.Context(), w.account.ID, u.ID, helpdesk.RoleAgent); err != nil {
+	if _, err := w.svc.Operator().AddMember(t.Context(), w.account.ID, u.ID, identity.RoleAgent); err != nil {
 		t.Fatal(err)
 	}
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
@@ -209,32 +210,32 @@ type peopleReader struct {
 	reads map[string]int
 }
 
-func (r peopleReader) Account(ctx context.Context) (helpdesk.Account, error) {
+func (r peopleReader) Account(ctx context.Context) (identity.Account, error) {
 	r.reads["Account"]++
 	return r.Reader.Account(ctx)
 }
 
 func (r peopleReader) count(call string) { r.reads[call]++ }
 
-func (r peopleReader) Roles() storage.RowReader[helpdesk.Role, storage.NoFilter] {
-	return countingRows[helpdesk.Role, storage.NoFilter]{r.Reader.Roles(), r.count, "Roles"}
+func (r peopleReader) Roles() storage.RowReader[identity.Role, storage.NoFilter] {
+	return countingRows[identity.Role, storage.NoFilter]{r.Reader.Roles(), r.count, "Roles"}
 }
 
-func (r peopleReader) UsersByID(ctx context.Context, ids []int64) ([]helpdesk.User, error) {
+func (r peopleReader) UsersByID(ctx context.Context, ids []int64) ([]identity.User, error) {
 	r.reads["UsersByID"]++
 	return r.Reader.UsersByID(ctx, ids)
 }
 
-func (r peopleReader) Memberships() storage.RowReader[helpdesk.Membership, storage.NoFilter] {
-	return countingRows[helpdesk.Membership, storage.NoFilter]{r.Reader.Memberships(), r.count, "Memberships"}
+func (r peopleReader) Memberships() storage.RowReader[identity.Membership, storage.NoFilter] {
+	return countingRows[identity.Membership, storage.NoFilter]{r.Reader.Memberships(), r.count, "Memberships"}
 }
 
 func (r peopleReader) Mailboxes() storage.RowReader[helpdesk.Mailbox, storage.NoFilter] {
 	return countingRows[helpdesk.Mailbox, storage.NoFilter]{r.Reader.Mailboxes(), r.count, "Mailboxes"}
 }
 
-func (r peopleReader) Invitations() storage.RowReader[helpdesk.Invitation, storage.NoFilter] {
-	return countingRows[helpdesk.Invitation, storage.NoFilter]{r.Reader.Invitations(), r.count, "Invitations"}
+func (r peopleReader) Invitations() storage.RowReader[identity.Invitation, storage.NoFilter] {
+	return countingRows[identity.Invitation, storage.NoFilter]{r.Reader.Invitations(), r.count, "Invitations"}
 }
 
 // Lists and expansions read each relation once, however many rows there are.
@@ -272,7 +273,7 @@ func TestAcceptAtTheSameTime(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, b.open(t))
-			_, token, err := w.desk(t).Invite(t.Context(), helpdesk.InvitationInput{Email: "lise@example.org", RoleIDs: []int64{3}})
+			_, token, err := w.desk(t).Invite(t.Context(), identity.InvitationInput{Email: "lise@example.org", RoleIDs: []int64{3}})
 			if err != nil {
 				t.Fatal(err)
 			}

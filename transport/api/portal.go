@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -222,7 +223,7 @@ func (a *api) customersInteractions(
 			return nil, err
 		}
 		for _, agent := range agents {
-			rel.users[agent.ID] = user{ID: agent.ID, Name: agent.Name, Initials: helpdesk.User{Name: agent.Name}.Initials()}
+			rel.users[agent.ID] = user{ID: agent.ID, Name: agent.Name, Initials: identity.User{Name: agent.Name}.Initials()}
 		}
 	}
 	if v.expand.Has("attachments") {

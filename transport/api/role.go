@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -54,23 +55,23 @@ func (a *api) addRoles(t *transport.Table) {
 			"Needs roles.delete, and every permission that the role grants."), a.deleteRole)
 }
 
-func (in roleInput) input() helpdesk.RoleInput {
-	out := helpdesk.RoleInput{Name: in.Name, Description: in.Description}
+func (in roleInput) input() identity.RoleInput {
+	out := identity.RoleInput{Name: in.Name, Description: in.Description}
 	if in.Permissions.IsSet() {
 		out.Permissions = storage.Some(asPermissions(in.Permissions.Or(nil)))
 	}
 	return out
 }
 
-func asPermissions(names []string) []helpdesk.Permission {
-	var out []helpdesk.Permission
+func asPermissions(names []string) []identity.Permission {
+	var out []identity.Permission
 	for _, name := range names {
-		out = append(out, helpdesk.Permission(name))
+		out = append(out, identity.Permission(name))
 	}
 	return out
 }
 
-func permissionNames(permissions []helpdesk.Permission) []string {
+func permissionNames(permissions []identity.Permission) []string {
 	out := make([]string, len(permissions))
 	for i, p := range permissions {
 		out[i] = string(p)
@@ -102,7 +103,7 @@ func (a *api) deleteRole(ctx context.Context, d *helpdesk.Desk, in roleID) error
 	return d.DeleteRole(ctx, in.RoleID)
 }
 
-func showRole(r helpdesk.Role) fullRole {
+func showRole(r identity.Role) fullRole {
 	return fullRole{
 		ID: r.ID, Name: r.Name, Description: r.Description, IsBuiltIn: r.Key != "", Permissions: permissionNames(r.Permissions),
 		CreatedAt: transport.Time(r.CreatedAt), UpdatedAt: transport.Time(r.UpdatedAt),

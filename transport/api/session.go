@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/internal/cookie"
@@ -79,7 +80,7 @@ func (a *api) login(ctx context.Context, d door, in loginInput) (session, error)
 		return session{}, err
 	}
 	u, err := admin.Me(ctx)
-	seconds := int(helpdesk.SessionLife.Seconds())
+	seconds := int(identity.SessionLife.Seconds())
 	return session{User: showMe(u), ExpiresAt: transport.Time(begun.ExpiresAt), cookie: d.cookie(begun.Secret, seconds)}, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -138,6 +139,6 @@ func (a *api) listPasskeys(ctx context.Context, admin *helpdesk.Admin, _ struct{
 	return out, err
 }
 
-func passkeyOf(p helpdesk.Passkey) passkey {
+func passkeyOf(p identity.Passkey) passkey {
 	return passkey{ID: p.ID, Name: p.Name, BackedUp: p.BackedUp, CreatedAt: transport.Time(p.CreatedAt), UsedAt: transport.TimePtr(&p.UsedAt)}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -60,11 +61,11 @@ func (a *api) addTokens(t *transport.Table) {
 }
 
 func (a *api) updateUser(ctx context.Context, admin *helpdesk.Admin, in userInput) (me, error) {
-	u, err := admin.UpdateMe(ctx, helpdesk.UserUpdate{Name: in.Name, Password: in.Password, CurrentPassword: in.CurrentPassword})
+	u, err := admin.UpdateMe(ctx, identity.UserUpdate{Name: in.Name, Password: in.Password, CurrentPassword: in.CurrentPassword})
 	return showMe(u), err
 }
 
-func showMe(u helpdesk.User) me {
+func showMe(u identity.User) me {
 	return me{ID: u.ID, Name: u.Name, Email: u.Email, Initials: u.Initials()}
 }
 
@@ -74,7 +75,7 @@ func (a *api) listTokens(ctx context.Context, admin *helpdesk.Admin, in transpor
 }
 
 func (a *api) createToken(ctx context.Context, admin *helpdesk.Admin, in tokenInput) (accessToken, error) {
-	created, secret, err := admin.CreateOwnToken(ctx, helpdesk.TokenInput{
+	created, secret, err := admin.CreateOwnToken(ctx, identity.TokenInput{
 		Name: in.Name, Scopes: asPermissions(in.Scopes), ExpiresAt: in.ExpiresAt.Or(time.Time{}),
 	})
 	out := showToken(created)
@@ -86,7 +87,7 @@ func (a *api) deleteToken(ctx context.Context, admin *helpdesk.Admin, in tokenID
 	return admin.DeleteOwnToken(ctx, in.TokenID)
 }
 
-func showToken(t helpdesk.AccessToken) accessToken {
+func showToken(t identity.AccessToken) accessToken {
 	return accessToken{
 		ID: t.ID, Name: t.Name, Scopes: permissionNames(t.Scopes), ExpiresAt: transport.TimePtr(&t.ExpiresAt),
 		LastUsedAt: transport.TimePtr(&t.LastUsedAt), CreatedAt: transport.Time(t.CreatedAt),

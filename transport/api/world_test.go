@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -124,7 +125,7 @@ type world struct {
 	handler http.Handler
 	check   *openapitest.Validator
 	tokens  map[string]string // by name: owner, agent, editor, powerless, stranger
-	account helpdesk.Account  // of all but the stranger
+	account identity.Account  // of all but the stranger
 	// fetch is what the proxy of images does; nil: there are none.
 	fetch func(ctx context.Context, address string) (helpdesk.RemoteImage, error)
 }
@@ -154,7 +155,7 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 			return w.fetch(ctx, address)
 		},
 		MailServers: mailServers{},
-		DNS:         published, ParseKey: parseKey, Providers: []helpdesk.IdentityProvider{workID()},
+		DNS:         published, ParseKey: parseKey, Providers: []identity.Provider{workID()},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -170,14 +171,14 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 	sam := w.user(t, "Sam Stranger", "stranger")
 	w.account = w.newAccount(t, "Acme", olga)
 	w.newAccount(t, "Other", sam)
-	w.token(t, olga, "scoped", helpdesk.ConversationsView)
-	for _, m := range [][3]string{{"Alf Agent", "agent", helpdesk.RoleAgent}, {"Eva Editor", "editor", helpdesk.RoleEditor}} {
+	w.token(t, olga, "scoped", identity.ConversationsView)
+	for _, m := range [][3]string{{"Alf Agent", "agent", identity.RoleAgent}, {"Eva Editor", "editor", identity.RoleEditor}} {
 		id := w.user(t, m[0], m[1])
 		if _, err := w.svc.Operator().AddMember(context.Background(), w.account.ID, id, m[2]); err != nil {
 			t.Fatal(err)
 		}
 		if m[1] == "editor" {
-			w.token(t, id, "powerless", helpdesk.AuditLogView)
+			w.token(t, id, "powerless", identity.AuditLogView)
 		}
 	}
 	w.serve(t, api.Config{})
@@ -185,22 +186,22 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 }
 
 // workID is an identity provider where nobody signs in.
-func workID() helpdesk.IdentityProvider {
-	return helpdesk.IdentityProvider{
+func workID() identity.Provider {
+	return identity.Provider{
 		Key: "work", Name: "Work ID", Issuer: "https://id.example.org", Domains: []string{"example.org", "acme.example"},
 		Begin: func(context.Context) (string, []byte, error) { return "", nil, errors.New("off") },
-		Finish: func(context.Context, []byte, url.Values) (who helpdesk.ProvenIdentity, err error) {
+		Finish: func(context.Context, []byte, url.Values) (who identity.Proven, err error) {
 			return who, errors.New("off")
 		},
 	}
 }
 
 // signsIn gives a user an identity and two passkeys.
-func (w *world) signsIn(t testing.TB, userID int64) (identity, passkey int64) {
+func (w *world) signsIn(t testing.TB, userID int64) (linked, passkey int64) {
 	t.Helper()
 	now, mark := w.clock.now(), strconv.FormatInt(userID, 10)
-	i := helpdesk.Identity{UserID: userID, Issuer: "https://id.example.org", Subject: mark, Email: "olga@acme.example", CreatedAt: now, UsedAt: now}
-	p := helpdesk.Passkey{UserID: userID, Name: "My laptop", CreatedAt: now, UsedAt: now}
+	i := identity.Identity{UserID: userID, Issuer: "https://id.example.org", Subject: mark, Email: "olga@acme.example", CreatedAt: now, UsedAt: now}
+	p := identity.Passkey{UserID: userID, Name: "My laptop", CreatedAt: now, UsedAt: now}
 	p.CredentialID, p.Handle, p.PublicKey = []byte("first "+mark), []byte(mark), []byte("key")
 	second := p
 	second.Name, second.CredentialID, second.BackedUp, second.UsedAt = "My phone", []byte("second "+mark), true, time.Time{}
@@ -223,7 +224,7 @@ func (w *world) serve(t testing.TB, cfg api.Config) {
 
 func (w *world) user(t testing.TB, name, token string) int64 {
 	t.Helper()
-	u, err := w.svc.Operator().CreateUser(context.Background(), helpdesk.UserInput{Name: name, Email: token + "@example.org"})
+	u, err := w.svc.Operator().CreateUser(context.Background(), identity.UserInput{Name: name, Email: token + "@example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,18 +232,18 @@ func (w *world) user(t testing.TB, name, token string) int64 {
 	return u.ID
 }
 
-func (w *world) token(t testing.TB, userID int64, name string, scopes ...helpdesk.Permission) {
+func (w *world) token(t testing.TB, userID int64, name string, scopes ...identity.Permission) {
 	t.Helper()
-	_, secret, err := w.svc.Operator().CreateToken(context.Background(), userID, helpdesk.TokenInput{Name: name, Scopes: scopes})
+	_, secret, err := w.svc.Operator().CreateToken(context.Background(), userID, identity.TokenInput{Name: name, Scopes: scopes})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.tokens[name] = secret
 }
 
-func (w *world) newAccount(t testing.TB, name string, owner int64) helpdesk.Account {
+func (w *world) newAccount(t testing.TB, name string, owner int64) identity.Account {
 	t.Helper()
-	a, err := w.svc.Operator().CreateAccount(context.Background(), helpdesk.AccountInput{Name: name}, owner)
+	a, err := w.svc.Operator().CreateAccount(context.Background(), identity.AccountInput{Name: name}, owner)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -100,7 +101,7 @@ func (v *visit) newComposer(id int64) *composer {
 	at := v.at("/c/" + itoa(id))
 	f := &composer{
 		Action: at + "/send", DraftURL: at + "/draft", FilesURL: at + "/files", DiscardURL: at + "/discard", InsertURL: at + "/insert", RepliesURL: at + "/replies/", SaveURL: at + "/save-reply", Kind: "reply", Nonce: rand.Text(),
-		CanReply: v.may(helpdesk.InteractionsCreate), CanNote: v.may(helpdesk.InteractionsCreate) || v.may(helpdesk.NotesCreate), MaxUpload: v.h.cfg.MaxUpload,
+		CanReply: v.may(identity.InteractionsCreate), CanNote: v.may(identity.InteractionsCreate) || v.may(identity.NotesCreate), MaxUpload: v.h.cfg.MaxUpload,
 		Errors: map[string]string{}, Laters: v.laters(), Zone: v.zone.String(),
 	}
 	if v.seesHelp() {
@@ -749,7 +750,7 @@ func (v *visit) showNew(view newView, status int) error {
 
 // assignees lists to whom a new conversation can be assigned.
 func (v *visit) assignees(view *newView) error {
-	if view.Choices = v.may(helpdesk.ConversationsAssign); !view.Choices {
+	if view.Choices = v.may(identity.ConversationsAssign); !view.Choices {
 		return nil
 	}
 	view.Assignee = cmp.Or(view.Assignee, "me")
@@ -772,7 +773,7 @@ func (v *visit) assignees(view *newView) error {
 // assigned puts a choice of assignees into a new conversation: the member, unless another
 // was chosen.
 func (v *visit) assigned(in *helpdesk.ConversationInput, choice string) {
-	if !v.may(helpdesk.ConversationsAssign) {
+	if !v.may(identity.ConversationsAssign) {
 		return
 	}
 	kind, id, _ := strings.Cut(choice, "-")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -92,9 +93,9 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 		Closed: c.Status == helpdesk.StatusClosed, Pending: c.Status == helpdesk.StatusPending, Me: v.UserID(),
 		Priority: urgencyOf(v.words, c.Priority), Unusual: unusual(v.words, c.Priority), Priorities: urgencies(v.words),
 		Asleep: v.asleep(c), Naps: v.naps(), Self: v.at("/c/" + itoa(c.ID)), Here: v.h.url(v.r.URL.RequestURI()), In: v.r.URL.Query().Get("in"),
-		CanUpdate: v.may(helpdesk.ConversationsUpdate), CanAssign: v.may(helpdesk.ConversationsAssign), CanDelete: v.may(helpdesk.ConversationsDelete),
+		CanUpdate: v.may(identity.ConversationsUpdate), CanAssign: v.may(identity.ConversationsAssign), CanDelete: v.may(identity.ConversationsDelete),
 	}
-	view.CanTag = view.CanUpdate && v.may(helpdesk.TagsView)
+	view.CanTag = view.CanUpdate && v.may(identity.TagsView)
 	if !c.AwaitingSince.IsZero() && !view.Closed {
 		waits := v.now.Sub(c.AwaitingSince)
 		view.Wait, view.Level = v.words.lasted(waits), cmp.Or(level(waits), "warn")
@@ -115,7 +116,7 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 }
 
 func (v *visit) fillHead(c helpdesk.Conversation, view *conversationView) error {
-	if v.may(helpdesk.MailboxesView) {
+	if v.may(identity.MailboxesView) {
 		boxes, err := v.mailboxes()
 		if err != nil {
 			return err
@@ -151,7 +152,7 @@ func (v *visit) fillHead(c helpdesk.Conversation, view *conversationView) error 
 		}
 		view.Assignee = &p
 	}
-	if !v.may(helpdesk.TagsView) {
+	if !v.may(identity.TagsView) {
 		return nil
 	}
 	for _, t := range view.marks.Tags {
@@ -181,7 +182,7 @@ type customerPanel struct {
 type earlier struct{ Subject, URL, When string }
 
 func (v *visit) fillCustomer(c helpdesk.Conversation, view *conversationView) error {
-	if !v.may(helpdesk.CustomersView) || c.CustomerID == 0 {
+	if !v.may(identity.CustomersView) || c.CustomerID == 0 {
 		return nil
 	}
 	customer, err := v.Desk.Customer(v.ctx(), c.CustomerID)
@@ -209,7 +210,7 @@ func (v *visit) fillCustomer(c helpdesk.Conversation, view *conversationView) er
 func (v *visit) customerPanel(c helpdesk.Customer) customerPanel {
 	p := customerPanel{ID: c.ID, Person: customerPerson(c), URL: v.at("/customers/" + itoa(c.ID)), Company: c.Company, Since: v.words.T("Customer since %s", v.month(c.CreatedAt))}
 	p.Note, p.Here = c.Note, v.h.url(v.r.URL.RequestURI())
-	if v.may(helpdesk.CustomersUpdate) {
+	if v.may(identity.CustomersUpdate) {
 		p.NoteURL = v.at("/customers/" + itoa(c.ID) + "/note")
 	}
 	for _, e := range c.Emails {

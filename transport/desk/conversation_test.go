@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -33,7 +34,7 @@ func (b *bundle) said(id int64) []string {
 
 func (b *bundle) hold(d time.Duration) {
 	b.Helper()
-	if _, err := b.desk.UpdateAccount(b.Context(), helpdesk.AccountUpdate{Name: "Halden", SendHold: storage.Some(d)}); err != nil {
+	if _, err := b.desk.UpdateAccount(b.Context(), identity.AccountUpdate{Name: "Halden", SendHold: storage.Some(d)}); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -405,11 +406,11 @@ func TestPresence(t *testing.T) {
 	b := newBundle(t, nil)
 	b.asks("ada@example.com", "The door", "It is stuck.")
 	operator := b.service.Operator()
-	other, err := operator.CreateUser(t.Context(), helpdesk.UserInput{Name: "Tomás Pereira", Email: "tomas@example.org"})
+	other, err := operator.CreateUser(t.Context(), identity.UserInput{Name: "Tomás Pereira", Email: "tomas@example.org"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := operator.AddMember(t.Context(), 1, other.ID, helpdesk.RoleOwner); err != nil {
+	if _, err := operator.AddMember(t.Context(), 1, other.ID, identity.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
 	theirs, err := b.service.Desk(t.Context(), b.service.As(other.ID), 1)

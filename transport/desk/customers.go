@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -88,19 +89,19 @@ func (v *visit) showCustomer(view customerView, status int) error {
 func (v *visit) customerView(c helpdesk.Customer) (customerView, error) {
 	view := customerView{
 		Panel: v.customerPanel(c), First: c.FirstName, Last: c.LastName, Company: c.Company, Action: v.at("/customers/" + itoa(c.ID)),
-		CanUpdate: v.may(helpdesk.CustomersUpdate), Extra: v.panelOf(c), Errors: map[string]string{},
+		CanUpdate: v.may(identity.CustomersUpdate), Extra: v.panelOf(c), Errors: map[string]string{},
 	}
 	view.Emails, view.Phones, view.Sites = strings.Join(view.Panel.Emails, "\n"), strings.Join(view.Panel.Phones, "\n"), strings.Join(view.Panel.Sites, "\n")
-	if v.may(helpdesk.ConversationsCreate) && len(view.Panel.Emails) > 0 {
+	if v.may(identity.ConversationsCreate) && len(view.Panel.Emails) > 0 {
 		view.New = v.at("/new") + "?to=" + url.QueryEscape(view.Panel.Emails[0])
 	}
-	if v.may(helpdesk.CustomersUpdate) && v.may(helpdesk.CustomersDelete) {
+	if v.may(identity.CustomersUpdate) && v.may(identity.CustomersDelete) {
 		view.Merge = view.Action + "/merge"
 	}
 	if v.mayErase() {
 		view.Erase = view.Action + "/erase"
 	}
-	if !v.may(helpdesk.ConversationsView) {
+	if !v.may(identity.ConversationsView) {
 		return view, nil
 	}
 	stats, err := v.CustomerStats(v.ctx(), c.ID)
@@ -218,7 +219,7 @@ type mergeView struct {
 // mergePage finds the customer whom another is the same as, and shows both before they are
 // merged: that cannot be undone.
 func (v *visit) mergePage() error {
-	if !v.may(helpdesk.CustomersUpdate) || !v.may(helpdesk.CustomersDelete) {
+	if !v.may(identity.CustomersUpdate) || !v.may(identity.CustomersDelete) {
 		return v.missing()
 	}
 	c, err := v.Desk.Customer(v.ctx(), v.number("id"))

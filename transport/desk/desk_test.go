@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -28,7 +29,7 @@ type bundle struct {
 	store   *memstore.Store
 	web     *httptest.Server
 	desk    *helpdesk.Desk
-	owner   helpdesk.User
+	owner   identity.User
 	box     helpdesk.Mailbox
 }
 
@@ -38,7 +39,7 @@ func newBundle(t *testing.T, change func(*desk.Config)) *bundle {
 }
 
 // newBundleWith is newBundle with servers to sign in with.
-func newBundleWith(t *testing.T, providers []helpdesk.IdentityProvider, change func(*desk.Config), more ...func(*helpdesk.Config)) *bundle {
+func newBundleWith(t *testing.T, providers []identity.Provider, change func(*desk.Config), more ...func(*helpdesk.Config)) *bundle {
 	t.Helper()
 	b := &bundle{T: t, store: memstore.New()}
 	sealer, err := storage.NewSealer(make([]byte, 32))
@@ -58,10 +59,10 @@ func newBundleWith(t *testing.T, providers []helpdesk.IdentityProvider, change f
 		t.Fatal(err)
 	}
 	operator := b.service.Operator()
-	if b.owner, err = operator.CreateUser(t.Context(), helpdesk.UserInput{Name: "Maja Lindqvist", Email: "maja@example.org", Password: "correct horse"}); err != nil {
+	if b.owner, err = operator.CreateUser(t.Context(), identity.UserInput{Name: "Maja Lindqvist", Email: "maja@example.org", Password: "correct horse"}); err != nil {
 		t.Fatal(err)
 	}
-	account, err := operator.CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Halden"}, b.owner.ID)
+	account, err := operator.CreateAccount(t.Context(), identity.AccountInput{Name: "Halden"}, b.owner.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

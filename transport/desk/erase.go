@@ -1,13 +1,13 @@
 package desk
 
 import (
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // mayErase reports whether the member may erase customers.
 func (v *visit) mayErase() bool {
-	return v.may(helpdesk.CustomersDelete) && v.may(helpdesk.ConversationsDelete) && v.Scope().Mailboxes == nil
+	return v.may(identity.CustomersDelete) && v.may(identity.ConversationsDelete) && v.Scope().Mailboxes == nil
 }
 
 type eraseView struct {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -107,7 +108,7 @@ func (v *visit) healthPage() error {
 }
 
 func (v *visit) seesHealth() bool {
-	return v.may(helpdesk.ConversationsView) && v.may(helpdesk.MailboxesView) && v.may(helpdesk.MailboxesConnection)
+	return v.may(identity.ConversationsView) && v.may(identity.MailboxesView) && v.may(identity.MailboxesConnection)
 }
 
 // midnight is the beginning of the day of a time.

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -112,11 +112,11 @@ func (v *visit) openSite(id int64) (*helpVisit, error) {
 func (hv *helpVisit) here(path string) string { return hv.at("/help/" + itoa(hv.site.ID) + path) }
 
 // seesHelp reports whether the member has pages of help centres.
-func (v *visit) seesHelp() bool { return v.h.cfg.KB != nil && v.may(helpdesk.Permission(kb.SitesView)) }
+func (v *visit) seesHelp() bool { return v.h.cfg.KB != nil && v.may(identity.Permission(kb.SitesView)) }
 
 // writesArticles reports whether the member writes articles.
 func (v *visit) writesArticles() bool {
-	return v.seesHelp() && v.may(helpdesk.Permission(kb.ArticlesCreate))
+	return v.seesHelp() && v.may(identity.Permission(kb.ArticlesCreate))
 }
 
 // sites are the help centres of the account, at most 100.
@@ -146,7 +146,7 @@ func (v *visit) helpHome() error {
 		return err
 	}
 	view := sitesView{}
-	if v.may(helpdesk.Permission(kb.SitesCreate)) {
+	if v.may(identity.Permission(kb.SitesCreate)) {
 		view.New = v.at("/help/new")
 	}
 	if len(sites) == 1 {
@@ -177,7 +177,7 @@ type newSiteView struct {
 }
 
 func (v *visit) newSitePage() error {
-	if !v.may(helpdesk.Permission(kb.SitesCreate)) {
+	if !v.may(identity.Permission(kb.SitesCreate)) {
 		return fault.New(fault.Forbidden, "You may not create help centres.")
 	}
 	return v.showNewSite(newSiteView{Name: v.account.Name, Path: strings.Trim(kb.Slug(v.account.Name), "-")}, 0)

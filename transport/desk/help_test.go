@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -33,7 +34,7 @@ const burrs = "Coffee oils turn rancid.\n\n## What you need\n\nA dry brush and a
 func newLibrary(t *testing.T) *library {
 	t.Helper()
 	l := &library{}
-	var other helpdesk.User
+	var other identity.User
 	var err error
 	l.bundle = newBundle(t, func(cfg *desk.Config) {
 		svc := cfg.Service
@@ -51,13 +52,13 @@ func newLibrary(t *testing.T) *library {
 			return svc.As(1), nil
 		}
 	})
-	if _, err := l.desk.UpdateAccount(t.Context(), helpdesk.AccountUpdate{Name: "Halden", DefaultLocale: storage.Some("en"), Languages: storage.Some([]string{"en", "de", "ar"})}); err != nil {
+	if _, err := l.desk.UpdateAccount(t.Context(), identity.AccountUpdate{Name: "Halden", DefaultLocale: storage.Some("en"), Languages: storage.Some([]string{"en", "de", "ar"})}); err != nil {
 		t.Fatal(err)
 	}
-	if other, err = l.service.Operator().CreateUser(t.Context(), helpdesk.UserInput{Name: "Tomás", Email: "tomas@example.org", Password: "correct horse"}); err != nil {
+	if other, err = l.service.Operator().CreateUser(t.Context(), identity.UserInput{Name: "Tomás", Email: "tomas@example.org", Password: "correct horse"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.service.Operator().AddMember(t.Context(), 1, other.ID, helpdesk.RoleCollaborator); err != nil {
+	if _, err := l.service.Operator().AddMember(t.Context(), 1, other.ID, identity.RoleCollaborator); err != nil {
 		t.Fatal(err)
 	}
 	sites, err := l.kb.Sites(l.service.As(l.owner.ID))
@@ -294,7 +295,7 @@ func TestHelpPermissions(t *testing.T) {
 	if got := l.get("/help/1/a/1", as...); got.status == http.StatusOK && (strings.Contains(got.body, `value="publish"`) || !strings.Contains(got.body, "readonly")) {
 		t.Error("the page offers what is refused")
 	}
-	second, err := l.service.Operator().CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Second"}, l.owner.ID)
+	second, err := l.service.Operator().CreateAccount(t.Context(), identity.AccountInput{Name: "Second"}, l.owner.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/internal/cookie"
 )
@@ -47,7 +48,7 @@ func (v *visit) signInWith() error {
 	return v.depart(start)
 }
 
-func (v *visit) depart(start helpdesk.SignInStart) error {
+func (v *visit) depart(start identity.SignInStart) error {
 	http.SetCookie(v.w, cookie.SignIn(start.Kept, signInSeconds, v.h.cfg.Secure(v.r)))
 	return v.see(start.Address)
 }
@@ -100,17 +101,17 @@ func (v *visit) identityRefused(err error, next string, linking bool) error {
 // identityProblem is what to say about a sign-in with a provider; "" for what is no problem of the one who signs in.
 func (v *visit) identityProblem(err error) (text string, status int) {
 	switch {
-	case codeOf(err) == helpdesk.UserDisabled:
+	case codeOf(err) == identity.UserDisabled:
 		text = v.words.T("An admin has disabled your sign-in. Please contact them.")
-	case codeOf(err) == helpdesk.IdentityExpired:
+	case codeOf(err) == identity.SignInExpired:
 		text = v.words.T("This took too long, or began in another browser. Sign in again.")
-	case codeOf(err) == helpdesk.IdentityUnknown:
+	case codeOf(err) == identity.UnknownIdentity:
 		text = v.words.T("Nobody here signs in with this account. Ask for an invitation, or sign in with your password and connect it in your profile.")
-	case codeOf(err) == helpdesk.IdentityUnconfirmed:
+	case codeOf(err) == identity.UnconfirmedIdentity:
 		text = v.words.T("Your address was never confirmed here. Sign in with your password, then connect the account in your profile.")
-	case codeOf(err) == helpdesk.IdentityOther:
+	case codeOf(err) == identity.OtherIdentity:
 		text = v.words.T("Your address belonged to somebody else. Ask an admin to disconnect the former sign-in.")
-	case codeOf(err) == helpdesk.IdentityTaken:
+	case codeOf(err) == identity.TakenIdentity:
 		text = v.words.T("This account is connected to another user here.")
 	case fault.Is(err, fault.Unauthenticated):
 		text = v.words.T("You were not signed in. Try again.")
@@ -199,7 +200,7 @@ func (v *visit) disconnect() error {
 
 func (v *visit) notConnected(admin *helpdesk.Admin, err error) error {
 	switch {
-	case codeOf(err) == helpdesk.LastSignIn:
+	case codeOf(err) == identity.LastSignIn:
 		return v.showConnected(admin, connectedView{Problem: v.words.T("You could not sign in any more. Choose a password first.")}, http.StatusConflict)
 	case fault.Is(err, fault.Invalid):
 		return v.showConnected(admin, connectedView{Problem: v.words.T("The password is not right.")}, http.StatusUnprocessableEntity)

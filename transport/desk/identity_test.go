@@ -9,19 +9,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
 // identityProvider is one whose users are what the browser says they are.
-func identityProvider() helpdesk.IdentityProvider {
-	return helpdesk.IdentityProvider{
+func identityProvider() identity.Provider {
+	return identity.Provider{
 		Key: "office", Name: "Work ID", Issuer: "https://id.example", Domains: []string{"example.org"},
 		Begin: func(context.Context) (string, []byte, error) {
 			return "https://id.example/auth?state=s", []byte("s"), nil
 		},
-		Finish: func(_ context.Context, _ []byte, answer url.Values) (who helpdesk.ProvenIdentity, err error) {
+		Finish: func(_ context.Context, _ []byte, answer url.Values) (who identity.Proven, err error) {
 			if answer.Get("error") != "" {
 				return who, fault.New(fault.Unauthenticated, "no")
 			}
@@ -51,7 +51,7 @@ func kept(t *testing.T, a answer) string {
 // Members join by a rule that an admin makes in the settings, by signing in at another server, and nobody else is let in.
 func TestSignInWithProvider(t *testing.T) {
 	t.Parallel()
-	b := newBundleWith(t, []helpdesk.IdentityProvider{identityProvider()}, func(cfg *desk.Config) { cfg.Authenticate = nil })
+	b := newBundleWith(t, []identity.Provider{identityProvider()}, func(cfg *desk.Config) { cfg.Authenticate = nil })
 	own := b.session("Firefox, Linux")
 	if a := b.do(http.MethodGet, "/desk/sign-in?next=/desk/a/1/inbox/all", nil); !strings.Contains(a.body, "Sign in with Work ID") {
 		t.Fatalf("the page to sign in: %s", a.body)
@@ -111,7 +111,7 @@ func TestSignInWithProvider(t *testing.T) {
 // A member connects an account by a link, as forms lead to no other site, and disconnects it.
 func TestConnectAccount(t *testing.T) {
 	t.Parallel()
-	b := newBundleWith(t, []helpdesk.IdentityProvider{identityProvider()}, func(cfg *desk.Config) { cfg.Authenticate = nil })
+	b := newBundleWith(t, []identity.Provider{identityProvider()}, func(cfg *desk.Config) { cfg.Authenticate = nil })
 	own := b.session("Firefox, Linux")
 	if a := b.get("/settings/profile", "Cookie", own); !strings.Contains(a.body, "/desk/connected") {
 		t.Error("the profile does not lead there")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -317,7 +318,7 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 
 // customerNames are the names of customers, as far as the member may see them.
 func (v *visit) customerNames(ids []int64) (map[int64]string, error) {
-	if ids = without(ids, 0); len(ids) == 0 || !v.may(helpdesk.CustomersView) {
+	if ids = without(ids, 0); len(ids) == 0 || !v.may(identity.CustomersView) {
 		return map[int64]string{}, nil
 	}
 	names, unknown := v.memo.customersNames(ids)
@@ -340,7 +341,7 @@ func (v *visit) row(l listing, in string, c helpdesk.Conversation, customer stri
 		Unread: int(marks.Unread), Subject: cmp.Or(c.Subject, v.words.T("(no subject)")), Preview: c.Preview,
 	}
 	for i, t := range marks.Tags {
-		if !v.may(helpdesk.TagsView) {
+		if !v.may(identity.TagsView) {
 			break
 		}
 		if i == 2 {
@@ -483,10 +484,10 @@ func (v *visit) list(l listing) error {
 	if page.next != "" {
 		view.Next = v.listURL(l, "after", page.next)
 	}
-	if v.may(helpdesk.ConversationsCreate) {
+	if v.may(identity.ConversationsCreate) {
 		view.New = v.at("/new")
 	}
-	if view.Asked = v.asked(l); len(view.Asked) > 1 && v.may(helpdesk.ViewsCreate) {
+	if view.Asked = v.asked(l); len(view.Asked) > 1 && v.may(identity.ViewsCreate) {
 		view.CanSaveView, view.SaveView = true, v.at("/views")
 	}
 	view.Empty, view.EmptyMore = v.words.T("Nobody is waiting"), v.words.T("New mail shows up here by itself.")

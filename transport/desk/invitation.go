@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -68,12 +69,12 @@ func (v *visit) acceptInvitation() error {
 		}
 		as = v.caller
 	}
-	got, err := service.AcceptInvitation(v.ctx(), as, v.r.PathValue("token"), helpdesk.AcceptInput{Name: view.Name, Password: v.r.PostFormValue("password"), Code: v.r.PostFormValue("code")})
+	got, err := service.AcceptInvitation(v.ctx(), as, v.r.PathValue("token"), identity.AcceptInput{Name: view.Name, Password: v.r.PostFormValue("password"), Code: v.r.PostFormValue("code")})
 	switch {
 	case fault.Is(err, fault.NotFound):
 		view.Over = v.invitationOver()
 		return v.askToJoin(view, http.StatusNotFound)
-	case codeOf(err) == helpdesk.SecondFactorRequired:
+	case codeOf(err) == identity.SecondFactorRequired:
 		view.AskCode = true
 		return v.askToJoin(view, http.StatusUnauthorized)
 	case codeOf(err) == "wrong_code":
@@ -184,7 +185,7 @@ func (v *visit) reset() error {
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
 	token := v.r.PostFormValue("token")
-	err := v.choosePassword(token, helpdesk.PasswordChoice{Password: v.r.PostFormValue("password")})
+	err := v.choosePassword(token, identity.PasswordChoice{Password: v.r.PostFormValue("password")})
 	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound) {
 		return v.askForPassword(token, v.problems(err), http.StatusUnprocessableEntity)
 	}

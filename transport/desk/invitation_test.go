@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
@@ -19,7 +19,7 @@ func TestInvitationPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, token, err := b.desk.Invite(t.Context(), helpdesk.InvitationInput{Email: "lise@example.org", Name: "Lise <b>", RoleIDs: roles.RoleIDs})
+	_, token, err := b.desk.Invite(t.Context(), identity.InvitationInput{Email: "lise@example.org", Name: "Lise <b>", RoleIDs: roles.RoleIDs})
 	if err != nil {
 		t.Fatal(err)
 	}

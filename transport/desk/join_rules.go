@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -17,7 +17,7 @@ type ruleRow struct {
 }
 
 // fillRules shows the rules, where the desk signs people in.
-func (v *visit) fillRules(view *membersView, roles []helpdesk.Role) error {
+func (v *visit) fillRules(view *membersView, roles []identity.Role) error {
 	if v.h.cfg.Authenticate != nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (v *visit) fillRules(view *membersView, roles []helpdesk.Role) error {
 		return err
 	}
 	var boxes []tick
-	if slices.ContainsFunc(page.Items, func(r helpdesk.JoinRule) bool { return len(r.MailboxIDs) > 0 }) {
+	if slices.ContainsFunc(page.Items, func(r identity.JoinRule) bool { return len(r.MailboxIDs) > 0 }) {
 		if boxes, err = v.boxTicks(nil); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func namesOf(boxes []tick, ids []int64) string {
 }
 
 func (v *visit) addRule() error {
-	in := helpdesk.JoinRuleInput{
+	in := identity.JoinRuleInput{
 		Provider: v.r.PostFormValue("provider"), Domain: v.r.PostFormValue("domain"), RoleIDs: v.ticked("role"), MailboxIDs: v.ticked("mailbox"),
 	}
 	rule, err := v.CreateJoinRule(v.ctx(), in)
@@ -90,7 +90,7 @@ func (v *visit) ruleAgain() error {
 	if err != nil {
 		return err
 	}
-	in := helpdesk.JoinRuleInput{Domain: rule.Domain, RoleIDs: rule.RoleIDs, MailboxIDs: rule.MailboxIDs}
+	in := identity.JoinRuleInput{Domain: rule.Domain, RoleIDs: rule.RoleIDs, MailboxIDs: rule.MailboxIDs}
 	for _, p := range v.service().IdentityProviders() {
 		if p.Issuer == rule.Issuer {
 			in.Provider = p.Key

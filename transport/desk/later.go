@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -54,9 +55,9 @@ func (v *visit) showLater(e *entry, i helpdesk.Interaction) {
 	base := v.at(fmt.Sprintf("/c/%d/i/%d", i.ConversationID, i.ID))
 	e.At, e.Time, e.Full = i.SendAt, v.moment(i.SendAt), v.full(i.SendAt)
 	e.Deliveries = []deliveryView{{State: "wait", Icon: "clock", Text: v.words.T("Sends %s", v.moment(i.SendAt))}}
-	if v.may(helpdesk.InteractionsCreate) {
+	if v.may(identity.InteractionsCreate) {
 		e.CallBack, e.Later = base+"/back", true
-		if v.may(helpdesk.InteractionsUpdate) {
+		if v.may(identity.InteractionsUpdate) {
 			e.SendNow = base + "/now"
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -130,7 +131,7 @@ func TestOvertaken(t *testing.T) {
 func TestFormsSentAgain(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
-	if _, err := b.desk.UpdateAccount(t.Context(), helpdesk.AccountUpdate{Name: "Halden", SendHold: storage.Some(time.Minute)}); err != nil {
+	if _, err := b.desk.UpdateAccount(t.Context(), identity.AccountUpdate{Name: "Halden", SendHold: storage.Some(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	for n, then := range []string{"", "close", "pending", fmt.Sprintf("later-%d", time.Now().Add(time.Hour).Unix())} {

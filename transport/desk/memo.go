@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -25,9 +26,9 @@ type memo struct {
 	busy  atomic.Bool // something had happened when it was compared last
 
 	mu      sync.Mutex
-	user    kept[helpdesk.User] // the member
-	account kept[helpdesk.Account]
-	members kept[[]helpdesk.Membership]
+	user    kept[identity.User] // the member
+	account kept[identity.Account]
+	members kept[[]identity.Membership]
 	people  map[int64]person // members
 	tags    kept[[]tagView]
 	teams   kept[[]helpdesk.Team]
@@ -234,9 +235,9 @@ func (m *memo) keepTools(key string, drawn template.HTML) {
 }
 
 // memberships are those of the account, at most maxTeam.
-func (v *visit) memberships() ([]helpdesk.Membership, error) {
-	return keep(v.memo, &v.memo.members, func() ([]helpdesk.Membership, error) {
-		var all []helpdesk.Membership
+func (v *visit) memberships() ([]identity.Membership, error) {
+	return keep(v.memo, &v.memo.members, func() ([]identity.Membership, error) {
+		var all []identity.Membership
 		for cursor := ""; ; {
 			page, err := v.Members(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
 			if err != nil {

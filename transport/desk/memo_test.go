@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport/desk"
 )
@@ -54,7 +55,7 @@ func TestMemo(t *testing.T) {
 	_, err = b.desk.CreateMailbox(ctx, helpdesk.MailboxInput{Name: storage.Some("Returns"), Email: storage.Some("returns@example.org")})
 	must(err)
 	shows("Returns", true)
-	other, err := b.service.Operator().CreateUser(ctx, helpdesk.UserInput{Name: "Jonas Weber", Email: "jonas@example.org"})
+	other, err := b.service.Operator().CreateUser(ctx, identity.UserInput{Name: "Jonas Weber", Email: "jonas@example.org"})
 	must(err)
 	shows("Jonas Weber", false)
 	_, err = b.service.Operator().AddMember(ctx, b.desk.AccountID(), other.ID, "admin")
@@ -68,7 +69,7 @@ func TestMemo(t *testing.T) {
 func TestMemoScope(t *testing.T) {
 	t.Parallel()
 	var b *bundle
-	var agent helpdesk.User
+	var agent identity.User
 	b = newBundle(t, func(cfg *desk.Config) {
 		cfg.Authenticate = func(*http.Request) (helpdesk.Caller, error) { return b.service.As(agent.ID), nil }
 	})
@@ -76,7 +77,7 @@ func TestMemoScope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if agent, err = b.service.Operator().CreateUser(t.Context(), helpdesk.UserInput{Name: "Jonas Weber", Email: "jonas@example.org"}); err != nil {
+	if agent, err = b.service.Operator().CreateUser(t.Context(), identity.UserInput{Name: "Jonas Weber", Email: "jonas@example.org"}); err != nil {
 		t.Fatal(err)
 	}
 	joined, err := b.service.Operator().AddMember(t.Context(), b.desk.AccountID(), agent.ID, "agent")
@@ -86,7 +87,7 @@ func TestMemoScope(t *testing.T) {
 	if got := b.get("/inbox/all").body; !strings.Contains(got, "Returns") {
 		t.Error("the mailbox is not shown")
 	}
-	if _, err := b.desk.UpdateMember(t.Context(), joined.ID, helpdesk.MembershipUpdate{RoleIDs: joined.RoleIDs, MailboxIDs: storage.Some([]int64{b.box.ID})}); err != nil {
+	if _, err := b.desk.UpdateMember(t.Context(), joined.ID, identity.MembershipUpdate{RoleIDs: joined.RoleIDs, MailboxIDs: storage.Some([]int64{b.box.ID})}); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.get("/inbox/all").body; strings.Contains(got, "Returns") {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -19,7 +20,7 @@ type misplacedView struct {
 
 // misplaced is what the member may do, or nil.
 func (v *visit) misplaced(i helpdesk.Interaction) (*misplacedView, error) {
-	if !v.may(helpdesk.ConversationsUpdate) {
+	if !v.may(identity.ConversationsUpdate) {
 		return nil, nil
 	}
 	first, err := v.Interactions(v.ctx(), i.ConversationID, storage.PageRequest{Limit: 2})
@@ -27,7 +28,7 @@ func (v *visit) misplaced(i helpdesk.Interaction) (*misplacedView, error) {
 		return nil, err
 	}
 	view := &misplacedView{Action: v.at(fmt.Sprintf("/c/%d/i/%d/place", i.ConversationID, i.ID))}
-	more := len(first.Items) > 1 && v.may(helpdesk.ConversationsCreate)
+	more := len(first.Items) > 1 && v.may(identity.ConversationsCreate)
 	view.FromHere = more && first.Items[0].ID != i.ID
 	view.Alone = more && i.Type != helpdesk.TypeNote
 	view.Again = i.Type == helpdesk.TypeCustomer && i.Threading.Rule != "" && i.Threading.Rule != helpdesk.RuleReport

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -18,7 +19,7 @@ type bell struct {
 
 // bell counts what is unread. Who sees no conversations has none.
 func (v *visit) bell(nav string) (*bell, error) {
-	if !v.may(helpdesk.ConversationsView) {
+	if !v.may(identity.ConversationsView) {
 		return nil, nil
 	}
 	n, err := v.unread()
@@ -199,7 +200,7 @@ func (v *visit) conversationsOf(ids []int64) (map[int64]helpdesk.Conversation, e
 // boxNames are the names of mailboxes, as far as the member may see them.
 func (v *visit) boxNames(ids []int64) (map[int64]string, error) {
 	names := map[int64]string{}
-	if ids = without(ids, 0); len(ids) == 0 || !v.may(helpdesk.MailboxesView) {
+	if ids = without(ids, 0); len(ids) == 0 || !v.may(identity.MailboxesView) {
 		return names, nil
 	}
 	found, err := v.MailboxesByID(v.ctx(), ids)
@@ -221,7 +222,7 @@ func (v *visit) openNotification() error {
 		return v.see(v.at("/c/"+itoa(n.ConversationID)) + "?m=" + id + "#m" + id)
 	case n.ConversationID != 0:
 		return v.see(v.at("/c/" + itoa(n.ConversationID)))
-	case n.MailboxID != 0 && v.may(helpdesk.MailboxesView):
+	case n.MailboxID != 0 && v.may(identity.MailboxesView):
 		return v.see(v.at("/settings/mailboxes/" + itoa(n.MailboxID)))
 	}
 	return v.see(v.at("/notifications"))

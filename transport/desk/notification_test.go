@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -53,7 +54,7 @@ func staffed(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	for _, r := range roles {
-		if r.Key == helpdesk.RoleAgent {
+		if r.Key == identity.RoleAgent {
 			b.limit(r.ID)
 			return b
 		}
@@ -76,7 +77,7 @@ func (b *bundle) limit(role int64, boxes ...int64) {
 		if role == 0 {
 			role = m.RoleIDs[0]
 		}
-		if _, err := b.desk.UpdateMember(b.Context(), m.ID, helpdesk.MembershipUpdate{RoleIDs: []int64{role}, MailboxIDs: storage.Some(boxes)}); err != nil {
+		if _, err := b.desk.UpdateMember(b.Context(), m.ID, identity.MembershipUpdate{RoleIDs: []int64{role}, MailboxIDs: storage.Some(boxes)}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -269,7 +270,7 @@ func TestHostileNotifications(t *testing.T) {
 	}
 	for i, body := range hostile {
 		name := []rune(strings.ToValidUTF8(body, ""))
-		if _, err := admin.UpdateMe(t.Context(), helpdesk.UserUpdate{Name: storage.Some(string(name[:min(200, len(name))]))}); err != nil {
+		if _, err := admin.UpdateMe(t.Context(), identity.UserUpdate{Name: storage.Some(string(name[:min(200, len(name))]))}); err != nil {
 			t.Logf("%d as a name: %v", i, err)
 		}
 		c := b.asks("ada@example.com", "x", "It is stuck.")

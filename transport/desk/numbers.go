@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -45,7 +46,7 @@ func (n *numbers) read(v *visit) {
 			n.err = fault.Wrap(fault.Internal, "desk", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	if !v.may(helpdesk.ConversationsView) {
+	if !v.may(identity.ConversationsView) {
 		return
 	}
 	fresh := false

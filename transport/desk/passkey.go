@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/internal/cookie"
 )
@@ -14,7 +15,7 @@ import (
 const passkeySeconds = 300
 
 // maxPasskeyForm bounds a form with a browser's answer, which takes more bytes encoded.
-const maxPasskeyForm = 2 * helpdesk.MaxPasskeyAnswer
+const maxPasskeyForm = 2 * identity.MaxPasskeyAnswer
 
 // passkeyForm is a form that the module fills in, with what it asks first.
 type passkeyForm struct {
@@ -33,7 +34,7 @@ func (v *visit) passkeySignIn() *passkeyForm {
 }
 
 // challenge answers the module with the options for the browser, which keeps what belongs to them.
-func (v *visit) challenge(start helpdesk.PasskeyStart) error {
+func (v *visit) challenge(start identity.PasskeyStart) error {
 	http.SetCookie(v.w, cookie.SignIn(start.Kept, passkeySeconds, v.h.cfg.Secure(v.r)))
 	return v.json(map[string]any{"options": json.RawMessage(start.Options)})
 }
@@ -92,19 +93,19 @@ func (v *visit) signInWithPasskey() error {
 // passkeyProblem is what to say about a passkey that was refused; "" for what is nobody's fault here.
 func (v *visit) passkeyProblem(err error) (text string, status int) {
 	switch code := codeOf(err); {
-	case code == helpdesk.PasskeysOff:
+	case code == identity.PasskeysOff:
 		return v.words.T("Passkeys need a server whose address begins with https://. Ask whoever runs this server."), http.StatusConflict
-	case code == helpdesk.UserDisabled:
+	case code == identity.UserDisabled:
 		return v.words.T("An admin has disabled your sign-in. Please contact them."), http.StatusUnauthorized
-	case code == helpdesk.PasskeyExpired:
+	case code == identity.PasskeyExpired:
 		return v.words.T("This took too long, or began in another browser. Try again."), http.StatusUnauthorized
-	case code == helpdesk.PasskeyUnknown:
+	case code == identity.PasskeyUnknown:
 		return v.words.T("Nobody here has this passkey. Sign in another way, then add it in your profile."), http.StatusUnauthorized
-	case code == helpdesk.PasskeyCloned:
+	case code == identity.PasskeyCloned:
 		return v.words.T("A copy of this passkey seems to exist. Sign in another way, and remove it in your profile."), http.StatusUnauthorized
-	case code == helpdesk.UniquePasskey:
+	case code == identity.UniquePasskey:
 		return v.words.T("This passkey is registered already."), http.StatusConflict
-	case code == helpdesk.LastSignIn:
+	case code == identity.LastSignIn:
 		return v.words.T("You could not sign in any more. Choose a password first."), http.StatusConflict
 	case fault.Is(err, fault.Unauthenticated):
 		v.h.cfg.Logger.InfoContext(v.ctx(), "a passkey was refused", "code", code, "error", errors.Unwrap(err))
@@ -121,7 +122,7 @@ func (v *visit) passkeyProblem(err error) (text string, status int) {
 	case fault.Is(err, fault.RateLimited):
 		return v.words.T("Too many incorrect passwords. Wait a few minutes."), http.StatusTooManyRequests
 	case fault.Is(err, fault.Conflict):
-		return v.words.N(helpdesk.MaxPasskeys, "You have %s passkey. Remove one first.|You have %s passkeys. Remove one first."), http.StatusConflict
+		return v.words.N(identity.MaxPasskeys, "You have %s passkey. Remove one first.|You have %s passkeys. Remove one first."), http.StatusConflict
 	}
 	return "", 0
 }

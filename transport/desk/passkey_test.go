@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/passkey"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -171,7 +172,7 @@ func TestPasskeyInsteadOfCode(t *testing.T) {
 				t.Fatal(a.body)
 			}
 		}
-		if _, err := b.desk.UpdateAccount(t.Context(), helpdesk.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(test.required)}); err != nil {
+		if _, err := b.desk.UpdateAccount(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(test.required)}); err != nil {
 			t.Fatal(err)
 		}
 		page := b.do(http.MethodGet, "/desk/second-factor", nil, "Cookie", own)

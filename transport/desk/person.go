@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
 // person is somebody with an avatar: initials on one of twelve hues.
@@ -41,7 +42,7 @@ func initials(name string) string {
 	return strings.ToUpper(string([]rune(words[0])[:1]) + string([]rune(words[len(words)-1])[:1]))
 }
 
-func member(u helpdesk.User) person {
+func member(u identity.User) person {
 	name := u.Name
 	if name == "" {
 		name = u.Email
@@ -86,7 +87,7 @@ func without(ids []int64, id int64) []int64 {
 // team lists the members that conversations can be assigned to, by name. Who may not see
 // members has a team of one.
 func (v *visit) team() ([]person, error) {
-	if !v.may(helpdesk.MembershipsView) {
+	if !v.may(identity.MembershipsView) {
 		return []person{member(v.user)}, nil
 	}
 	members, err := v.memberships()

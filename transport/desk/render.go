@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/internal/status"
 )
@@ -192,7 +192,7 @@ func (v *visit) fail(err error) {
 		_ = v.see(v.signInURL()) // never fails
 		return
 	}
-	if fault.Is(err, fault.Forbidden) && codeOf(err) == helpdesk.SecondFactorRequired && v.h.cfg.Authenticate == nil {
+	if fault.Is(err, fault.Forbidden) && codeOf(err) == identity.SecondFactorRequired && v.h.cfg.Authenticate == nil {
 		_ = v.see(v.h.url("/second-factor")) // never fails
 		return
 	}
@@ -241,4 +241,4 @@ func (v *visit) explain(err error, code int) problem {
 }
 
 // may reports whether the member has a permission.
-func (v *visit) may(p helpdesk.Permission) bool { return v.Holds(p) }
+func (v *visit) may(p identity.Permission) bool { return v.Holds(p) }

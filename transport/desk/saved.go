@@ -2,6 +2,7 @@ package desk
 
 import (
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -18,7 +19,7 @@ type savedReply struct {
 const maxReplies = 100
 
 func (v *visit) savedReplies() ([]savedReply, error) {
-	if !v.may(helpdesk.InteractionsView) {
+	if !v.may(identity.InteractionsView) {
 		return nil, nil
 	}
 	page, err := v.SavedReplies(v.ctx(), "", storage.PageRequest{Limit: maxReplies})

@@ -12,6 +12,7 @@ import (
 	"rsc.io/qr"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -154,7 +155,7 @@ func (v *visit) mustHaveFactor(admin *helpdesk.Admin) (bool, error) {
 		if !a.RequireSecondFactor {
 			continue
 		}
-		if _, err := v.service().Desk(v.ctx(), v.caller, a.ID); codeOf(err) == helpdesk.SecondFactorRequired {
+		if _, err := v.service().Desk(v.ctx(), v.caller, a.ID); codeOf(err) == identity.SecondFactorRequired {
 			return true, nil
 		}
 	}
@@ -299,7 +300,7 @@ func (v *visit) factorRefused(admin *helpdesk.Admin, view factorView, err error)
 
 // requireFactor has the account ask its members for a second factor, or not.
 func (v *visit) requireFactor() error {
-	_, err := v.UpdateAccount(v.ctx(), helpdesk.AccountUpdate{Name: v.account.Name, RequireSecondFactor: storage.Some(v.r.PostFormValue("require") != "")})
+	_, err := v.UpdateAccount(v.ctx(), identity.AccountUpdate{Name: v.account.Name, RequireSecondFactor: storage.Some(v.r.PostFormValue("require") != "")})
 	return v.unless(err, "members", v.words.T("Saved"))
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/transport/desk"
@@ -25,11 +25,11 @@ func TestSecondFactorPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	const password = "another horse"
-	if _, err := b.service.ChoosePassword(t.Context(), link, helpdesk.PasswordChoice{Password: password}); err != nil {
+	if _, err := b.service.ChoosePassword(t.Context(), link, identity.PasswordChoice{Password: password}); err != nil {
 		t.Fatal(err)
 	}
 	own := b.session("Firefox, Linux")
-	if _, err := b.desk.UpdateAccount(t.Context(), helpdesk.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(true)}); err != nil {
+	if _, err := b.desk.UpdateAccount(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(true)}); err != nil {
 		t.Fatal(err)
 	}
 	if a := b.get("/inbox/all", "Cookie", own); a.status != http.StatusSeeOther || a.header.Get("Location") != "/desk/second-factor" {
@@ -96,7 +96,7 @@ func TestSecondFactorPages(t *testing.T) {
 	page("/second-factor/codes", url.Values{"code": {"123"}}, 422, "This is incorrect")
 	page("/second-factor/codes", url.Values{"code": {recovery[1][1]}}, 200, "Save these codes")
 	page("/second-factor/remove", url.Values{"current_password": {password}, "off_code": {recovery[2][1]}}, 422, "This is incorrect")
-	if _, err := b.desk.UpdateAccount(t.Context(), helpdesk.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(false)}); err != nil {
+	if _, err := b.desk.UpdateAccount(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(false)}); err != nil {
 		t.Fatal(err)
 	}
 	page("/second-factor/remove", url.Values{"current_password": {password}, "off_code": {testenv.AppCode(secret, time.Now().Add(30*time.Second))}}, 303, "")
@@ -115,11 +115,11 @@ func TestSecondFactorPages(t *testing.T) {
 func TestMembersSignIn(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, func(cfg *desk.Config) { cfg.Authenticate = nil })
-	user, err := b.service.Operator().CreateUser(t.Context(), helpdesk.UserInput{Name: "Lise", Email: "lise@example.org", Password: "correct horse"})
+	user, err := b.service.Operator().CreateUser(t.Context(), identity.UserInput{Name: "Lise", Email: "lise@example.org", Password: "correct horse"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := b.service.Operator().AddMember(t.Context(), b.desk.AccountID(), user.ID, helpdesk.RoleAgent)
+	m, err := b.service.Operator().AddMember(t.Context(), b.desk.AccountID(), user.ID, identity.RoleAgent)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/internal/cookie"
@@ -64,7 +65,7 @@ func (v *visit) signIn() error {
 		return v.askForCode(codeView{Token: step.Token, HasPasskey: step.HasPasskey, Next: view.Next, Stay: v.r.PostFormValue("stay") != ""}, 0)
 	}
 	switch {
-	case codeOf(err) == helpdesk.UserDisabled:
+	case codeOf(err) == identity.UserDisabled:
 		view.Problem = v.words.T("An admin has disabled your sign-in. Please contact them.")
 		return v.askToSignIn(view, http.StatusUnauthorized)
 	case fault.Is(err, fault.Unauthenticated):
@@ -90,7 +91,7 @@ func (v *visit) letIn(c helpdesk.Caller, stay bool) error {
 	}
 	seconds := 0
 	if stay {
-		seconds = int(helpdesk.SessionLife.Seconds())
+		seconds = int(identity.SessionLife.Seconds())
 	}
 	http.SetCookie(v.w, cookie.New(begun.Secret, seconds, v.h.cfg.Secure(v.r)))
 	v.caller = c

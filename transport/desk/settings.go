@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -14,25 +14,25 @@ import (
 // section is a page of the settings.
 type section struct {
 	id, icon, title, group string
-	need                   helpdesk.Permission // "": everybody
+	need                   identity.Permission // "": everybody
 }
 
 // sections are the pages of the settings, in order.
 var sections = []section{
-	{"mailboxes", "mail", say("Mailboxes"), say("Mail"), helpdesk.MailboxesView},
-	{"domains", "globe", say("Sending domains"), say("Mail"), helpdesk.DomainsView},
-	{"ledger", "note", say("Not imported"), say("Mail"), helpdesk.MailboxesConnection},
-	{"blocked", "ban", say("Blocked senders"), say("Mail"), helpdesk.CustomersView},
-	{"members", "users", say("Members"), say("Team"), helpdesk.MembershipsView},
-	{"teams", "group", say("Teams"), say("Team"), helpdesk.MembershipsView},
-	{"roles", "key", say("Roles"), say("Team"), helpdesk.RolesView},
-	{"tags", "tag", say("Tags"), say("Team"), helpdesk.TagsView},
-	{"replies", "reply", say("Saved replies"), say("Team"), helpdesk.InteractionsView},
-	{"views", "star", say("Saved views"), say("Team"), helpdesk.ViewsView},
-	{"webhooks", "hook", say("Webhooks"), say("Connect"), helpdesk.WebhooksView},
+	{"mailboxes", "mail", say("Mailboxes"), say("Mail"), identity.MailboxesView},
+	{"domains", "globe", say("Sending domains"), say("Mail"), identity.DomainsView},
+	{"ledger", "note", say("Not imported"), say("Mail"), identity.MailboxesConnection},
+	{"blocked", "ban", say("Blocked senders"), say("Mail"), identity.CustomersView},
+	{"members", "users", say("Members"), say("Team"), identity.MembershipsView},
+	{"teams", "group", say("Teams"), say("Team"), identity.MembershipsView},
+	{"roles", "key", say("Roles"), say("Team"), identity.RolesView},
+	{"tags", "tag", say("Tags"), say("Team"), identity.TagsView},
+	{"replies", "reply", say("Saved replies"), say("Team"), identity.InteractionsView},
+	{"views", "star", say("Saved views"), say("Team"), identity.ViewsView},
+	{"webhooks", "hook", say("Webhooks"), say("Connect"), identity.WebhooksView},
 	{"tokens", "lock", say("Access tokens"), say("Connect"), ""},
-	{"portal", "key", say("Customer sign-in"), say("Connect"), helpdesk.AccountsUpdate},
-	{"audit", "list", say("Audit log"), say("Connect"), helpdesk.AuditLogView},
+	{"portal", "key", say("Customer sign-in"), say("Connect"), identity.AccountsUpdate},
+	{"audit", "list", say("Audit log"), say("Connect"), identity.AuditLogView},
 	{"profile", "user", say("Profile"), say("You"), ""},
 	{"notifications", "bell", say("Notifications"), say("You"), ""},
 	{"appearance", "sun", say("Appearance"), say("You"), ""},
@@ -175,7 +175,7 @@ func (v *visit) notSeen(s section) error {
 
 // adminNames are some members who can change what others may.
 func (v *visit) adminNames() ([]string, error) {
-	if !v.may(helpdesk.MembershipsView) {
+	if !v.may(identity.MembershipsView) {
 		return nil, nil
 	}
 	roles, err := v.Desk.Roles(v.ctx())
@@ -184,7 +184,7 @@ func (v *visit) adminNames() ([]string, error) {
 	}
 	admins := map[int64]bool{}
 	for _, r := range roles {
-		admins[r.ID] = slices.Contains(r.Permissions, helpdesk.RolesUpdate)
+		admins[r.ID] = slices.Contains(r.Permissions, identity.RolesUpdate)
 	}
 	page, err := v.Members(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
 	if err != nil {

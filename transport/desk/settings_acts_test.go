@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -73,7 +74,7 @@ func invitation(t *testing.T, b *bundle) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.desk.Invite(t.Context(), helpdesk.InvitationInput{Email: "new@example.org", RoleIDs: own.RoleIDs}); err != nil {
+	if _, _, err := b.desk.Invite(t.Context(), identity.InvitationInput{Email: "new@example.org", RoleIDs: own.RoleIDs}); err != nil {
 		t.Fatal(err)
 	}
 	return "/invitations/1/delete"
@@ -90,7 +91,7 @@ func ownToken(t *testing.T, b *bundle) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, _, err := admin.CreateOwnToken(t.Context(), helpdesk.TokenInput{Name: "Script"})
+	made, _, err := admin.CreateOwnToken(t.Context(), identity.TokenInput{Name: "Script"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -27,21 +28,21 @@ const (
 )
 
 // drafting is what an assistant needs that drafts answers and articles, and sends and publishes nothing.
-var drafting = []helpdesk.Permission{
-	helpdesk.ConversationsView, helpdesk.CustomersView, helpdesk.InteractionsCreate, helpdesk.InteractionsView, helpdesk.NotesCreate, helpdesk.TagsView,
-	helpdesk.Permission(kb.ArticlesCreate), helpdesk.Permission(kb.ArticlesUpdate), helpdesk.Permission(kb.ArticlesView),
-	helpdesk.Permission(kb.CollectionsView), helpdesk.Permission(kb.SitesView),
+var drafting = []identity.Permission{
+	identity.ConversationsView, identity.CustomersView, identity.InteractionsCreate, identity.InteractionsView, identity.NotesCreate, identity.TagsView,
+	identity.Permission(kb.ArticlesCreate), identity.Permission(kb.ArticlesUpdate), identity.Permission(kb.ArticlesView),
+	identity.Permission(kb.CollectionsView), identity.Permission(kb.SitesView),
 }
 
 // scopes are those of a token that is good for something; none: it is good for everything.
-func (v *visit) scopes(good string) ([]helpdesk.Permission, error) {
+func (v *visit) scopes(good string) ([]identity.Permission, error) {
 	switch good {
 	case "":
 		return nil, nil
 	case tokenDrafts:
 		return drafting, nil
 	case tokenReads:
-		var views []helpdesk.Permission
+		var views []identity.Permission
 		for _, p := range v.Permissions() {
 			if strings.HasSuffix(string(p), ".view") {
 				views = append(views, p)
@@ -89,7 +90,7 @@ func (v *visit) addToken() error {
 	if err != nil {
 		return err
 	}
-	in := helpdesk.TokenInput{Name: v.r.PostFormValue("name")}
+	in := identity.TokenInput{Name: v.r.PostFormValue("name")}
 	if days := v.field("days"); days > 0 && days <= 3650 {
 		in.ExpiresAt = v.now.AddDate(0, 0, int(days))
 	}
@@ -134,7 +135,7 @@ func (v *visit) listWebhooks(address, events string, problems map[string]string,
 	if err != nil {
 		return err
 	}
-	view := webhooksView{Action: v.at("/settings/webhooks"), CanCreate: v.may(helpdesk.WebhooksCreate), URL: address, Events: events, Errors: orEmpty(problems)}
+	view := webhooksView{Action: v.at("/settings/webhooks"), CanCreate: v.may(identity.WebhooksCreate), URL: address, Events: events, Errors: orEmpty(problems)}
 	for _, w := range page.Items {
 		view.Rows = append(view.Rows, webhookRow{URL: w.URL, Events: v.eventText(w.Events), Link: v.at("/settings/webhooks/" + itoa(w.ID)), State: v.webhookState(w)})
 	}
@@ -208,7 +209,7 @@ func (v *visit) showWebhook(id int64, view webhookView, status int) error {
 	}
 	path := "/settings/webhooks/" + itoa(id)
 	view.Action, view.List, view.Active, view.State = v.at(path), v.at("/settings/webhooks"), h.IsActive, []check{v.webhookState(h)}
-	view.CanUpdate, view.Delete = v.may(helpdesk.WebhooksUpdate), v.may(helpdesk.WebhooksDelete)
+	view.CanUpdate, view.Delete = v.may(identity.WebhooksUpdate), v.may(identity.WebhooksDelete)
 	if view.Errors == nil {
 		view.URL, view.Events, view.Errors = h.URL, strings.Join(h.Events, "\n"), map[string]string{}
 	}
@@ -336,7 +337,7 @@ func (v *visit) showProfile(name string, problems map[string]string, status int,
 	if len(v.service().IdentityProviders()) > 0 {
 		view.Connected = v.h.url("/connected")
 	}
-	if v.may(helpdesk.InteractionsCreate) && v.may(helpdesk.InteractionsView) {
+	if v.may(identity.InteractionsCreate) && v.may(identity.InteractionsView) {
 		body, err := v.Signature(v.ctx())
 		if err != nil {
 			return err
@@ -356,7 +357,7 @@ func (v *visit) showProfile(name string, problems map[string]string, status int,
 	return v.settingsPage("profile", v.words.T("Profile"), view, status)
 }
 
-func (v *visit) updateMe(in helpdesk.UserUpdate, done string) error {
+func (v *visit) updateMe(in identity.UserUpdate, done string) error {
 	admin, err := v.service().Admin(v.ctx(), v.caller)
 	if err != nil {
 		return err
@@ -369,14 +370,14 @@ func (v *visit) updateMe(in helpdesk.UserUpdate, done string) error {
 }
 
 func (v *visit) saveProfile() error {
-	return v.updateMe(helpdesk.UserUpdate{Name: storage.Some(v.r.PostFormValue("name"))}, v.words.T("Saved"))
+	return v.updateMe(identity.UserUpdate{Name: storage.Some(v.r.PostFormValue("name"))}, v.words.T("Saved"))
 }
 
 func (v *visit) savePassword() error {
 	if v.h.cfg.Authenticate != nil {
 		return v.missing()
 	}
-	in := helpdesk.UserUpdate{Password: v.r.PostFormValue("password"), CurrentPassword: v.r.PostFormValue("current_password")}
+	in := identity.UserUpdate{Password: v.r.PostFormValue("password"), CurrentPassword: v.r.PostFormValue("current_password")}
 	if in.Password == "" {
 		return v.showProfile(v.user.Name, map[string]string{"password": v.words.T("Use at least 8 characters")}, http.StatusUnprocessableEntity)
 	}

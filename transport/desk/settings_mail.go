@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -49,8 +50,8 @@ func (v *visit) listMailboxes(form connectionForm, problems map[string]string, s
 	if err != nil {
 		return err
 	}
-	view := mailboxesView{Form: form, Errors: orEmpty(problems), Action: v.at("/settings/mailboxes"), CanCreate: v.may(helpdesk.MailboxesCreate),
-		MayConnect: v.may(helpdesk.MailboxesConnection), Next: v.older("/settings/mailboxes", page.Next)}
+	view := mailboxesView{Form: form, Errors: orEmpty(problems), Action: v.at("/settings/mailboxes"), CanCreate: v.may(identity.MailboxesCreate),
+		MayConnect: v.may(identity.MailboxesConnection), Next: v.older("/settings/mailboxes", page.Next)}
 	for _, m := range page.Items {
 		row := mailboxRow{Name: m.Name, Email: m.Email, URL: v.at("/settings/mailboxes/" + itoa(m.ID)), Default: m.IsDefault}
 		if view.MayConnect {
@@ -187,8 +188,8 @@ func (v *visit) mailboxPage() error {
 func (v *visit) mailboxView(m helpdesk.Mailbox) (mailboxView, error) {
 	view := mailboxView{
 		ID: m.ID, Name: m.Name, Email: m.Email, Action: v.at("/settings/mailboxes/" + itoa(m.ID)), From: m.From, Default: m.IsDefault,
-		Internal: v.InternalAddress(m), List: v.at("/settings/mailboxes"), Form: formOf(m), Errors: map[string]string{}, CanUpdate: v.may(helpdesk.MailboxesUpdate),
-		CanHold: v.may(helpdesk.AccountsUpdate), CanConnect: v.may(helpdesk.MailboxesConnection), CanDelete: v.may(helpdesk.MailboxesDelete),
+		Internal: v.InternalAddress(m), List: v.at("/settings/mailboxes"), Form: formOf(m), Errors: map[string]string{}, CanUpdate: v.may(identity.MailboxesUpdate),
+		CanHold: v.may(identity.AccountsUpdate), CanConnect: v.may(identity.MailboxesConnection), CanDelete: v.may(identity.MailboxesDelete),
 	}
 	if view.CanUpdate {
 		view.Signature = v.mailboxSignature(m)
@@ -270,7 +271,7 @@ func (v *visit) saveMailbox() error {
 		in.IsDefault = storage.Some(true)
 	}
 	form := v.connectionFrom()
-	if v.may(helpdesk.MailboxesConnection) && v.r.PostForm.Has("type") {
+	if v.may(identity.MailboxesConnection) && v.r.PostForm.Has("type") {
 		if inbound, changed := form.changed(old, v.r.PostFormValue("password")); changed {
 			in.Inbound = storage.Some(inbound)
 		}
@@ -282,10 +283,10 @@ func (v *visit) saveMailbox() error {
 	if err != nil {
 		return err
 	}
-	if v.may(helpdesk.AccountsUpdate) && v.r.PostForm.Has("hold") {
+	if v.may(identity.AccountsUpdate) && v.r.PostForm.Has("hold") {
 		seconds := time.Duration(v.field("hold")) * time.Second
 		if seconds != v.account.SendHold {
-			if _, err := v.UpdateAccount(v.ctx(), helpdesk.AccountUpdate{Name: v.account.Name, SendHold: storage.Some(seconds)}); err != nil {
+			if _, err := v.UpdateAccount(v.ctx(), identity.AccountUpdate{Name: v.account.Name, SendHold: storage.Some(seconds)}); err != nil {
 				return err
 			}
 		}
@@ -345,7 +346,7 @@ type recordRow struct {
 }
 
 func (v *visit) cardOf(d helpdesk.Domain) domainCard {
-	c := domainCard{ID: d.ID, Name: d.Name, Action: v.at("/settings/domains/" + itoa(d.ID)), CanCheck: v.may(helpdesk.DomainsUpdate), CanDelete: v.may(helpdesk.DomainsDelete)}
+	c := domainCard{ID: d.ID, Name: d.Name, Action: v.at("/settings/domains/" + itoa(d.ID)), CanCheck: v.may(identity.DomainsUpdate), CanDelete: v.may(identity.DomainsDelete)}
 	for _, r := range d.Records {
 		c.Records = append(c.Records, recordRow{Label: r.Label, Type: r.Type, Host: r.Hostname, Value: r.Value, Found: r.Verified, Problem: r.Problem})
 		if r.Label == helpdesk.LabelDMARC && !r.Verified && c.Missing == "" {
@@ -361,7 +362,7 @@ func (v *visit) cardOf(d helpdesk.Domain) domainCard {
 // domainOf is the card of the domain of an address, nil without one.
 func (v *visit) domainOf(email string) (*domainCard, error) {
 	_, name, _ := strings.Cut(strings.ToLower(email), "@")
-	if name == "" || !v.may(helpdesk.DomainsView) {
+	if name == "" || !v.may(identity.DomainsView) {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	page, err := v.Domains(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
@@ -392,7 +393,7 @@ func (v *visit) listDomains(name string, problems map[string]string, status int)
 	if err != nil {
 		return err
 	}
-	view := domainsView{Action: v.at("/settings/domains"), CanCreate: v.may(helpdesk.DomainsCreate), Name: name, Errors: orEmpty(problems), Next: v.older("/settings/domains", page.Next)}
+	view := domainsView{Action: v.at("/settings/domains"), CanCreate: v.may(identity.DomainsCreate), Name: name, Errors: orEmpty(problems), Next: v.older("/settings/domains", page.Next)}
 	for _, d := range page.Items {
 		view.Cards = append(view.Cards, v.cardOf(d))
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -49,7 +50,7 @@ func (v *visit) kindNames(k helpdesk.NotificationKind) (text, more string) {
 // toldKinds are the kinds that the member can be told of.
 func (v *visit) toldKinds() []helpdesk.NotificationKind {
 	return slices.DeleteFunc(helpdesk.NotificationKinds(), func(k helpdesk.NotificationKind) bool {
-		return k == helpdesk.NotifyMailbox && !v.may(helpdesk.MailboxesUpdate)
+		return k == helpdesk.NotifyMailbox && !v.may(identity.MailboxesUpdate)
 	})
 }
 
@@ -59,7 +60,7 @@ func (v *visit) choicesPage() error {
 		return err
 	}
 	view := choicesView{Channels: v.channelNames(), Action: v.at("/settings/notifications"), Email: v.user.Email}
-	if v.may(helpdesk.ConversationsView) {
+	if v.may(identity.ConversationsView) {
 		view.List = v.at("/notifications")
 	}
 	for _, k := range v.toldKinds() {

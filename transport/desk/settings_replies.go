@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -29,7 +30,7 @@ func (v *visit) repliesPage() error {
 	if err != nil {
 		return err
 	}
-	view := repliesView{Next: v.older("/settings/replies", page.Next), New: v.at("/settings/replies/new"), CanCreate: v.may(helpdesk.InteractionsCreate)}
+	view := repliesView{Next: v.older("/settings/replies", page.Next), New: v.at("/settings/replies/new"), CanCreate: v.may(identity.InteractionsCreate)}
 	files, err := v.countReplyFiles(page.Items)
 	if err != nil {
 		return err
@@ -55,12 +56,12 @@ type replyView struct {
 }
 
 func (v *visit) newReplyPage() error {
-	return v.showReply(replyView{Title: v.words.T("New saved reply"), Action: v.at("/settings/replies"), CanUpdate: v.may(helpdesk.InteractionsCreate)}, 0)
+	return v.showReply(replyView{Title: v.words.T("New saved reply"), Action: v.at("/settings/replies"), CanUpdate: v.may(identity.InteractionsCreate)}, 0)
 }
 
 func (v *visit) showReply(view replyView, status int) error {
 	view.MaxFiles = helpdesk.MaxReplyFiles
-	view.List, view.CanShare, view.Errors = v.at("/settings/replies"), v.may(helpdesk.ViewsCreate), orEmpty(view.Errors)
+	view.List, view.CanShare, view.Errors = v.at("/settings/replies"), v.may(identity.ViewsCreate), orEmpty(view.Errors)
 	for _, name := range helpdesk.ReplyPlaceholders() {
 		view.Places = append(view.Places, "{{"+name+"}}")
 	}
@@ -69,13 +70,13 @@ func (v *visit) showReply(view replyView, status int) error {
 
 // replyView is the form of a saved reply, with its files.
 func (v *visit) replyView(r helpdesk.SavedReply) (replyView, error) {
-	own := v.may(helpdesk.InteractionsCreate)
+	own := v.may(identity.InteractionsCreate)
 	view := replyView{
 		Title: r.Name, Name: r.Name, Action: v.at("/settings/replies/" + itoa(r.ID)), Body: mailhtml.Text(r.Body), HTML: safeHTML(plainStyle(r.Body)),
 		Shared: r.UserID == 0, CanUpdate: own, CanDelete: own,
 	}
 	if view.Shared {
-		view.CanUpdate, view.CanDelete = own && v.may(helpdesk.ViewsUpdate), own && v.may(helpdesk.ViewsDelete)
+		view.CanUpdate, view.CanDelete = own && v.may(identity.ViewsUpdate), own && v.may(identity.ViewsDelete)
 	}
 	files, err := v.ReplyFiles(v.ctx(), r.ID)
 	for _, f := range files {
@@ -242,7 +243,7 @@ func (v *visit) viewsPage() error {
 	if err != nil {
 		return err
 	}
-	view := viewsView{Next: v.older("/settings/views", page.Next), CanUpdate: v.may(helpdesk.ViewsUpdate), CanDelete: v.may(helpdesk.ViewsDelete)}
+	view := viewsView{Next: v.older("/settings/views", page.Next), CanUpdate: v.may(identity.ViewsUpdate), CanDelete: v.may(identity.ViewsDelete)}
 	for _, one := range page.Items {
 		view.Rows = append(view.Rows, viewRow{Name: one.Name, URL: v.at("/inbox/view-" + itoa(one.ID)), Action: v.at("/settings/views/" + itoa(one.ID))})
 	}
@@ -284,7 +285,7 @@ func (v *visit) listPortalKeys(view portalView, status int) error {
 		return err
 	}
 	view.Action, view.Next, view.Errors = v.at("/settings/portal"), v.older("/settings/portal", page.Next), orEmpty(view.Errors)
-	view.CanChange = v.may(helpdesk.AccountsUpdate)
+	view.CanChange = v.may(identity.AccountsUpdate)
 	for _, k := range page.Items {
 		row := portalRow{ID: itoa(k.ID), Name: k.Name, Kind: v.words.T("Public key (EdDSA)"), Made: v.words.T("made %s", v.when(k.CreatedAt)), Used: v.words.T("never used"),
 			Action: v.at("/settings/portal/" + itoa(k.ID) + "/delete")}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport/desk"
 )
@@ -58,7 +58,7 @@ func (b *bundle) session(device string) string {
 	return "helpwright_session=" + s.Secret
 }
 
-func (b *bundle) sessions() []helpdesk.AccessToken {
+func (b *bundle) sessions() []identity.AccessToken {
 	b.Helper()
 	admin, err := b.service.Admin(b.Context(), b.service.As(b.owner.ID))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -52,9 +53,9 @@ func (v *visit) listMembers(address string, problems map[string]string, status i
 		return err
 	}
 	view := membersView{
-		Next: v.older("/settings/members", page.Next), Action: v.at("/settings/members"), CanInvite: v.may(helpdesk.MembershipsCreate),
-		CanRequire: v.may(helpdesk.AccountsUpdate) && v.h.cfg.Authenticate == nil, Require: v.account.RequireSecondFactor,
-		CanRevoke: v.may(helpdesk.MembershipsDelete), Address: address, Errors: orEmpty(problems),
+		Next: v.older("/settings/members", page.Next), Action: v.at("/settings/members"), CanInvite: v.may(identity.MembershipsCreate),
+		CanRequire: v.may(identity.AccountsUpdate) && v.h.cfg.Authenticate == nil, Require: v.account.RequireSecondFactor,
+		CanRevoke: v.may(identity.MembershipsDelete), Address: address, Errors: orEmpty(problems),
 	}
 	if view.Rows, err = v.memberRows(page.Items, roles); err != nil {
 		return err
@@ -76,7 +77,7 @@ func (v *visit) listMembers(address string, problems map[string]string, status i
 	if view.CanInvite {
 		view.Roles = v.roleTicks(roles, nil)
 		for i := range view.Roles {
-			view.Roles[i].On = slices.ContainsFunc(roles, func(r helpdesk.Role) bool { return r.Key == helpdesk.RoleAgent && itoa(r.ID) == view.Roles[i].ID })
+			view.Roles[i].On = slices.ContainsFunc(roles, func(r identity.Role) bool { return r.Key == identity.RoleAgent && itoa(r.ID) == view.Roles[i].ID })
 		}
 		if view.Boxes, err = v.boxTicks(nil); err != nil {
 			return err
@@ -85,7 +86,7 @@ func (v *visit) listMembers(address string, problems map[string]string, status i
 	return v.settingsPage("members", v.words.T("Members"), view, status)
 }
 
-func (v *visit) memberRows(members []helpdesk.Membership, roles []helpdesk.Role) ([]memberRow, error) {
+func (v *visit) memberRows(members []identity.Membership, roles []identity.Role) ([]memberRow, error) {
 	var ids []int64
 	for _, m := range members {
 		ids = append(ids, m.UserID)
@@ -94,7 +95,7 @@ func (v *visit) memberRows(members []helpdesk.Membership, roles []helpdesk.Role)
 	if err != nil {
 		return nil, err
 	}
-	byID := map[int64]helpdesk.User{}
+	byID := map[int64]identity.User{}
 	for _, u := range users {
 		byID[u.ID] = u
 	}
@@ -115,7 +116,7 @@ func (v *visit) memberRows(members []helpdesk.Membership, roles []helpdesk.Role)
 	return rows, nil
 }
 
-func (v *visit) roleTicks(roles []helpdesk.Role, on []int64) []tick {
+func (v *visit) roleTicks(roles []identity.Role, on []int64) []tick {
 	var out []tick
 	for _, r := range roles {
 		out = append(out, tick{ID: itoa(r.ID), Text: v.roleName(r), On: slices.Contains(on, r.ID)})
@@ -125,7 +126,7 @@ func (v *visit) roleTicks(roles []helpdesk.Role, on []int64) []tick {
 
 // boxTicks are the mailboxes that a member can be limited to; none without the permission.
 func (v *visit) boxTicks(on []int64) ([]tick, error) {
-	if !v.may(helpdesk.MailboxesView) {
+	if !v.may(identity.MailboxesView) {
 		return nil, nil
 	}
 	page, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
@@ -150,7 +151,7 @@ func (v *visit) ticked(name string) []int64 {
 
 func (v *visit) inviteMember() error {
 	address := strings.TrimSpace(v.r.PostFormValue("email"))
-	i, _, err := v.Invite(v.ctx(), helpdesk.InvitationInput{Email: address, RoleIDs: v.ticked("role"), MailboxIDs: v.ticked("mailbox")})
+	i, _, err := v.Invite(v.ctx(), identity.InvitationInput{Email: address, RoleIDs: v.ticked("role"), MailboxIDs: v.ticked("mailbox")})
 	if fault.Is(err, fault.Invalid) {
 		return v.listMembers(address, v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -184,13 +185,13 @@ func (v *visit) showMember(problems map[string]string, status int) error {
 	if err != nil {
 		return err
 	}
-	rows, err := v.memberRows([]helpdesk.Membership{m}, roles)
+	rows, err := v.memberRows([]identity.Membership{m}, roles)
 	if err != nil {
 		return err
 	}
 	view := memberView{
 		Row: rows[0], Action: v.at("/settings/members/" + itoa(m.ID)), List: v.at("/settings/members"), Roles: v.roleTicks(roles, m.RoleIDs),
-		CanUpdate: v.may(helpdesk.MembershipsUpdate), Remove: v.may(helpdesk.MembershipsDelete), Own: m.UserID == v.user.ID, SignsIn: v.h.cfg.Authenticate == nil, Errors: orEmpty(problems),
+		CanUpdate: v.may(identity.MembershipsUpdate), Remove: v.may(identity.MembershipsDelete), Own: m.UserID == v.user.ID, SignsIn: v.h.cfg.Authenticate == nil, Errors: orEmpty(problems),
 	}
 	view.Passkeys = view.SignsIn && v.service().PasskeyOrigin() != ""
 	view.Disconnects = view.SignsIn && len(v.service().IdentityProviders()) > 0
@@ -202,8 +203,8 @@ func (v *visit) showMember(problems map[string]string, status int) error {
 
 func (v *visit) saveMember() error {
 	id := v.number("id")
-	in := helpdesk.MembershipUpdate{RoleIDs: v.ticked("role")}
-	if v.may(helpdesk.MailboxesView) { // else the form has none, which would mean all
+	in := identity.MembershipUpdate{RoleIDs: v.ticked("role")}
+	if v.may(identity.MailboxesView) { // else the form has none, which would mean all
 		in.MailboxIDs = storage.Some(v.ticked("mailbox"))
 	}
 	_, err := v.UpdateMember(v.ctx(), id, in)
@@ -242,7 +243,7 @@ func (v *visit) listRoles(name string, problems map[string]string, status int) e
 	if err != nil {
 		return err
 	}
-	view := rolesView{CanCreate: v.may(helpdesk.RolesCreate), Action: v.at("/settings/roles"), Name: name, Errors: orEmpty(problems)}
+	view := rolesView{CanCreate: v.may(identity.RolesCreate), Action: v.at("/settings/roles"), Name: name, Errors: orEmpty(problems)}
 	for _, r := range page.Items {
 		row := roleRow{Name: v.roleName(r), Description: r.Description, URL: v.at("/settings/roles/" + itoa(r.ID)), BuiltIn: r.Key != "",
 			Count: v.words.N(len(r.Permissions), "%s permission|%s permissions")}
@@ -256,7 +257,7 @@ func (v *visit) listRoles(name string, problems map[string]string, status int) e
 
 func (v *visit) addRole() error {
 	name := v.r.PostFormValue("name")
-	r, err := v.CreateRole(v.ctx(), helpdesk.RoleInput{Name: name})
+	r, err := v.CreateRole(v.ctx(), identity.RoleInput{Name: name})
 	if fault.Is(err, fault.Invalid) {
 		return v.listRoles(name, v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -284,7 +285,7 @@ func (v *visit) showRole(problems map[string]string, status int) error {
 	}
 	view := roleView{
 		Name: v.roleName(r), Description: r.Description, Action: v.at("/settings/roles/" + itoa(r.ID)), List: v.at("/settings/roles"), BuiltIn: r.Key != "",
-		CanUpdate: r.Key == "" && v.may(helpdesk.RolesUpdate), CanDelete: r.Key == "" && v.may(helpdesk.RolesDelete), Errors: orEmpty(problems),
+		CanUpdate: r.Key == "" && v.may(identity.RolesUpdate), CanDelete: r.Key == "" && v.may(identity.RolesDelete), Errors: orEmpty(problems),
 	}
 	if view.BuiltIn {
 		view.Description = v.words.T(r.Description)
@@ -292,7 +293,7 @@ func (v *visit) showRole(problems map[string]string, status int) error {
 	if problems != nil {
 		view.Name, view.Description = v.r.PostFormValue("name"), v.r.PostFormValue("description")
 	}
-	for _, p := range helpdesk.Permissions() {
+	for _, p := range identity.Permissions() {
 		area, action, _ := strings.Cut(string(p), ".")
 		if n := len(view.Areas); n == 0 || view.Areas[n-1].Area != area {
 			view.Areas = append(view.Areas, permissionArea{Area: area, Name: v.permissionWord(area)})
@@ -305,10 +306,10 @@ func (v *visit) showRole(problems map[string]string, status int) error {
 
 func (v *visit) saveRole() error {
 	id := v.number("id")
-	in := helpdesk.RoleInput{Name: v.r.PostFormValue("name"), Description: storage.Some(v.r.PostFormValue("description"))}
-	permissions := []helpdesk.Permission{}
+	in := identity.RoleInput{Name: v.r.PostFormValue("name"), Description: storage.Some(v.r.PostFormValue("description"))}
+	permissions := []identity.Permission{}
 	for _, p := range v.r.PostForm["permission"] {
-		permissions = append(permissions, helpdesk.Permission(p))
+		permissions = append(permissions, identity.Permission(p))
 	}
 	in.Permissions = storage.Some(permissions)
 	_, err := v.UpdateRole(v.ctx(), id, in)
@@ -345,8 +346,8 @@ func (v *visit) listTags(name string, problems map[string]string, status int) er
 		return err
 	}
 	view := tagsView{
-		Next: v.older("/settings/tags", page.Next), Action: v.at("/settings/tags"), CanCreate: v.may(helpdesk.TagsCreate), CanUpdate: v.may(helpdesk.TagsUpdate),
-		CanDelete: v.may(helpdesk.TagsDelete), Name: name, Errors: orEmpty(problems),
+		Next: v.older("/settings/tags", page.Next), Action: v.at("/settings/tags"), CanCreate: v.may(identity.TagsCreate), CanUpdate: v.may(identity.TagsUpdate),
+		CanDelete: v.may(identity.TagsDelete), Name: name, Errors: orEmpty(problems),
 	}
 	for _, t := range page.Items {
 		view.Rows = append(view.Rows, tagRow{Name: t.Name, Color: t.Color, Action: v.at("/settings/tags/" + itoa(t.ID))})

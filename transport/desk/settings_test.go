@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport/desk"
 )
@@ -25,7 +26,7 @@ import (
 func office(t *testing.T) *bundle {
 	t.Helper()
 	var b *bundle
-	var other helpdesk.User
+	var other identity.User
 	b = newBundle(t, func(cfg *desk.Config) {
 		cfg.Authenticate = func(r *http.Request) (helpdesk.Caller, error) {
 			if r.Header.Get("As") != "" {
@@ -35,10 +36,10 @@ func office(t *testing.T) *bundle {
 		}
 	})
 	var err error
-	if other, err = b.service.Operator().CreateUser(t.Context(), helpdesk.UserInput{Name: "Tomás", Email: "tomas@example.org", Password: "correct horse"}); err != nil {
+	if other, err = b.service.Operator().CreateUser(t.Context(), identity.UserInput{Name: "Tomás", Email: "tomas@example.org", Password: "correct horse"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.service.Operator().AddMember(t.Context(), 1, other.ID, helpdesk.RoleCollaborator); err != nil {
+	if _, err := b.service.Operator().AddMember(t.Context(), 1, other.ID, identity.RoleCollaborator); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -213,7 +214,7 @@ func TestSettingsChangesOfOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	role, err := b.desk.CreateRole(ctx, helpdesk.RoleInput{Name: "Readers"})
+	role, err := b.desk.CreateRole(ctx, identity.RoleInput{Name: "Readers"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -460,7 +461,7 @@ func TestTokenScopes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := []bool{d.Holds(helpdesk.ConversationsView), d.Holds(helpdesk.InteractionsCreate), d.Holds(helpdesk.InteractionsUpdate), d.Holds(helpdesk.ConversationsDelete)}
+		got := []bool{d.Holds(identity.ConversationsView), d.Holds(identity.InteractionsCreate), d.Holds(identity.InteractionsUpdate), d.Holds(identity.ConversationsDelete)}
 		if diff := cmp.Diff([]bool{want.reads, want.drafts, want.sends, want.removes}, got); diff != "" {
 			t.Errorf("%q: %s", may, diff)
 		}

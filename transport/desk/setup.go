@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -122,7 +123,7 @@ func (v *visit) takeToken() error {
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
 	token := strings.TrimSpace(v.r.PostFormValue("token"))
-	if !strings.HasPrefix(token, helpdesk.PasswordTokenPrefix) {
+	if !strings.HasPrefix(token, identity.PasswordTokenPrefix) {
 		var err error
 		token, err = v.linkToken(token)
 		if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.Forbidden) {
@@ -168,7 +169,7 @@ func (v *visit) setUp() error {
 		return v.askForYou(view, http.StatusUnprocessableEntity)
 	}
 	if err == nil {
-		err = v.choosePassword(view.Token, helpdesk.PasswordChoice{Name: view.Name, Email: view.Email, Password: v.r.PostFormValue("password")})
+		err = v.choosePassword(view.Token, identity.PasswordChoice{Name: view.Name, Email: view.Email, Password: v.r.PostFormValue("password")})
 	}
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -183,7 +184,7 @@ func (v *visit) setUp() error {
 }
 
 // choosePassword uses a token up and signs its user in.
-func (v *visit) choosePassword(token string, in helpdesk.PasswordChoice) error {
+func (v *visit) choosePassword(token string, in identity.PasswordChoice) error {
 	c, err := v.service().ChoosePassword(v.ctx(), token, in)
 	if err != nil {
 		return err
@@ -210,7 +211,7 @@ func (v *visit) resumeSetUp() error {
 	if err := v.enter(accounts.Items[0].ID); err != nil {
 		return err
 	}
-	if !v.may(helpdesk.AccountsUpdate) {
+	if !v.may(identity.AccountsUpdate) {
 		return v.see(v.at("/"))
 	}
 	if v.account.SendHold == 0 {
@@ -247,7 +248,7 @@ func (v *visit) askForTeam(view setUpView, status int) error {
 
 func (v *visit) setUpTeam() error {
 	view := setUpView{Team: v.r.PostFormValue("name")}
-	in := helpdesk.AccountUpdate{Name: view.Team}
+	in := identity.AccountUpdate{Name: view.Team}
 	if v.account.SendHold == 0 {
 		in.SendHold = storage.Some(setUpHold)
 	}
@@ -417,7 +418,7 @@ var builtIn = []string{
 	say("Reads conversations and writes notes."), say("Works on the knowledge base only."),
 }
 
-func (v *visit) roleName(r helpdesk.Role) string {
+func (v *visit) roleName(r identity.Role) string {
 	if r.Key != "" && slices.Contains(builtIn, r.Name) {
 		return v.words.T(r.Name)
 	}
@@ -432,7 +433,7 @@ func (v *visit) setUpColleagues() error {
 	var left []string
 	problem, done := "", 0
 	for _, address := range addresses {
-		_, _, err := v.Invite(v.ctx(), helpdesk.InvitationInput{Email: address, RoleIDs: []int64{v.field("role")}})
+		_, _, err := v.Invite(v.ctx(), identity.InvitationInput{Email: address, RoleIDs: []int64{v.field("role")}})
 		if fault.Is(err, fault.Invalid) {
 			left = append(left, address)
 			problem = address + ": " + v.problems(err)["email"]

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -55,10 +56,10 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 	if v.h.cfg.Authenticate == nil {
 		s.SignOut = v.h.url("/sign-out")
 	}
-	if v.may(helpdesk.ConversationsCreate) {
+	if v.may(identity.ConversationsCreate) {
 		s.New = v.at("/new")
 	}
-	if v.may(helpdesk.ConversationsView) {
+	if v.may(identity.ConversationsView) {
 		s.Groups = append(s.Groups, v.workNav(counts))
 		mailboxes, err := v.mailboxNav(counts)
 		if err != nil {
@@ -74,7 +75,7 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 		}
 		s.Groups = append(s.Groups, teams, mailboxes, views, v.troubleNav(counts))
 	}
-	if v.may(helpdesk.CustomersView) {
+	if v.may(identity.CustomersView) {
 		s.Foot = append(s.Foot, navItem{ID: "customers", Text: v.words.T("Customers"), Icon: "users", URL: v.at("/customers"), Key: "u"})
 	}
 	if v.seesHelp() {
@@ -132,7 +133,7 @@ func (v *visit) workNav(counts helpdesk.Counts) navGroup {
 
 func (v *visit) mailboxNav(counts helpdesk.Counts) (navGroup, error) {
 	g := navGroup{Title: v.words.T("Mailboxes")}
-	if !v.may(helpdesk.MailboxesView) {
+	if !v.may(identity.MailboxesView) {
 		return g, nil
 	}
 	boxes, err := v.mailboxes()
@@ -144,7 +145,7 @@ func (v *visit) mailboxNav(counts helpdesk.Counts) (navGroup, error) {
 
 // mailboxes are those that the member sees, at most 100, without how fetching goes: that is no event.
 func (v *visit) mailboxes() ([]helpdesk.Mailbox, error) {
-	if !v.may(helpdesk.MailboxesView) {
+	if !v.may(identity.MailboxesView) {
 		return nil, nil
 	}
 	return keep(v.memo, &v.memo.boxes, v.readMailboxes)
@@ -158,7 +159,7 @@ func (v *visit) readMailboxes() ([]helpdesk.Mailbox, error) {
 // viewNav are the saved views, with the numbers of those that are counted.
 func (v *visit) viewNav(counts helpdesk.Counts) (navGroup, error) {
 	g := navGroup{Title: v.words.T("Views")}
-	if !v.may(helpdesk.ViewsView) {
+	if !v.may(identity.ViewsView) {
 		return g, nil
 	}
 	views, err := v.views()
@@ -208,7 +209,7 @@ func (v *visit) readAccounts() ([]Link, error) {
 
 // views are the saved views that the sidebar shows.
 func (v *visit) views() ([]helpdesk.View, error) {
-	if !v.may(helpdesk.ViewsView) {
+	if !v.may(identity.ViewsView) {
 		return nil, nil
 	}
 	return keep(v.memo, &v.memo.views, func() ([]helpdesk.View, error) {

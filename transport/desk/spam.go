@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -36,7 +37,7 @@ func (v *visit) narrowSpam(l listing, q *helpdesk.ConversationQuery) error {
 }
 
 // mayBlock reports whether the member may block senders: who reaches all mailboxes may.
-func (v *visit) mayBlock() bool { return v.may(helpdesk.CustomersUpdate) && v.Scope().Mailboxes == nil }
+func (v *visit) mayBlock() bool { return v.may(identity.CustomersUpdate) && v.Scope().Mailboxes == nil }
 
 // fillSpam says whether the sender of spam is blocked.
 func (v *visit) fillSpam(c helpdesk.Conversation, view *conversationView) error {
@@ -46,7 +47,7 @@ func (v *visit) fillSpam(c helpdesk.Conversation, view *conversationView) error 
 	}
 	s := &spamView{Address: c.CustomerEmail, CanBlock: view.CanBlock, CanChange: view.CanUpdate}
 	view.Spam = s
-	if !v.may(helpdesk.CustomersView) {
+	if !v.may(identity.CustomersView) {
 		return nil
 	}
 	page, err := v.BlockedSenders(v.ctx(), c.CustomerEmail, storage.PageRequest{Limit: 1})

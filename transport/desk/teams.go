@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -15,7 +16,7 @@ import (
 // teams are those of the account, by name, as far as the member may see them. They are
 // read once for a page.
 func (v *visit) teams() ([]helpdesk.Team, error) {
-	if !v.may(helpdesk.MembershipsView) {
+	if !v.may(identity.MembershipsView) {
 		return nil, nil
 	}
 	return keep(v.memo, &v.memo.teams, v.readTeams)
@@ -53,7 +54,7 @@ func (v *visit) teamNames(ids []int64) (map[int64]string, error) {
 	if ids = without(ids, 0); len(ids) == 0 {
 		return names, nil
 	}
-	if v.may(helpdesk.MembershipsView) {
+	if v.may(identity.MembershipsView) {
 		all, err := v.teams()
 		for _, t := range all {
 			if slices.Contains(ids, t.ID) {
@@ -134,7 +135,7 @@ func (v *visit) teamsPage() error { return v.listTeams("", nil, 0) }
 // changesTeams reports whether the member may change teams: who is limited to some
 // mailboxes may not.
 func (v *visit) changesTeams() (bool, error) {
-	if !v.may(helpdesk.MembershipsUpdate) {
+	if !v.may(identity.MembershipsUpdate) {
 		return false, nil
 	}
 	own, err := v.Membership(v.ctx())
@@ -199,7 +200,7 @@ func (v *visit) showTeam(name string, problems map[string]string, status int) er
 	if view.CanChange, err = v.changesTeams(); err != nil {
 		return err
 	}
-	if v.may(helpdesk.ConversationsView) {
+	if v.may(identity.ConversationsView) {
 		view.Show = v.at("/inbox/team-" + itoa(t.ID))
 	}
 	if problems != nil {

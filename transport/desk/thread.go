@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -88,7 +89,7 @@ func (v *visit) interactions(id int64) ([]helpdesk.Interaction, error) {
 
 // fillThread shows the messages, and between them what was done to the conversation.
 func (v *visit) fillThread(c helpdesk.Conversation, view *conversationView) error {
-	if !v.may(helpdesk.InteractionsView) {
+	if !v.may(identity.InteractionsView) {
 		return nil
 	}
 	all, err := v.interactions(c.ID)
@@ -304,9 +305,9 @@ func (v *visit) fileURL(f helpdesk.Attachment, key string) string {
 // bodyView shows images of mails under addresses of the desk. Those on other servers are
 // held back, or come through the proxy.
 func (v *visit) bodyView(remote bool) helpdesk.BodyView {
-	view := helpdesk.BodyView{Fold: true, AttachmentURL: v.fileURL, RemoteImages: helpdesk.BlockImages}
+	view := helpdesk.BodyView{Fold: true, AttachmentURL: v.fileURL, RemoteImages: identity.BlockImages}
 	if remote {
-		view.RemoteImages = helpdesk.ProxyImages
+		view.RemoteImages = identity.ProxyImages
 		view.ProxyURL = func(token string) string { return v.at("/image/" + token) }
 	}
 	return view

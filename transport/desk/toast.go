@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -180,7 +181,7 @@ func (v *visit) putBack(ctx context.Context, inv inverse) (left int, err error) 
 		if was.priority != "" {
 			in.Priority = storage.Some(was.priority)
 		}
-		if v.may(helpdesk.ConversationsAssign) {
+		if v.may(identity.ConversationsAssign) {
 			in.UserID, in.TeamID = userOf(was.user), userOf(was.team)
 		}
 		if _, err := v.UpdateConversations(ctx, ids, in); err != nil {

@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"strings"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -48,12 +48,12 @@ func (v *visit) tools(l listing, canSave bool) (template.HTML, error) {
 	}
 	view := toolsView{
 		Team: team, Naps: v.naps(), Priorities: urgencies(v.words), Spam: l.view == "spam", First: v.listURL(l),
-		CanAssign: v.may(helpdesk.ConversationsAssign), CanUpdate: v.may(helpdesk.ConversationsUpdate), CanTag: v.may(helpdesk.TagsView),
+		CanAssign: v.may(identity.ConversationsAssign), CanUpdate: v.may(identity.ConversationsUpdate), CanTag: v.may(identity.TagsView),
 		CanSaveView: canSave,
 	}
 	l.after = ""
 	key := fmt.Sprint(v.words.lang, l, view.First, view.Naps, view.CanAssign, view.CanUpdate, view.CanTag, canSave,
-		v.may(helpdesk.MembershipsView), v.may(helpdesk.MailboxesView))
+		v.may(identity.MembershipsView), v.may(identity.MailboxesView))
 	for _, p := range team {
 		if p.Online {
 			key += " " + itoa(p.ID)
@@ -139,7 +139,7 @@ func (v *visit) choices(view *toolsView, l listing) error {
 			return err
 		}
 	}
-	if v.may(helpdesk.MailboxesView) {
+	if v.may(identity.MailboxesView) {
 		boxes, err := v.mailboxes()
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport/internal/cookie"
 	"github.com/helpwright/helpwright/transport/internal/pattern"
@@ -28,11 +29,11 @@ type visit struct {
 	zone   *time.Location
 	now    time.Time
 	caller helpdesk.Caller
-	user   helpdesk.User
+	user   identity.User
 
 	// Of the pages of an account.
 	*helpdesk.Desk
-	account helpdesk.Account
+	account identity.Account
 	numbers *numbers // of the sidebar; nil: not read yet
 	memo    *memo    // what is kept for the member
 	last    int64    // the last event before the page was read, 0: not known
@@ -140,10 +141,10 @@ func (v *visit) authenticate() error {
 	return err
 }
 
-func (v *visit) readUser() (helpdesk.User, error) {
+func (v *visit) readUser() (identity.User, error) {
 	admin, err := v.service().Admin(v.ctx(), v.caller)
 	if err != nil {
-		return helpdesk.User{}, err
+		return identity.User{}, err
 	}
 	return admin.Me(v.ctx())
 }
@@ -160,7 +161,7 @@ func (v *visit) enter(account int64) error {
 	if err := v.remember(); err != nil {
 		return err
 	}
-	v.account, err = keep(v.memo, &v.memo.account, func() (helpdesk.Account, error) { return v.Account(v.ctx()) })
+	v.account, err = keep(v.memo, &v.memo.account, func() (identity.Account, error) { return v.Account(v.ctx()) })
 	return err
 }
 

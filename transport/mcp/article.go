@@ -9,7 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/contenthtml"
 	"github.com/helpwright/helpwright/storage"
@@ -34,7 +34,7 @@ func (v *visit) addArticles(s *mcp.Server) {
 // knows reports whether the caller has permissions of the knowledge base.
 func (v *visit) knows(all ...kb.Permission) bool {
 	for _, p := range all {
-		if !v.desk.Holds(helpdesk.Permission(p)) {
+		if !v.desk.Holds(identity.Permission(p)) {
 			return false
 		}
 	}

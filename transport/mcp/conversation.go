@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -19,23 +20,23 @@ const (
 )
 
 func (v *visit) addConversations(s *mcp.Server) {
-	if v.may(helpdesk.ConversationsView) {
+	if v.may(identity.ConversationsView) {
 		add(v, s, reads("search_conversations", "Search conversations",
 			"Finds conversations with customers, the newest first. Without words it lists them."), v.searchConversations)
 	}
-	if v.may(helpdesk.ConversationsView, helpdesk.InteractionsView) {
+	if v.may(identity.ConversationsView, identity.InteractionsView) {
 		add(v, s, reads("read_conversation", "Read a conversation",
 			"Reads a conversation as text: what the customer and the team wrote, and the team's notes, oldest first."), v.readConversation)
 	}
-	if v.may(helpdesk.NotesCreate) || v.may(helpdesk.InteractionsCreate) {
+	if v.may(identity.NotesCreate) || v.may(identity.InteractionsCreate) {
 		add(v, s, writes("add_note", "Add a note",
 			"Adds a note for the team to a conversation. The customer never sees it."), v.addNote)
 	}
-	if v.may(helpdesk.InteractionsCreate) {
+	if v.may(identity.InteractionsCreate) {
 		add(v, s, writes("draft_answer", "Draft an answer",
 			"Writes the draft of an answer to the customer. A member of the team reads, changes and sends it."), v.draftAnswer)
 	}
-	if v.may(helpdesk.InteractionsView, helpdesk.InteractionsCreate, helpdesk.InteractionsUpdate) {
+	if v.may(identity.InteractionsView, identity.InteractionsCreate, identity.InteractionsUpdate) {
 		add(v, s, sends("send_draft", "Send a draft",
 			"Sends the draft of an answer to the customer by mail. It cannot be taken back. Use it only when a person has told you to send this draft."), v.sendDraft)
 	}

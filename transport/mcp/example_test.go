@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -23,12 +24,12 @@ func Example() {
 	check(err)
 	svc, err := helpdesk.New(helpdesk.Config{Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: storage.NewSecretKey()})
 	check(err)
-	owner, err := svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@example.org"})
+	owner, err := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
 	check(err)
-	account, err := svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Acme"}, owner.ID)
+	account, err := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	check(err)
-	_, token, err := svc.Operator().CreateToken(ctx, owner.ID, helpdesk.TokenInput{Name: "assistant", Scopes: []helpdesk.Permission{
-		helpdesk.ConversationsView, helpdesk.InteractionsView, helpdesk.InteractionsCreate,
+	_, token, err := svc.Operator().CreateToken(ctx, owner.ID, identity.TokenInput{Name: "assistant", Scopes: []identity.Permission{
+		identity.ConversationsView, identity.InteractionsView, identity.InteractionsCreate,
 	}})
 	check(err)
 

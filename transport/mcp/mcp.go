@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -161,7 +162,7 @@ func (h *Handler) server(v *visit) *mcp.Server {
 }
 
 // may reports whether the caller has all of some permissions.
-func (v *visit) may(all ...helpdesk.Permission) bool {
+func (v *visit) may(all ...identity.Permission) bool {
 	for _, p := range all {
 		if !v.desk.Holds(p) {
 			return false

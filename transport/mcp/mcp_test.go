@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -38,7 +39,7 @@ type bundle struct {
 	t            *testing.T
 	server       *server.Server
 	url          string
-	owner        helpdesk.User
+	owner        identity.User
 	desk         *helpdesk.Desk
 	conversation helpdesk.Conversation
 }
@@ -59,9 +60,9 @@ func bundleOf(t *testing.T, store helpdesk.Store, memory int64) *bundle {
 	t.Cleanup(web.Close)
 	b := &bundle{t: t, server: srv, url: web.URL + server.APIBase + "/accounts/"}
 	operator := srv.Service().Operator()
-	b.owner, err = operator.CreateUser(t.Context(), helpdesk.UserInput{Name: "Olga", Email: "olga@example.org"})
+	b.owner, err = operator.CreateUser(t.Context(), identity.UserInput{Name: "Olga", Email: "olga@example.org"})
 	must(t, err)
-	account, err := operator.CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Acme"}, b.owner.ID)
+	account, err := operator.CreateAccount(t.Context(), identity.AccountInput{Name: "Acme"}, b.owner.ID)
 	must(t, err)
 	b.desk, err = srv.Service().Desk(t.Context(), srv.Service().As(b.owner.ID), account.ID)
 	must(t, err)
@@ -83,9 +84,9 @@ func must(t *testing.T, err error) {
 }
 
 // token is an access token of the owner; without scopes for all that they may.
-func (b *bundle) token(scopes ...helpdesk.Permission) string {
+func (b *bundle) token(scopes ...identity.Permission) string {
 	b.t.Helper()
-	_, secret, err := b.server.Service().Operator().CreateToken(b.t.Context(), b.owner.ID, helpdesk.TokenInput{Name: "assistant", Scopes: scopes})
+	_, secret, err := b.server.Service().Operator().CreateToken(b.t.Context(), b.owner.ID, identity.TokenInput{Name: "assistant", Scopes: scopes})
 	must(b.t, err)
 	return secret
 }
@@ -111,7 +112,7 @@ func (b *bundle) connect(account int64, token string) (*sdk.ClientSession, error
 	return session, err
 }
 
-func (b *bundle) session(scopes ...helpdesk.Permission) *sdk.ClientSession {
+func (b *bundle) session(scopes ...identity.Permission) *sdk.ClientSession {
 	b.t.Helper()
 	session, err := b.connect(b.desk.AccountID(), b.token(scopes...))
 	must(b.t, err)
@@ -167,17 +168,17 @@ func TestTools(t *testing.T) {
 		draftArticle                  = "draft_article"
 	)
 	for name, tt := range map[string]struct {
-		scopes []helpdesk.Permission
+		scopes []identity.Permission
 		want   []string
 	}{
 		"everything":            {nil, []string{note, draft, draftArticle, readArticle, read, findArticle, find, send}},
-		"reading":               {[]helpdesk.Permission{helpdesk.ConversationsView, helpdesk.InteractionsView}, []string{read, find}},
-		"lists":                 {[]helpdesk.Permission{helpdesk.ConversationsView}, []string{find}},
-		"drafts, no sending":    {[]helpdesk.Permission{helpdesk.ConversationsView, helpdesk.InteractionsView, helpdesk.InteractionsCreate}, []string{note, draft, read, find}},
-		"notes":                 {[]helpdesk.Permission{helpdesk.NotesCreate}, []string{note}},
-		"articles":              {[]helpdesk.Permission{helpdesk.Permission(kb.SitesView), helpdesk.Permission(kb.ArticlesView)}, []string{readArticle, findArticle}},
-		"nothing of it":         {[]helpdesk.Permission{helpdesk.WebhooksView}, nil},
-		"sending needs reading": {[]helpdesk.Permission{helpdesk.InteractionsCreate, helpdesk.InteractionsUpdate}, []string{note, draft}},
+		"reading":               {[]identity.Permission{identity.ConversationsView, identity.InteractionsView}, []string{read, find}},
+		"lists":                 {[]identity.Permission{identity.ConversationsView}, []string{find}},
+		"drafts, no sending":    {[]identity.Permission{identity.ConversationsView, identity.InteractionsView, identity.InteractionsCreate}, []string{note, draft, read, find}},
+		"notes":                 {[]identity.Permission{identity.NotesCreate}, []string{note}},
+		"articles":              {[]identity.Permission{identity.Permission(kb.SitesView), identity.Permission(kb.ArticlesView)}, []string{readArticle, findArticle}},
+		"nothing of it":         {[]identity.Permission{identity.WebhooksView}, nil},
+		"sending needs reading": {[]identity.Permission{identity.InteractionsCreate, identity.InteractionsUpdate}, []string{note, draft}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -271,7 +272,7 @@ func TestProblems(t *testing.T) {
 	b := newBundle(t)
 	s := b.session()
 	id := b.conversation.ID
-	other, err := b.server.Service().Operator().CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Other"}, b.owner.ID)
+	other, err := b.server.Service().Operator().CreateAccount(t.Context(), identity.AccountInput{Name: "Other"}, b.owner.ID)
 	must(t, err)
 	sites, err := b.server.KB().Sites(b.server.Service().As(b.owner.ID))
 	must(t, err)

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -151,9 +151,9 @@ func publish(b testing.TB, srv *server.Server) (editor *kb.Editor, path string) 
 		}
 	}
 	ctx, operator := b.Context(), srv.Service().Operator()
-	owner, err := operator.CreateUser(ctx, helpdesk.UserInput{Email: "maja@example.org"})
+	owner, err := operator.CreateUser(ctx, identity.UserInput{Email: "maja@example.org"})
 	must(err)
-	account, err := operator.CreateAccount(ctx, helpdesk.AccountInput{Name: "Halden"}, owner.ID)
+	account, err := operator.CreateAccount(ctx, identity.AccountInput{Name: "Halden"}, owner.ID)
 	must(err)
 	sites, err := srv.KB().Sites(srv.Service().As(owner.ID))
 	must(err)

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -38,9 +38,9 @@ func Example() {
 	done := make(chan error)
 	go func() { done <- srv.Run(ctx) }()
 	http.Handle("/help/", http.StripPrefix("/help", srv.Handler())) // the API is at /help/api/v1
-	owner, err := srv.Service().Operator().CreateUser(ctx, helpdesk.UserInput{Email: "olga@shop.example"})
+	owner, err := srv.Service().Operator().CreateUser(ctx, identity.UserInput{Email: "olga@shop.example"})
 	check(err)
-	_, err = srv.Service().Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Shop"}, owner.ID)
+	_, err = srv.Service().Operator().CreateAccount(ctx, identity.AccountInput{Name: "Shop"}, owner.ID)
 	fmt.Println(owner.Email, "uses", srv.APIURL(), err)
 	stop()
 	fmt.Println("stopped:", <-done, db.Close())

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -23,11 +23,11 @@ func ExampleServer_ImportAccount() {
 		log.Fatal(err)
 	}
 	operator := former.Service().Operator()
-	ada, err := operator.CreateUser(ctx, helpdesk.UserInput{Email: "ada@example.com", Name: "Ada"})
+	ada, err := operator.CreateUser(ctx, identity.UserInput{Email: "ada@example.com", Name: "Ada"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	account, err := operator.CreateAccount(ctx, helpdesk.AccountInput{Name: "Engines"}, ada.ID)
+	account, err := operator.CreateAccount(ctx, identity.AccountInput{Name: "Engines"}, ada.ID)
 	if err != nil {
 		log.Fatal(err)
 	}

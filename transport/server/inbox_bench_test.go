@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
@@ -150,13 +151,13 @@ func busyAccount(b *testing.B, svc *helpdesk.Service) (desk *helpdesk.Desk, secr
 		}
 	}
 	ctx, operator := b.Context(), svc.Operator()
-	owner, err := operator.CreateUser(ctx, helpdesk.UserInput{Name: "Maja Lindqvist", Email: "maja@example.org"})
+	owner, err := operator.CreateUser(ctx, identity.UserInput{Name: "Maja Lindqvist", Email: "maja@example.org"})
 	must(err)
-	account, err := operator.CreateAccount(ctx, helpdesk.AccountInput{Name: "Halden"}, owner.ID)
+	account, err := operator.CreateAccount(ctx, identity.AccountInput{Name: "Halden"}, owner.ID)
 	must(err)
 	members := []int64{owner.ID}
 	for i := range 9 {
-		u, err := operator.CreateUser(ctx, helpdesk.UserInput{Name: fmt.Sprintf("Agent Number%d", i), Email: fmt.Sprintf("agent%d@example.org", i)})
+		u, err := operator.CreateUser(ctx, identity.UserInput{Name: fmt.Sprintf("Agent Number%d", i), Email: fmt.Sprintf("agent%d@example.org", i)})
 		must(err)
 		_, err = operator.AddMember(ctx, account.ID, u.ID, "admin")
 		must(err)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -40,7 +41,7 @@ func (s *Server) invitation(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 		view.Name = r.PostFormValue("name")
-		in := helpdesk.AcceptInput{Name: view.Name, Password: r.PostFormValue("password")}
+		in := identity.AcceptInput{Name: view.Name, Password: r.PostFormValue("password")}
 		got, err := s.service.AcceptInvitation(r.Context(), helpdesk.Caller{}, r.PathValue("token"), in)
 		view.Token = got.Secret
 		if err != nil {

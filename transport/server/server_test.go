@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -62,8 +63,8 @@ func config() server.Config {
 // made is a server with an account that has a mailbox.
 type made struct {
 	*server.Server
-	owner   helpdesk.User
-	account helpdesk.Account
+	owner   identity.User
+	account identity.Account
 	desk    *helpdesk.Desk
 	mailbox helpdesk.Mailbox
 }
@@ -76,10 +77,10 @@ func newServer(t *testing.T, cfg server.Config) *made {
 	}
 	m := &made{Server: srv}
 	operator := srv.Service().Operator()
-	if m.owner, err = operator.CreateUser(t.Context(), helpdesk.UserInput{Email: "olga@example.org"}); err != nil {
+	if m.owner, err = operator.CreateUser(t.Context(), identity.UserInput{Email: "olga@example.org"}); err != nil {
 		t.Fatal(err)
 	}
-	if m.account, err = operator.CreateAccount(t.Context(), helpdesk.AccountInput{Name: "Acme"}, m.owner.ID); err != nil {
+	if m.account, err = operator.CreateAccount(t.Context(), identity.AccountInput{Name: "Acme"}, m.owner.ID); err != nil {
 		t.Fatal(err)
 	}
 	if m.desk, err = srv.Service().Desk(t.Context(), srv.Service().As(m.owner.ID), m.account.ID); err != nil {
@@ -321,11 +322,11 @@ func TestPrivateSiteAsksForTheSecondFactor(t *testing.T) {
 	m := newServer(t, config())
 	ctx, service := t.Context(), m.Service()
 	const password = "correct horse"
-	user, err := service.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ada@example.org", Password: password})
+	user, err := service.Operator().CreateUser(ctx, identity.UserInput{Email: "ada@example.org", Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := service.Operator().AddMember(ctx, m.account.ID, user.ID, helpdesk.RoleAgent); err != nil {
+	if _, err := service.Operator().AddMember(ctx, m.account.ID, user.ID, identity.RoleAgent); err != nil {
 		t.Fatal(err)
 	}
 	sites, err := m.KB().Sites(service.As(m.owner.ID))
@@ -373,7 +374,7 @@ func TestPrivateSiteAsksForTheSecondFactor(t *testing.T) {
 	if status, _, _ := visit(nil, before); status != http.StatusOK {
 		t.Errorf("signed in: %d", status)
 	}
-	if _, err := m.desk.UpdateAccount(ctx, helpdesk.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}); err != nil {
+	if _, err := m.desk.UpdateAccount(ctx, identity.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}); err != nil {
 		t.Fatal(err)
 	}
 	if status, body, _ := visit(nil, before); status != http.StatusForbidden || !strings.Contains(body, `name="password"`) {

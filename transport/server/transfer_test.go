@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	desktransfer "github.com/helpwright/helpwright/helpdesk/transfer"
 	"github.com/helpwright/helpwright/kb"
 	kbtransfer "github.com/helpwright/helpwright/kb/transfer"
@@ -115,7 +116,7 @@ func something(v reflect.Value, name string, n int) {
 // origin is the account that is moved, and some of what is in it.
 type origin struct {
 	account                int64
-	owner, leaver          helpdesk.User
+	owner, leaver          identity.User
 	mailbox                helpdesk.Mailbox
 	sealer                 storage.Sealer
 	conversations, answers []int64
@@ -135,12 +136,12 @@ func (h *home) populate(t *testing.T) *origin {
 	}
 	// Another account before it: no id is the same by chance.
 	for n := range 3 {
-		u := must2(h.Service().Operator().CreateUser(ctx, helpdesk.UserInput{Email: fmt.Sprintf("u%d@other.example", n), Name: "Other"}))(t)
-		must2(h.Service().Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Other"}, u.ID))(t)
+		u := must2(h.Service().Operator().CreateUser(ctx, identity.UserInput{Email: fmt.Sprintf("u%d@other.example", n), Name: "Other"}))(t)
+		must2(h.Service().Operator().CreateAccount(ctx, identity.AccountInput{Name: "Other"}, u.ID))(t)
 	}
-	o.owner = must2(h.Service().Operator().CreateUser(ctx, helpdesk.UserInput{Email: "ada@example.com", Name: "Ada", Password: "correct horse"}))(t)
-	o.leaver = must2(h.Service().Operator().CreateUser(ctx, helpdesk.UserInput{Email: "bob@example.com", Name: "Bob"}))(t)
-	a := must2(h.Service().Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Moved", DefaultLocale: "pt-BR", Languages: []string{"pt-BR", "en"}}, o.owner.ID))(t)
+	o.owner = must2(h.Service().Operator().CreateUser(ctx, identity.UserInput{Email: "ada@example.com", Name: "Ada", Password: "correct horse"}))(t)
+	o.leaver = must2(h.Service().Operator().CreateUser(ctx, identity.UserInput{Email: "bob@example.com", Name: "Bob"}))(t)
+	a := must2(h.Service().Operator().CreateAccount(ctx, identity.AccountInput{Name: "Moved", DefaultLocale: "pt-BR", Languages: []string{"pt-BR", "en"}}, o.owner.ID))(t)
 	o.account = a.ID
 	o.sealer, err = sealerOf(h.key)
 	must(err)
@@ -149,7 +150,7 @@ func (h *home) populate(t *testing.T) *origin {
 		must2(h.blobs.Put(ctx, key, strings.NewReader(content)))(t)
 		return key
 	}
-	seal := func(all []helpdesk.Secret) {
+	seal := func(all []storage.Secret) {
 		for i, s := range all {
 			*s.Sealed = must2(o.sealer.Seal(fmt.Appendf(nil, "secret %d of %s", i, s.Context), s.Context))(t)
 		}
@@ -168,7 +169,7 @@ func (h *home) populate(t *testing.T) *origin {
 		hook := rowOf(1, func(w *helpdesk.Webhook) { w.UserID = me; seal(w.Secrets(a.ID)) })
 		domain := rowOf(1, func(d *helpdesk.Domain) { seal(d.Secrets()) })
 		portal := rowOf(1, func(k *helpdesk.PortalKey) { k.Algorithm, k.UserID = helpdesk.PortalHS256, me; seal(k.Secrets(a.ID)) })
-		role := rowOf(1, func(r *helpdesk.Role) { r.Key = "" })
+		role := rowOf(1, func(r *identity.Role) { r.Key = "" })
 		all := []error{
 			tx.Tags().Insert(ctx, tag, rowOf[helpdesk.Tag](2)), tx.Teams().Insert(ctx, team), tx.Mailboxes().Insert(ctx, box), tx.Roles().Insert(ctx, role),
 			tx.SavedReplies().Insert(ctx, reply, own), tx.Webhooks().Insert(ctx, hook), tx.Domains().Insert(ctx, domain), tx.PortalKeys().Insert(ctx, portal),

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -101,7 +102,7 @@ func newWorldAt(t testing.TB, s store, base string) *world {
 	t.Helper()
 	w := &world{t: t, store: s, base: base, now: time.Date(2026, 11, 14, 12, 0, 0, 0, time.UTC), over: map[string]bool{}}
 	ctx := context.Background()
-	account := helpdesk.Account{Name: "Acme", NextNumber: 1, DefaultLocale: "en", Languages: []string{"en", "fr", "ar"}}
+	account := identity.Account{Name: "Acme", NextNumber: 1, DefaultLocale: "en", Languages: []string{"en", "fr", "ar"}}
 	if err := s.InSystemTx(ctx, func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertAccount(ctx, &account) }); err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func (w *world) service() *kb.Service {
 				return kb.Membership{}, fault.Missing("account", accountID)
 			}
 			var all []kb.Permission
-			for _, p := range helpdesk.Permissions() {
+			for _, p := range identity.Permissions() {
 				all = append(all, kb.Permission(p))
 			}
 			return kb.Membership{Permissions: all}, nil

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -98,9 +99,9 @@ func newWorld(t testing.TB) *world {
 		Store: w.store, Blobs: memblob.New(), Sealer: must[storage.Sealer](t)(storage.NewSealer(key)),
 		SigningKey: key, IntakeDomain: domain,
 	}))
-	user := must[helpdesk.User](t)(w.svc.Operator().CreateUser(ctx, helpdesk.UserInput{Email: "agent@example.org"}))
+	user := must[identity.User](t)(w.svc.Operator().CreateUser(ctx, identity.UserInput{Email: "agent@example.org"}))
 	for _, boxes := range []int{2, 1} {
-		account := must[helpdesk.Account](t)(w.svc.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "A"}, user.ID))
+		account := must[identity.Account](t)(w.svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "A"}, user.ID))
 		desk := must[*helpdesk.Desk](t)(w.svc.Desk(ctx, w.svc.As(user.ID), account.ID))
 		w.desks = append(w.desks, desk)
 		for n := range boxes {

@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/postgres"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -167,7 +168,7 @@ func TestOutdatedStore(t *testing.T) {
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	account := helpdesk.Account{Name: "Some name"}
+	account := identity.Account{Name: "Some name"}
 	err = db.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertAccount(ctx, &account) })
 	if err != nil {
 		t.Fatal(err)

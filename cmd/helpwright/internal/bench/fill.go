@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -114,13 +115,13 @@ func (f *filling) account(ctx context.Context, n int) (at place, err error) {
 		count = members
 	}
 	for i := range count {
-		user, err := operator.CreateUser(ctx, helpdesk.UserInput{Name: fmt.Sprintf("Agent %d", i), Email: fmt.Sprintf("agent%d@account%d.example.org", i, n)})
+		user, err := operator.CreateUser(ctx, identity.UserInput{Name: fmt.Sprintf("Agent %d", i), Email: fmt.Sprintf("agent%d@account%d.example.org", i, n)})
 		if err != nil {
 			return at, err
 		}
 		at.members = append(at.members, user.ID)
 	}
-	account, err := operator.CreateAccount(ctx, helpdesk.AccountInput{Name: fmt.Sprintf("Account %d", n)}, at.members[0])
+	account, err := operator.CreateAccount(ctx, identity.AccountInput{Name: fmt.Sprintf("Account %d", n)}, at.members[0])
 	if err != nil {
 		return at, err
 	}
@@ -131,7 +132,7 @@ func (f *filling) account(ctx context.Context, n int) (at place, err error) {
 				return at, err
 			}
 		}
-		_, secret, err := operator.CreateToken(ctx, user, helpdesk.TokenInput{Name: "bench"})
+		_, secret, err := operator.CreateToken(ctx, user, identity.TokenInput{Name: "bench"})
 		if err != nil {
 			return at, err
 		}

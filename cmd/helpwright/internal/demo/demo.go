@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -73,7 +74,7 @@ func Fill(ctx context.Context, cfg Config) (Company, error) {
 
 // hold lets answers wait from now on, so that they can be called back.
 func (f *filler) hold(ctx context.Context) error {
-	_, err := f.members[0].desk.UpdateAccount(ctx, helpdesk.AccountUpdate{Name: companyName, SendHold: storage.Some(10 * time.Second)})
+	_, err := f.members[0].desk.UpdateAccount(ctx, identity.AccountUpdate{Name: companyName, SendHold: storage.Some(10 * time.Second)})
 	return err
 }
 
@@ -112,7 +113,7 @@ func (f *filler) people(ctx context.Context) error {
 	operator := f.Desk.Operator()
 	password := strings.ToLower(rand.Text()[:12])
 	for _, m := range staff() {
-		user, err := operator.CreateUser(ctx, helpdesk.UserInput{Name: m.name, Email: m.email, Password: password})
+		user, err := operator.CreateUser(ctx, identity.UserInput{Name: m.name, Email: m.email, Password: password})
 		if err != nil {
 			return err
 		}
@@ -120,7 +121,7 @@ func (f *filler) people(ctx context.Context) error {
 		f.members = append(f.members, m)
 	}
 	owner := f.members[0]
-	account, err := operator.CreateAccount(ctx, helpdesk.AccountInput{
+	account, err := operator.CreateAccount(ctx, identity.AccountInput{
 		Name: companyName, DefaultLocale: "en", Languages: locales(), NextNumber: 4101,
 	}, owner.id)
 	if err != nil {
@@ -139,7 +140,7 @@ func (f *filler) people(ctx context.Context) error {
 			return err
 		}
 	}
-	_, token, err := operator.CreateToken(ctx, owner.id, helpdesk.TokenInput{Name: "demo"})
+	_, token, err := operator.CreateToken(ctx, owner.id, identity.TokenInput{Name: "demo"})
 	f.company.AccountID, f.company.Name, f.company.Token = account.ID, companyName, token
 	f.company.Email, f.company.Password = owner.email, password
 	return err

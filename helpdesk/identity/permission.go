@@ -1,6 +1,8 @@
-package helpdesk
+package identity
 
-import "slices"
+import (
+	"slices"
+)
 
 // Permission is an operation that a member may do, as <area>.<action>.
 type Permission string
@@ -90,11 +92,11 @@ func Permissions() []Permission {
 	return all
 }
 
-// permissionSet is the set of a caller's permissions in one account.
-type permissionSet map[Permission]bool
+// Set is the set of a caller's permissions in one account.
+type Set map[Permission]bool
 
-func setOf(permissions []Permission) permissionSet {
-	set := make(permissionSet, len(permissions))
+func SetOf(permissions []Permission) Set {
+	set := make(Set, len(permissions))
 	for _, p := range permissions {
 		set[p] = true
 	}
@@ -102,11 +104,22 @@ func setOf(permissions []Permission) permissionSet {
 }
 
 // sorted returns the permissions by name.
-func (s permissionSet) sorted() []Permission {
+func (s Set) Sorted() []Permission {
 	all := make([]Permission, 0, len(s))
 	for p := range s {
 		all = append(all, p)
 	}
 	slices.Sort(all)
 	return all
+}
+
+// PermissionsOf returns the union of the roles' permissions, sorted.
+func PermissionsOf(roles []Role) []Permission {
+	set := Set{}
+	for _, r := range roles {
+		for _, p := range r.Permissions {
+			set[p] = true
+		}
+	}
+	return set.Sorted()
 }
