@@ -67,7 +67,7 @@ func (a MailAuthentication) Refused() bool {
 
 // unattributed reports whether different readers could see different senders. A server's results
 // may then not apply to the displayed one.
-func (a MailAuthentication) unattributed() bool {
+func unattributed(a MailAuthentication) bool {
 	return a.FromGuessed || a.Source != "" && a.DMARC.Result == AuthPermError && a.DMARC.Domain == ""
 }
 
@@ -128,7 +128,7 @@ func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences st
 		}
 	}
 	switch {
-	case f.auth.unattributed():
+	case unattributed(f.auth):
 		return "", "it is not certain who wrote the mail: it has to name one address, in one From field", nil
 	case f.auth.Refused():
 		return "", "the domain of the sender's address disowns the mail (DMARC)", nil

@@ -37,7 +37,7 @@ func (f *filing) receivedAt(row InboundMail) time.Time {
 // message put into the mailbox by an import or as a copy has no Received header field; its Date
 // counts if it was there before the mailbox was added here.
 func (f *filing) sentAt(row InboundMail, mailbox Mailbox) time.Time {
-	if !row.ofAnyAge() {
+	if !ofAnyAge(row) {
 		return f.now
 	}
 	plausible := func(t time.Time) bool { return t.Year() >= 1970 && !t.After(row.ReceivedAt) }

@@ -211,7 +211,7 @@ func (shared *filingTogether) blocked(ctx context.Context, tx Tx, f *filing) (Bl
 	if shared.blocks == nil {
 		var keys []string
 		for _, one := range shared.all {
-			for _, a := range one.mail.speakers() {
+			for _, a := range speakers(&one.mail) {
 				keys = append(keys, blockKeys(a.Email)...)
 			}
 			if one.passed != nil {

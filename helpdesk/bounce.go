@@ -133,7 +133,7 @@ func (f *filing) addressed() []string {
 func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 	var keys []string
 	for _, r := range f.mail.Report.Recipients {
-		keys = append(keys, r.keys()...)
+		keys = append(keys, reportedKeys(r)...)
 	}
 	for _, address := range f.addressed() {
 		id, genuine := f.svc.tokenConversation(f.accountID, address)
@@ -169,7 +169,7 @@ func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 }
 
 // keys returns the keys of the recipient's reported addresses.
-func (r ReportedRecipient) keys() []string {
+func reportedKeys(r ReportedRecipient) []string {
 	var keys []string
 	for _, name := range []string{r.Address, r.Original} {
 		if key := mailaddr.Key(plain.Line(name)); key != "" {
@@ -191,7 +191,7 @@ func (f *filing) believe(all []Delivery, about returned) (known bool, changed []
 		all, reports = all[at:at+1], []ReportedRecipient{f.returned(all[at], reports)}
 	}
 	for _, r := range reports {
-		at := slices.IndexFunc(all, func(d Delivery) bool { return slices.Contains(r.keys(), d.AddressKey) })
+		at := slices.IndexFunc(all, func(d Delivery) bool { return slices.Contains(reportedKeys(r), d.AddressKey) })
 		if at < 0 && len(all) == 1 && len(reports) == 1 && (about.deliveryID != 0 || !f.mail.Report.InWords) {
 			at = 0 // the only recipient matches any address, since addresses are rewritten in transit
 		}
@@ -221,7 +221,7 @@ func (f *filing) believe(all []Delivery, about returned) (known bool, changed []
 // of a list, has no consequence for the address itself.
 func (f *filing) returned(d Delivery, reports []ReportedRecipient) ReportedRecipient {
 	for _, r := range reports {
-		if slices.Contains(r.keys(), d.AddressKey) {
+		if slices.Contains(reportedKeys(r), d.AddressKey) {
 			return r
 		}
 	}

@@ -38,7 +38,7 @@ const tooManyMails = "its sender sent too many mails within an hour: it reopens 
 // with a mailbox's history, is not part of a loop. For a message just sent to us, the Date is no
 // evidence of age, since a looping program may write any.
 func (f *filing) overBudget(ctx context.Context, r Reader, row InboundMail, emailID int64) (bool, error) {
-	if row.ofAnyAge() && !f.mail.Date.IsZero() && f.now.Sub(f.mail.Date) > 24*time.Hour {
+	if ofAnyAge(row) && !f.mail.Date.IsZero() && f.now.Sub(f.mail.Date) > 24*time.Hour {
 		return false, nil
 	}
 	return f.svc.receivedTooMuch(ctx, r, emailID)

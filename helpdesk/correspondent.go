@@ -17,7 +17,7 @@ const maxReplyTo = 10
 
 // speakers returns the addresses that a message may be filed under: its author, and the
 // alternatives that it names.
-func (m *IncomingMail) speakers() []mailaddr.Address {
+func speakers(m *IncomingMail) []mailaddr.Address {
 	all := []mailaddr.Address{m.From, m.Sender, m.Original}
 	all = append(all, m.ReplyTo[:min(len(m.ReplyTo), maxReplyTo)]...)
 	all = append(all, mailaddr.Address{Email: m.ReturnPath})
@@ -25,7 +25,7 @@ func (m *IncomingMail) speakers() []mailaddr.Address {
 }
 
 // header returns the part of the message's header that is kept.
-func (m *IncomingMail) header() MailHeader {
+func headerOf(m *IncomingMail) MailHeader {
 	from := []mailaddr.Address{m.From}
 	if len(m.Authors) > 0 {
 		from = m.Authors
@@ -43,7 +43,7 @@ func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogeth
 	m := &f.mail
 	f.customer = m.From
 	if m.From.Email == UnknownSender {
-		if instead := m.speakers(); len(instead) > 0 {
+		if instead := speakers(m); len(instead) > 0 {
 			f.customer = instead[0]
 		} else {
 			m.AutoSubmitted = true // neither reply to it nor await a reply

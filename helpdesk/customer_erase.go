@@ -392,7 +392,7 @@ func (e *eraser) eraseFiles(ctx context.Context, tx Tx, ids []int64) error {
 			return err
 		}
 		for _, m := range mails {
-			if err := m.forget(ctx, tx, e.accountID); err != nil {
+			if err := forgetMail(&m, ctx, tx, e.accountID); err != nil {
 				return err
 			}
 			m.ConversationID, m.InteractionID = 0, 0
@@ -447,7 +447,7 @@ func (e *eraser) ignore(ctx context.Context, tx Tx, ids []int64) error {
 		if err != nil {
 			return err
 		}
-		if err := row.forget(ctx, tx, e.accountID); err != nil {
+		if err := forgetMail(&row, ctx, tx, e.accountID); err != nil {
 			return err
 		}
 		if err := settle(ctx, tx, &row, InboundIgnored, erasedMail, e.at); err != nil {
@@ -459,7 +459,7 @@ func (e *eraser) ignore(ctx context.Context, tx Tx, ids []int64) error {
 
 // forget removes everything personal from a row, and its raw mail. Its identity stays, so that the
 // same mail is not imported again.
-func (m *InboundMail) forget(ctx context.Context, tx Tx, accountID int64) error {
+func forgetMail(m *InboundMail, ctx context.Context, tx Tx, accountID int64) error {
 	if m.RawKey != "" {
 		if err := tx.Enqueue(ctx, purgeKeys(accountID, []string{m.RawKey})...); err != nil {
 			return err

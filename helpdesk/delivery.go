@@ -48,7 +48,7 @@ type Delivery struct {
 }
 
 // held reports whether a job is attempting the delivery.
-func (d Delivery) held(now time.Time) bool { return d.HeldBy != 0 && d.HeldUntil.After(now) }
+func heldBack(d Delivery, now time.Time) bool { return d.HeldBy != 0 && d.HeldUntil.After(now) }
 
 // RetryDeliveries retries, with the unchanged message, all recipients of a posted user interaction
 // whose delivery was deferred, failed, bounced or suppressed. Recipients that were sent it, await
@@ -93,7 +93,7 @@ func again(all []Delivery, now time.Time) []Delivery {
 		d := &all[n]
 		waits := d.State == DeliveryDeferred && d.NextAttemptAt.After(now)
 		ended := d.State.Undelivered()
-		if d.held(now) || !waits && !ended {
+		if heldBack(*d, now) || !waits && !ended {
 			continue
 		}
 		d.State, d.NextAttemptAt = DeliveryQueued, now

@@ -100,7 +100,7 @@ func (s *Service) signers(ctx context.Context, r Reader, from string) ([]DKIMKey
 		}
 		for _, d := range page {
 			above := d.Name == host || strings.HasSuffix(host, "."+d.Name)
-			if above && len(d.Name) > len(best.Name) && d.signs() {
+			if above && len(d.Name) > len(best.Name) && signsFor(d) {
 				best = d
 			}
 			after = &storage.Position{ID: d.ID}
@@ -121,6 +121,6 @@ func (s *Service) signers(ctx context.Context, r Reader, from string) ([]DKIMKey
 }
 
 // signs reports whether a DKIM key of the domain is published.
-func (d Domain) signs() bool {
+func signsFor(d Domain) bool {
 	return slices.ContainsFunc(d.Records, func(r DNSRecord) bool { return r.Label == LabelDKIM && r.Verified })
 }

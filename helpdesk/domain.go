@@ -137,7 +137,7 @@ func (s *Service) newKey(d *Domain) error {
 func dkimContext(d *Domain) string { return "domain/" + d.Selector + "/dkim" }
 
 // sealed returns the domain without its keys.
-func (d Domain) sealed() Domain {
+func sealDomain(d Domain) Domain {
 	d.SealedKey = nil
 	return d
 }
@@ -170,7 +170,7 @@ func (d *Desk) CreateDomain(ctx context.Context, name string) (Domain, error) {
 	if err != nil {
 		return Domain{}, takenField(err, UniqueDomain, "domain")
 	}
-	return domain.sealed(), nil
+	return sealDomain(domain), nil
 }
 
 // UpdateDomain renames a domain. A new name gets new DKIM keys and new, unverified records; the
@@ -196,7 +196,7 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain,
 		return Domain{}, err
 	}
 	if old.Name == ascii {
-		return old.sealed(), nil
+		return sealDomain(old), nil
 	}
 	renamed := Domain{AccountID: d.scope.AccountID, Name: ascii}
 	if err := d.svc.newKey(&renamed); err != nil {
@@ -217,7 +217,7 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain,
 	if err != nil {
 		return Domain{}, takenField(err, UniqueDomain, "domain")
 	}
-	return domain.sealed(), nil
+	return sealDomain(domain), nil
 }
 
 // VerifyDomain looks up a domain's records and records which exist. It needs domains.update.
@@ -256,7 +256,7 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (Domain, error) {
 			return fault.New(fault.Conflict, "The domain was renamed while its records were being looked up. Try again.")
 		}
 		was := domain.Verified()
-		if !domain.note(results) {
+		if !noteResults(&domain, results) {
 			return nil
 		}
 		domain.UpdatedAt = d.svc.now()
@@ -272,12 +272,12 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (Domain, error) {
 	if err != nil {
 		return Domain{}, err
 	}
-	return domain.sealed(), nil
+	return sealDomain(domain), nil
 }
 
 // note copies look-up results, in the order of the records, into the domain and reports whether
 // anything changed.
-func (d *Domain) note(results []DNSResult) bool {
+func noteResults(d *Domain, results []DNSResult) bool {
 	records := append([]DNSRecord(nil), d.Records...)
 	proven := false
 	for i := range records {
@@ -311,7 +311,7 @@ func (d *Desk) Domain(ctx context.Context, id int64) (Domain, error) {
 		return Domain{}, err
 	}
 	domain, err := r.Domains().Get(ctx, id)
-	return domain.sealed(), err
+	return sealDomain(domain), err
 }
 
 // Domains lists the domains of the account, by id. It needs domains.view.
@@ -324,7 +324,7 @@ func (d *Desk) Domains(ctx context.Context, req storage.PageRequest) (storage.Pa
 		func(seek storage.Seek) ([]Domain, error) {
 			all, err := r.Domains().List(ctx, storage.NoFilter{}, seek)
 			for i := range all {
-				all[i] = all[i].sealed()
+				all[i] = sealDomain(all[i])
 			}
 			return all, err
 		})

@@ -280,7 +280,7 @@ func (f *filing) dropErased(ctx context.Context, tx Tx, row *InboundMail, shared
 		if at, found := erased[mailaddr.Key(a.Email)]; !found || reached.After(at) {
 			continue
 		}
-		if err := row.forget(ctx, tx, f.accountID); err != nil {
+		if err := forgetMail(row, ctx, tx, f.accountID); err != nil {
 			return true, err
 		}
 		row.Identity = f.mail.Identity
@@ -310,7 +310,7 @@ func (f *filing) passedOn() []mailaddr.Address {
 // reached returns when a message reached the first server known to have received it. The Date,
 // which the sender's clock determines, counts only if nothing else is known.
 func (f *filing) reached(row InboundMail) time.Time {
-	if !row.ofAnyAge() {
+	if !ofAnyAge(row) {
 		return row.ReceivedAt
 	}
 	first := time.Time{}
@@ -349,7 +349,7 @@ func (shared *filingTogether) erasures(ctx context.Context, tx Tx, s *Service) (
 	var could []string
 	for _, one := range shared.all {
 		could = append(could, mailaddr.Key(one.mail.From.Email))
-		for _, a := range one.mail.speakers() {
+		for _, a := range speakers(&one.mail) {
 			could = append(could, mailaddr.Key(a.Email))
 		}
 		if one.passed != nil {

@@ -122,7 +122,7 @@ func (d *Desk) concealMoves(moves []Move, conversationID int64) []Move {
 func (e ThreadingExplanation) words() []string {
 	words := e.Filed.words()
 	if e.Filed.Rule != "" {
-		words = append(words, e.Authentication.words())
+		words = append(words, authWords(e.Authentication))
 	}
 	if e.AutoSubmitted {
 		words = append(words, "It was sent automatically (RFC 3834): nobody waits for an answer, and it reopens nothing.")
@@ -185,7 +185,7 @@ func of(conversationID int64) string {
 }
 
 // words describes the message's authentication.
-func (a MailAuthentication) words() string {
+func authWords(a MailAuthentication) string {
 	switch {
 	case a.Source == "" && a.FromGuessed:
 		return "Its author is uncertain, and no trusted server has checked its sender."
@@ -201,7 +201,7 @@ func (a MailAuthentication) words() string {
 	}
 	said := "The domain in From has not authenticated it"
 	switch {
-	case a.unattributed():
+	case unattributed(a):
 		said = "Its author is uncertain"
 	case a.FromAligned:
 		said = "The domain in From has authenticated it"

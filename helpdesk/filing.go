@@ -101,10 +101,10 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 	now := in.svc.now()
 	all, members := make([]*filing, len(mails)), map[string]int64{}
 	for i, m := range mails {
-		m.Mail.clean()
+		cleanIncoming(&m.Mail)
 		f := &filing{svc: in.svc, accountID: accountID, ledgerID: m.ID, mail: m.Mail, now: now, users: members}
 		f.prepareBody()
-		for _, a := range f.mail.speakers() {
+		for _, a := range speakers(&f.mail) {
 			key := mailaddr.Key(a.Email)
 			if _, asked := members[key]; asked {
 				continue
@@ -200,7 +200,7 @@ func discardAll(ctx context.Context, all []*filing, err error) {
 }
 
 // clean makes all texts valid for storage.
-func (m *IncomingMail) clean() {
+func cleanIncoming(m *IncomingMail) {
 	m.MessageID = plain.Cut(plain.Line(m.MessageID), 998)
 	m.InReplyTo, m.References = cleanIDs(m.InReplyTo), cleanIDs(m.References)
 	for _, a := range []*mailaddr.Address{&m.From, &m.Sender, &m.Original} {
@@ -217,7 +217,7 @@ func (m *IncomingMail) clean() {
 	}
 	m.Subject = plain.Cut(plain.Line(m.Subject), 998)
 	m.HTML, m.Text = plain.Text(m.HTML), plain.Text(m.Text)
-	m.Security.clean()
+	cleanSecurity(&m.Security)
 	for i, a := range m.Attachments {
 		a.Filename = filetype.SafeName(a.Filename)
 		if a.Filename == "" {
@@ -228,7 +228,7 @@ func (m *IncomingMail) clean() {
 	}
 	if m.Attached != nil {
 		attached := *m.Attached
-		attached.clean()
+		cleanIncoming(&attached)
 		m.Attached = &attached
 	}
 }
@@ -290,7 +290,7 @@ func (f *filing) prepareBody() {
 		f.body = mailhtml.FromText(f.whole(text, "message.txt", "text/plain; charset=utf-8"))
 	}
 	if blank(f.body) {
-		if text := f.mail.Security.standIn(); text != "" {
+		if text := standIn(f.mail.Security); text != "" {
 			f.body = mailhtml.FromText(text)
 		}
 	}
@@ -661,7 +661,7 @@ func (f *filing) interaction(customer Customer, email CustomerEmail, match match
 	}
 	i := Interaction{
 		Type: TypeCustomer, Status: StatusPosted, Body: f.body, Subject: f.mail.Subject, Source: channelEmail,
-		CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email, To: emails(f.mail.To), Cc: emails(f.mail.Cc), Mail: f.mail.header(),
+		CustomerID: customer.ID, CustomerEmailID: email.ID, CustomerEmail: email.Email, To: emails(f.mail.To), Cc: emails(f.mail.Cc), Mail: headerOf(&f.mail),
 		IsForward: match.answersForward, AutoSubmitted: f.mail.AutoSubmitted, PostedAt: posted,
 		MessageID: f.mail.MessageID, References: refs, Threading: match.why, Security: f.mail.Security, Authentication: f.auth, CreatedAt: f.now, UpdatedAt: f.now,
 	}

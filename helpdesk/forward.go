@@ -84,7 +84,7 @@ func (f *filing) forwardedAs(subject string) *forward {
 		out := &forward{body: split.Body, note: split.Note, mail: ForwardedMail{
 			From: mailaddr.Address(h.From), ReplyTo: quoted(h.ReplyTo), To: quoted(h.To), Cc: quoted(h.Cc), Subject: h.Subject, Date: f.dateOf(h),
 		}}
-		out.mail.clean()
+		cleanForwarded(&out.mail)
 		return out
 	}
 	m := f.mail.Attached
@@ -115,7 +115,7 @@ func quoted(all []quote.Address) []mailaddr.Address {
 	return out
 }
 
-func (m *ForwardedMail) clean() {
+func cleanForwarded(m *ForwardedMail) {
 	from := cleanAddresses([]mailaddr.Address{m.From})
 	if m.From = (mailaddr.Address{}); len(from) > 0 {
 		m.From = from[0]

@@ -51,10 +51,10 @@ type InboundMail struct {
 }
 
 // fetched reports whether it was fetched from a mail server.
-func (m InboundMail) fetched() bool { return m.Source == "imap" || m.Source == "pop3" }
+func wasFetched(m InboundMail) bool { return m.Source == "imap" || m.Source == "pop3" }
 
 // ofAnyAge reports whether it was fetched from a mail server or imported from an archive.
-func (m InboundMail) ofAnyAge() bool { return m.fetched() || m.Source == SourceImport }
+func ofAnyAge(m InboundMail) bool { return wasFetched(m) || m.Source == SourceImport }
 
 // MailHead contains the header fields by which people recognize a message.
 type MailHead struct {
@@ -62,7 +62,7 @@ type MailHead struct {
 	From    mailaddr.Address
 }
 
-func (h MailHead) clean() MailHead {
+func cleanHead(h MailHead) MailHead {
 	return MailHead{
 		Subject: plain.Cut(plain.Line(h.Subject), 998),
 		From:    mailaddr.Address{Name: plain.Cut(plain.Line(h.From.Name), 200), Email: plain.Cut(plain.Line(h.From.Email), 320)},

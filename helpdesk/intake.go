@@ -84,7 +84,7 @@ func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status Fetch
 		}
 		next.LastError = plain.Cut(plain.Line(next.LastError), 500)
 		next.UpdatedAt = in.svc.now()
-		if next.needsAttention() && !old.needsAttention() {
+		if needsAttention(next) && !needsAttention(old) {
 			if err := in.svc.tell(ctx, tx, accountID, occurrence{Kind: NotifyMailbox, MailboxID: next.MailboxID}); err != nil {
 				return err
 			}
@@ -151,7 +151,7 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 				return err
 			}
 		}
-		if slices.ContainsFunc(fresh, func(m *InboundMail) bool { return m.ID != 0 && m.fetched() }) {
+		if slices.ContainsFunc(fresh, func(m *InboundMail) bool { return m.ID != 0 && wasFetched(*m) }) {
 			if err := absolve(ctx, tx, mailboxID); err != nil {
 				return err
 			}
@@ -188,7 +188,7 @@ func (in *Intake) row(accountID, mailboxID int64, source string, m RawMail) Inbo
 	return InboundMail{
 		MailboxID: mailboxID, Source: source, Position: m.Position, State: state, Reason: plain.Cut(plain.Line(m.Problem), 500),
 		Partial: m.Problem != "", RawKey: rawKey(accountID, mailboxID), Size: int64(len(m.Raw)),
-		MailHead: m.Head.clean(), Authentication: m.Authentication, DeliveredAt: m.DeliveredAt.UTC(), ReceivedAt: now, UpdatedAt: now,
+		MailHead: cleanHead(m.Head), Authentication: m.Authentication, DeliveredAt: m.DeliveredAt.UTC(), ReceivedAt: now, UpdatedAt: now,
 	}
 }
 

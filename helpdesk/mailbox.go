@@ -283,7 +283,7 @@ func unparked(ctx context.Context, tx Tx, id int64) error {
 		return err
 	}
 	status.Worker = "" // it used the previous connection
-	status.unpark()
+	unpark(&status)
 	return tx.SaveFetchStatus(ctx, status)
 }
 
@@ -406,7 +406,7 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 
 // sameRoute reports whether mail to the address reaches both mailboxes in the same way.
 func (m Mailbox) sameRoute(other Mailbox) bool {
-	return m.EmailKey == other.EmailKey && m.Inbound.sameLogin(other.Inbound)
+	return m.EmailKey == other.EmailKey && sameLogin(m.Inbound, other.Inbound)
 }
 
 // shown returns the mailbox without what the caller may not view.

@@ -37,7 +37,7 @@ func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInp
 	if in.ImportSince.IsNull() {
 		next.ImportSince = time.Time{}
 	}
-	if old.Type != InboundForward && !old.sameLogin(next) {
+	if old.Type != InboundForward && !sameLogin(old, next) {
 		next.Epoch++
 	}
 	problems.Check(validHost(next.Host), field("host"), "must be a host name or an IP address")
@@ -64,7 +64,7 @@ func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInp
 }
 
 // sameLogin reports whether two connections use the same user of the same server.
-func (i Inbound) sameLogin(other Inbound) bool {
+func sameLogin(i Inbound, other Inbound) bool {
 	return i.Type == other.Type && i.Host == other.Host && i.Username == other.Username
 }
 
@@ -115,7 +115,7 @@ func (d *Desk) applyOAuth(problems *fault.Collector, m *Mailbox, next *Inbound, 
 	secrets := oauthSecrets{ClientSecret: in.ClientSecret.Or(""), RefreshToken: in.RefreshToken.Or("")}
 	bounded(problems, field("client_secret"), secrets.ClientSecret, 2000)
 	bounded(problems, field("refresh_token"), secrets.RefreshToken, 10_000)
-	kept := old.sameLogin(*next) && old.OAuth.ClientID == next.OAuth.ClientID && old.OAuth.TokenURL == next.OAuth.TokenURL
+	kept := sameLogin(old, *next) && old.OAuth.ClientID == next.OAuth.ClientID && old.OAuth.TokenURL == next.OAuth.TokenURL
 	switch {
 	case secrets.RefreshToken != "":
 	case len(old.OAuth.SealedSecrets) == 0:

@@ -390,7 +390,7 @@ func (w *mailWorker) read(text string) (mailCommands, string, error) {
 	m := &w.mail
 	nothing := m.HTML == "" && strings.TrimSpace(m.Text) == ""
 	switch {
-	case nothing && m.Security.standIn() != "":
+	case nothing && standIn(m.Security) != "":
 		return mailCommands{}, "", refuse("it is encrypted or wrapped into a signature, and cannot be read")
 	case len(m.HTML) > MaxBody || m.HTML == "" && len(m.Text) > MaxBody:
 		return mailCommands{}, "", refuse("it is larger than 1 MiB")

@@ -786,7 +786,7 @@ func (p *past) putConversation(ctx context.Context, tx Tx, c *Conversation, in P
 func (p *past) row(c Conversation, i Interaction, in PastConversation, m PastMessage, identity string) *InboundMail {
 	return &InboundMail{
 		MailboxID: p.mailboxID, Source: p.source, Position: in.Key + "/" + m.Key, State: InboundFiled, Identity: []byte(identity),
-		MessageID: i.MessageID, MailHead: MailHead{Subject: c.Subject, From: m.Author}.clean(),
+		MessageID: i.MessageID, MailHead: cleanHead(MailHead{Subject: c.Subject, From: m.Author}),
 		ConversationID: c.ID, InteractionID: i.ID, ReceivedAt: p.now, UpdatedAt: p.now,
 	}
 }
@@ -794,7 +794,7 @@ func (p *past) row(c Conversation, i Interaction, in PastConversation, m PastMes
 // pastInteraction is what a message becomes. It counts as made when it was written, so that nobody is over a budget of mails by it.
 func (p *past) pastInteraction(ctx context.Context, tx Tx, c Conversation, m PastMessage, body string) (Interaction, error) {
 	head := IncomingMail{MessageID: m.MessageID, References: m.References, From: m.Author, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject}
-	head.clean()
+	cleanIncoming(&head)
 	author := mailaddr.Address{Name: plain.Cut(plain.Line(m.Author.Name), 200), Email: plain.Cut(plain.Line(m.Author.Email), 320)}
 	i := Interaction{
 		ConversationID: c.ID, Type: m.Type, Status: StatusPosted, Body: body, Subject: head.Subject, AutoSubmitted: m.AutoSubmitted,

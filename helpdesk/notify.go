@@ -353,7 +353,7 @@ func (s *Service) PruneNotifications(ctx context.Context, job storage.ClaimedJob
 const failingLong = 30 * time.Minute
 
 // needsAttention reports whether a mailbox needs a member's attention.
-func (s FetchStatus) needsAttention() bool {
+func needsAttention(s FetchStatus) bool {
 	switch {
 	case !s.ParkedAt.IsZero() || s.NeedsReauth:
 		return true

@@ -181,7 +181,7 @@ func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conve
 	for _, d := range due {
 		at := slices.IndexFunc(suppressed, func(s Suppression) bool { return s.Key == d.AddressKey })
 		if at >= 0 {
-			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: DeliverySuppressed, Response: suppressed[at].explain()})
+			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: DeliverySuppressed, Response: explainSuppression(suppressed[at])})
 			continue
 		}
 		tooMuch, err := o.svc.sentTooMuch(ctx, tx.Reader(), d.AddressKey)

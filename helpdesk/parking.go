@@ -26,7 +26,7 @@ const parkedText = "The server process has ended several times while it talked t
 	"Test the connection, or change it, to have it fetched again at once."
 
 // died counts a crash, and parks the mailbox if there were too many.
-func (s *FetchStatus) died(now time.Time) {
+func fetchDied(s *FetchStatus, now time.Time) {
 	recent := []time.Time{now}
 	for _, at := range s.Deaths {
 		if now.Sub(at) < deathsWindow && len(recent) < maxDeaths {
@@ -40,7 +40,7 @@ func (s *FetchStatus) died(now time.Time) {
 }
 
 // rests reports whether a mailbox is parked and not yet due for a retry.
-func (s *FetchStatus) rests(now time.Time) bool {
+func fetchRests(s *FetchStatus, now time.Time) bool {
 	if s.ParkedAt.IsZero() {
 		return false
 	}
@@ -52,15 +52,15 @@ func (s *FetchStatus) rests(now time.Time) bool {
 }
 
 // worked records a success: the mailbox did not cause the crashes before it.
-func (s *FetchStatus) worked() {
+func fetchWorked(s *FetchStatus) {
 	if !s.ParkedAt.IsZero() {
-		s.unpark()
+		unpark(s)
 	}
 	s.Fruitless = 0
 }
 
 // unpark clears the recorded crashes.
-func (s *FetchStatus) unpark() {
+func unpark(s *FetchStatus) {
 	if s.LastError == parkedText {
 		s.LastError = ""
 	}
@@ -115,9 +115,9 @@ func (s *Service) beginFetch(ctx context.Context, g deskGuard, p identity.Permis
 		}
 		parked := !status.ParkedAt.IsZero()
 		if dead != "" && status.Worker == dead {
-			status.died(s.now())
+			fetchDied(&status, s.now())
 		}
-		leave = FetchLeave{Parked: status.rests(s.now()), Suspect: status.Fruitless > 0}
+		leave = FetchLeave{Parked: fetchRests(&status, s.now()), Suspect: status.Fruitless > 0}
 		if !leave.Parked && (!leave.Suspect || alone) {
 			status.Worker = name
 		}
@@ -137,7 +137,7 @@ func (s *Service) beginFetch(ctx context.Context, g deskGuard, p identity.Permis
 func (in *Intake) EndFetch(ctx context.Context, accountID, mailboxID int64, done bool) error {
 	return in.svc.endFetch(ctx, in.desk(accountID), receive, mailboxID, func(status *FetchStatus, noted bool) {
 		if done && noted {
-			status.worked()
+			fetchWorked(status)
 		}
 	})
 }
@@ -184,7 +184,7 @@ func absolve(ctx context.Context, tx Tx, mailboxID int64) error {
 	if status, err = lockedStatus(ctx, tx, mailboxID); err != nil {
 		return err
 	}
-	status.worked()
+	fetchWorked(&status)
 	return tx.SaveFetchStatus(ctx, status)
 }
 
@@ -200,7 +200,7 @@ func (d *Desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func
 		defer cancel()
 		end := d.svc.endFetch(ctx, d.guard, identity.MailboxesConnection, mailboxID, func(status *FetchStatus, _ bool) {
 			if worked && clears {
-				status.unpark()
+				unpark(status)
 			}
 		})
 		if end != nil {

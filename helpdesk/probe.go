@@ -326,7 +326,7 @@ func (f *filing) reportsProbe() (name probeName, out Outcome, ok bool) {
 	}
 	out.State = DeliveryBounced
 	for _, r := range f.mail.Report.Recipients {
-		for _, address := range r.keys() {
+		for _, address := range reportedKeys(r) {
 			if one, is := f.svc.probe(detailOf(address)); is && (!ok || one == name) {
 				name, ok = one, true
 			}

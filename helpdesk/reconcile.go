@@ -26,7 +26,7 @@ type ServerMails struct {
 }
 
 // belongs reports whether a ledger row belongs to the folder.
-func (s ServerMails) belongs(m InboundMail) bool {
+func belongs(s ServerMails, m InboundMail) bool {
 	rest, ok := strings.CutPrefix(m.Position, s.Prefix)
 	return ok && m.Source == s.Source && m.Position != "" && strings.HasSuffix(rest, s.Suffix) && !strings.Contains(rest, "\t")
 }
@@ -169,7 +169,7 @@ func (c *comparison) ledger(ctx context.Context) error {
 
 func (c *comparison) row(row InboundMail) {
 	for n, folder := range c.folders {
-		if !folder.belongs(row) {
+		if !belongs(folder.ServerMails, row) {
 			continue
 		}
 		f := &c.result.Folders[n]

@@ -51,7 +51,7 @@ func (in *Intake) SenderKeys(ctx context.Context, accountID int64, address strin
 }
 
 // standIn returns the text shown in place of an unreadable body.
-func (s MailSecurity) standIn() string {
+func standIn(s MailSecurity) string {
 	name := map[string]string{"openpgp": "OpenPGP", "smime": "S/MIME"}[s.Protocol]
 	switch {
 	case name == "":
@@ -65,7 +65,7 @@ func (s MailSecurity) standIn() string {
 }
 
 // clean makes text from a received message valid for storage.
-func (s *MailSecurity) clean() {
+func cleanSecurity(s *MailSecurity) {
 	states := []SignatureState{
 		SignatureNone, SignatureValid, SignatureInvalid, SignatureUnknownKey, SignatureUnusableKey, SignatureUnreadable, SignatureUnchecked,
 	}

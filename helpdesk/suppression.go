@@ -34,7 +34,7 @@ type Suppression struct {
 }
 
 // explain returns the response of deliveries to the address.
-func (s Suppression) explain() string {
+func explainSuppression(s Suppression) string {
 	text := "Not sent: the address is on the list of suppressions, put there by a member."
 	if s.Reason == SuppressedBounce {
 		text = "Not sent: the address is on the list of suppressions, as a mail to it came back."

@@ -163,7 +163,7 @@ const afterPanic = 5 * time.Minute
 
 // fetch runs a source until ctx ends. Its error is a panic of the source.
 func (f *Fetcher) fetch(ctx context.Context, s helpdesk.FetchSource, tokens *oauth.Tokens) (err error) {
-	l := &ledger{
+	l := &mailboxLedger{
 		intake: f.cfg.Intake, accountID: s.AccountID, mailboxID: s.MailboxID, epoch: s.Inbound.Epoch,
 		log: f.cfg.Logger.With("mailbox_id", s.MailboxID), suspects: &f.suspects, tracer: f.cfg.Tracer,
 	}

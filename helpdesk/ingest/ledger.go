@@ -22,8 +22,8 @@ const (
 	sourcePOP3 = "pop3"
 )
 
-// ledger is a mailbox's ledger as seen by sources.
-type ledger struct {
+// mailboxLedger is a mailbox's ledger as seen by sources.
+type mailboxLedger struct {
 	intake               *helpdesk.Intake
 	accountID, mailboxID int64
 	epoch                int
@@ -72,7 +72,7 @@ func head(raw []byte) helpdesk.MailHead {
 }
 
 // imapLedger is the sink of an IMAP source.
-type imapLedger struct{ *ledger }
+type imapLedger struct{ *mailboxLedger }
 
 // Cursor implements [imap.Sink].
 func (l imapLedger) Cursor(ctx context.Context, folder string) (imap.Cursor, error) {
@@ -89,7 +89,7 @@ func (l imapLedger) Take(ctx context.Context, folder string, mails []imap.Mail, 
 }
 
 // take stores what was fetched.
-func (l *ledger) take(ctx context.Context, source string, mails []helpdesk.RawMail, next *helpdesk.FolderCursor) (err error) {
+func (l *mailboxLedger) take(ctx context.Context, source string, mails []helpdesk.RawMail, next *helpdesk.FolderCursor) (err error) {
 	if l.tracer != nil {
 		var span storage.Span
 		ctx, span = l.tracer.Start(ctx, "take mails from "+source, storage.SpanConsumer,
@@ -114,7 +114,7 @@ func (l imapLedger) raw(mails []imap.Mail) []helpdesk.RawMail {
 func (l imapLedger) Status(ctx context.Context, st imap.Status) { l.report(ctx, st.Status) }
 
 // pop3Ledger is the sink of a POP3 source.
-type pop3Ledger struct{ *ledger }
+type pop3Ledger struct{ *mailboxLedger }
 
 // Known implements [pop3.Sink].
 func (l pop3Ledger) Known(ctx context.Context, ids []string) ([]string, error) {
@@ -144,7 +144,7 @@ func (l pop3Ledger) Take(ctx context.Context, mails []pop3.Mail) error {
 func (l pop3Ledger) Status(ctx context.Context, st pop3.Status) { l.report(ctx, st.Status) }
 
 // begin records that fetching starts, before a slow server replies.
-func (l *ledger) begin(ctx context.Context) {
+func (l *mailboxLedger) begin(ctx context.Context) {
 	err := l.intake.ReportFetch(ctx, l.accountID, helpdesk.FetchStatus{MailboxID: l.mailboxID})
 	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
 		l.log.WarnContext(ctx, "the state of fetching was not recorded", "error", err)
@@ -153,7 +153,7 @@ func (l *ledger) begin(ctx context.Context) {
 
 // report records the result of fetching. Repeated successes, which come with every poll, are
 // written at most once a minute.
-func (l *ledger) report(ctx context.Context, st wire.Status) {
+func (l *mailboxLedger) report(ctx context.Context, st wire.Status) {
 	next := helpdesk.FetchStatus{
 		MailboxID: l.mailboxID, Connected: st.Connected, LastSuccessAt: st.LastSuccess.UTC(), LastErrorAt: st.LastErrorAt.UTC(),
 	}

@@ -222,7 +222,7 @@ func (a *Again) Backfill(ctx context.Context, job storage.ClaimedJob) error {
 		return errors.New(from.Problem)
 	}
 	epoch := from.Inbound.Epoch
-	l := &ledger{intake: a.cfg.Intake, accountID: job.AccountID, mailboxID: job.Subject, epoch: epoch}
+	l := &mailboxLedger{intake: a.cfg.Intake, accountID: job.AccountID, mailboxID: job.Subject, epoch: epoch}
 	taken := 0
 	source, err := imap.New(a.cfg.Servers.imapConfig(from, a.cfg.Servers.tokens(from, nil)), backfill{imapLedger{l}, &taken})
 	if err != nil {

@@ -102,7 +102,7 @@ type source interface {
 }
 
 // open returns a mailbox's source, which writes to l.
-func (s *Servers) open(from helpdesk.FetchSource, tokens *oauth.Tokens, l *ledger) (source, error) {
+func (s *Servers) open(from helpdesk.FetchSource, tokens *oauth.Tokens, l *mailboxLedger) (source, error) {
 	switch from.Inbound.Type {
 	case helpdesk.InboundIMAP:
 		cfg := s.imapConfig(from, tokens)

@@ -38,7 +38,7 @@ func (s *suspects) wait(ctx context.Context) (end func()) {
 
 // work implements [imap.Config].Work and [pop3.Config].Work: it records that this process works on
 // the mailbox, and waits while the mailbox is parked.
-func (l *ledger) work(ctx context.Context, do func(context.Context) error) error {
+func (l *mailboxLedger) work(ctx context.Context, do func(context.Context) error) error {
 	alone := false
 	for {
 		leave, err := l.intake.BeginFetch(ctx, l.accountID, l.mailboxID, alone)
@@ -60,7 +60,7 @@ func (l *ledger) work(ctx context.Context, do func(context.Context) error) error
 }
 
 // noted does the work between BeginFetch and EndFetch.
-func (l *ledger) noted(ctx context.Context, do func(context.Context) error) (err error) {
+func (l *mailboxLedger) noted(ctx context.Context, do func(context.Context) error) (err error) {
 	done := false
 	if l.tracer != nil {
 		var span storage.Span
