@@ -5,16 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
-
-// SourceImport is the source of messages from an archive: mbox files or a Maildir. Such messages
-// keep their own date, whatever their age, and are never treated as a member's commands. A message
-// that the mailbox, or a member on its behalf, sent to others becomes a reply, which is not sent
-// again. A conversation whose last message is such a reply, or is older than 30 days, is closed.
-const SourceImport = "import"
 
 // longAnswered is the age from which a customer's archived message no longer awaits a reply.
 const longAnswered = 30 * 24 * time.Hour
@@ -23,7 +18,7 @@ const longAnswered = 30 * 24 * time.Hour
 // author is a mailbox of the account, or a member who wrote to others and not to us. userID is the
 // member, 0 if unknown.
 func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogether) (to []mailaddr.Address, userID int64, err error) {
-	if !f.mail.Archived || f.mail.Report != nil || f.mail.From.Email == UnknownSender {
+	if !f.mail.Archived || f.mail.Report != nil || f.mail.From.Email == ledger.UnknownSender {
 		return nil, 0, nil
 	}
 	own, err := shared.ownAddresses(ctx, tx.Reader(), f.svc, f.accountID)
@@ -59,7 +54,7 @@ func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogeth
 
 // fileAnswer files a message sent by us as an interaction, either of the conversation that it
 // refers to or of a new one with its first recipient.
-func (f *filing) fileAnswer(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, to []mailaddr.Address, userID int64, shared *filingTogether) (InboundMail, error) {
+func (f *filing) fileAnswer(ctx context.Context, tx Tx, row ledger.Mail, mailbox Mailbox, to []mailaddr.Address, userID int64, shared *filingTogether) (ledger.Mail, error) {
 	m, err := f.answeredThread(ctx, tx, mailbox)
 	if err != nil {
 		return row, err
@@ -109,7 +104,7 @@ func (f *filing) fileAnswer(ctx context.Context, tx Tx, row InboundMail, mailbox
 	for _, kind := range changedTo(old, c) {
 		event(kind, c.ID)
 	}
-	row.State, row.Reason, row.UpdatedAt = InboundFiled, "", f.now
+	row.State, row.Reason, row.UpdatedAt = ledger.Filed, "", f.now
 	row.Identity, row.ConversationID, row.InteractionID = f.mail.Identity, c.ID, i.ID
 	if err := tx.UpdateInbound(ctx, &row); err != nil {
 		return row, err
@@ -161,7 +156,7 @@ func (f *filing) answer(at time.Time, userID int64, m match) Interaction {
 	i := f.interaction(Customer{}, CustomerEmail{}, m)
 	i.Type, i.Source, i.UserID, i.PostedByID = TypeUser, "", userID, userID
 	i.At, i.PostedAt, i.SendStartedAt = at, at, at
-	i.Authentication, i.Bcc = MailAuthentication{}, emails(f.mail.Bcc)
+	i.Authentication, i.Bcc = ledger.Authentication{}, emails(f.mail.Bcc)
 	return i
 }
 

@@ -10,13 +10,15 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
 // imported files a mail from an archive that was sent some days ago.
-func (b *bundle) imported(days int, m helpdesk.IncomingMail) helpdesk.InboundMail {
+func (b *bundle) imported(days int, m ledger.Incoming) ledger.Mail {
 	b.t.Helper()
-	b.source = helpdesk.SourceImport
+	b.source = ledger.SourceImport
 	defer func() { b.source = "" }()
 	m.Archived, m.Date = true, b.clock.Now().Add(-time.Duration(days)*24*time.Hour)
 	if m.MessageID == "" {
@@ -32,24 +34,24 @@ func TestAnswersOfAnArchive(t *testing.T) {
 	to := func(all ...mailaddr.Address) []mailaddr.Address { return all }
 	bob, stranger := mailaddr.Address{Email: "bob@example.com"}, mailaddr.Address{Email: "stranger@example.net"}
 	for name, c := range map[string]struct {
-		mail   helpdesk.IncomingMail
+		mail   ledger.Incoming
 		kind   helpdesk.InteractionType
 		member bool   // the member is its author
 		first  string // the customer
 	}{
-		"of the mailbox":                      {helpdesk.IncomingMail{From: support, To: to(ada)}, helpdesk.TypeUser, false, ada.Email},
-		"of a member in its name":             {helpdesk.IncomingMail{From: support, Sender: lise, To: to(ada)}, helpdesk.TypeUser, true, ada.Email},
-		"of a stranger in its name":           {helpdesk.IncomingMail{From: support, Sender: stranger, To: to(ada)}, helpdesk.TypeUser, false, ada.Email},
-		"of a member to a customer":           {helpdesk.IncomingMail{From: lise, To: to(ada), Cc: to(support)}, helpdesk.TypeUser, true, ada.Email},
-		"of a member to us and a customer":    {helpdesk.IncomingMail{From: lise, To: to(support, ada)}, helpdesk.TypeCustomer, false, lise.Email},
-		"of a member to us":                   {helpdesk.IncomingMail{From: lise, To: to(support)}, helpdesk.TypeCustomer, false, lise.Email},
-		"of the mailbox to itself":            {helpdesk.IncomingMail{From: support, To: to(support)}, helpdesk.TypeCustomer, false, support.Email},
-		"of the mailbox to nobody":            {helpdesk.IncomingMail{From: support}, helpdesk.TypeCustomer, false, support.Email},
-		"of the mailbox to two":               {helpdesk.IncomingMail{From: support, To: to(support, bob, ada)}, helpdesk.TypeUser, false, bob.Email},
-		"of the mailbox, blind":               {helpdesk.IncomingMail{From: support, Bcc: to(ada)}, helpdesk.TypeUser, false, ada.Email},
-		"of a customer":                       {helpdesk.IncomingMail{From: ada, To: to(support)}, helpdesk.TypeCustomer, false, ada.Email},
-		"of a customer to another":            {helpdesk.IncomingMail{From: ada, To: to(bob)}, helpdesk.TypeCustomer, false, ada.Email},
-		"a report in the name of the mailbox": {helpdesk.IncomingMail{From: support, To: to(ada), Report: &helpdesk.DeliveryReport{}}, helpdesk.TypeCustomer, false, support.Email},
+		"of the mailbox":                      {ledger.Incoming{From: support, To: to(ada)}, helpdesk.TypeUser, false, ada.Email},
+		"of a member in its name":             {ledger.Incoming{From: support, Sender: lise, To: to(ada)}, helpdesk.TypeUser, true, ada.Email},
+		"of a stranger in its name":           {ledger.Incoming{From: support, Sender: stranger, To: to(ada)}, helpdesk.TypeUser, false, ada.Email},
+		"of a member to a customer":           {ledger.Incoming{From: lise, To: to(ada), Cc: to(support)}, helpdesk.TypeUser, true, ada.Email},
+		"of a member to us and a customer":    {ledger.Incoming{From: lise, To: to(support, ada)}, helpdesk.TypeCustomer, false, lise.Email},
+		"of a member to us":                   {ledger.Incoming{From: lise, To: to(support)}, helpdesk.TypeCustomer, false, lise.Email},
+		"of the mailbox to itself":            {ledger.Incoming{From: support, To: to(support)}, helpdesk.TypeCustomer, false, support.Email},
+		"of the mailbox to nobody":            {ledger.Incoming{From: support}, helpdesk.TypeCustomer, false, support.Email},
+		"of the mailbox to two":               {ledger.Incoming{From: support, To: to(support, bob, ada)}, helpdesk.TypeUser, false, bob.Email},
+		"of the mailbox, blind":               {ledger.Incoming{From: support, Bcc: to(ada)}, helpdesk.TypeUser, false, ada.Email},
+		"of a customer":                       {ledger.Incoming{From: ada, To: to(support)}, helpdesk.TypeCustomer, false, ada.Email},
+		"of a customer to another":            {ledger.Incoming{From: ada, To: to(bob)}, helpdesk.TypeCustomer, false, ada.Email},
+		"a report in the name of the mailbox": {ledger.Incoming{From: support, To: to(ada), Report: &sending.Report{}}, helpdesk.TypeCustomer, false, support.Email},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +60,7 @@ func TestAnswersOfAnArchive(t *testing.T) {
 			must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, identity.RoleAgent))(t)
 			c.mail.Subject, c.mail.Text = "The door", "It opens."
 			row := b.imported(100, c.mail)
-			if row.State != helpdesk.InboundFiled {
+			if row.State != ledger.Filed {
 				t.Fatalf("%s: %s", row.State, row.Reason)
 			}
 			i := b.interactions(row.ConversationID)[0]
@@ -70,7 +72,7 @@ func TestAnswersOfAnArchive(t *testing.T) {
 			if diff := cmp.Diff([]any{c.kind, author, author, c.first}, got); diff != "" {
 				t.Error(diff)
 			}
-			if live := b.receive(func() helpdesk.IncomingMail { m := c.mail; m.MessageID = "live@x.example"; return m }()); live.State == helpdesk.InboundFiled {
+			if live := b.receive(func() ledger.Incoming { m := c.mail; m.MessageID = "live@x.example"; return m }()); live.State == ledger.Filed {
 				if i := must(b.desk.Interaction(b.ctx, live.ConversationID, live.InteractionID))(t); i.Type != helpdesk.TypeCustomer {
 					t.Errorf("a mail that was not imported became a %s's", i.Type)
 				}
@@ -84,15 +86,15 @@ func TestThreadOfAnArchive(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	support := mailaddr.Address{Email: "support@example.org"}
-	ask := func(days int, id, answers, text string) helpdesk.InboundMail {
-		m := helpdesk.IncomingMail{MessageID: id, From: ada, To: []mailaddr.Address{support}, Subject: "The door", Text: text}
+	ask := func(days int, id, answers, text string) ledger.Mail {
+		m := ledger.Incoming{MessageID: id, From: ada, To: []mailaddr.Address{support}, Subject: "The door", Text: text}
 		if answers != "" {
 			m.InReplyTo = []string{answers}
 		}
 		return b.imported(days, m)
 	}
-	answer := func(days int, id, answers string, to ...mailaddr.Address) helpdesk.InboundMail {
-		return b.imported(days, helpdesk.IncomingMail{MessageID: id, From: support, To: to, Subject: "Re: The door", Text: "Pull.", InReplyTo: []string{answers}})
+	answer := func(days int, id, answers string, to ...mailaddr.Address) ledger.Mail {
+		return b.imported(days, ledger.Incoming{MessageID: id, From: support, To: to, Subject: "Re: The door", Text: "Pull.", InReplyTo: []string{answers}})
 	}
 	state := func(id int64) string {
 		c := b.conversation(id)
@@ -100,29 +102,29 @@ func TestThreadOfAnArchive(t *testing.T) {
 	}
 	first := ask(400, "q1@x.example", "", "It sticks.").ConversationID
 	steps := []string{state(first)}
-	for _, next := range []func() helpdesk.InboundMail{
-		func() helpdesk.InboundMail {
+	for _, next := range []func() ledger.Mail{
+		func() ledger.Mail {
 			return answer(399, "a1@x.example", "q1@x.example", ada)
 		},
-		func() helpdesk.InboundMail {
+		func() ledger.Mail {
 			return ask(398, "q2@x.example", "a1@x.example", "Thank you.")
 		},
-		func() helpdesk.InboundMail {
+		func() ledger.Mail {
 			return answer(20, "a2@x.example", "q2@x.example", ada)
 		},
-		func() helpdesk.InboundMail {
+		func() ledger.Mail {
 			return ask(10, "q3@x.example", "a2@x.example", "It sticks again.")
 		},
-		func() helpdesk.InboundMail {
-			return b.imported(9, helpdesk.IncomingMail{From: support, To: []mailaddr.Address{ada}, Subject: "Re: The door", Text: "We got it.", InReplyTo: []string{"q3@x.example"}, AutoSubmitted: true})
+		func() ledger.Mail {
+			return b.imported(9, ledger.Incoming{From: support, To: []mailaddr.Address{ada}, Subject: "Re: The door", Text: "We got it.", InReplyTo: []string{"q3@x.example"}, AutoSubmitted: true})
 		},
-		func() helpdesk.InboundMail {
+		func() ledger.Mail {
 			return answer(8, "f1@x.example", "q3@x.example", mailaddr.Address{Email: "smith@locks.example"})
 		},
-		func() helpdesk.InboundMail {
+		func() ledger.Mail {
 			return answer(5, "a3@x.example", "q3@x.example", ada)
 		},
-		func() helpdesk.InboundMail {
+		func() ledger.Mail {
 			return answer(200, "a4@x.example", "q1@x.example", ada)
 		},
 	} {
@@ -151,7 +153,7 @@ func TestThreadOfAnArchive(t *testing.T) {
 	if len(order) != 9 || order[0] != "q1@x.example" || order[3] != "a4@x.example" {
 		t.Errorf("the order is %q", order)
 	}
-	if again := answer(5, "a3@x.example", "q3@x.example", ada); again.State != helpdesk.InboundIgnored {
+	if again := answer(5, "a3@x.example", "q3@x.example", ada); again.State != ledger.Ignored {
 		t.Errorf("a double is %s", again.State)
 	}
 }
@@ -172,12 +174,12 @@ func TestArchiveLeavesWorkAlone(t *testing.T) {
 		t.Errorf("the conversation is %s", c.Status)
 	}
 	before := b.count()
-	command := helpdesk.IncomingMail{
+	command := ledger.Incoming{
 		From: mailaddr.Address{Email: "agent@example.org"}, To: []mailaddr.Address{{Email: "support@example.org"}}, Subject: "Fwd: Hello",
 		Text: "@fwd\n\n---------- Forwarded message ---------\nFrom: Bob <bob@example.com>\nSubject: Hello\n\nHello!",
 	}
 	got := b.imported(3, command)
-	if c := b.conversation(got.ConversationID); got.State != helpdesk.InboundFiled || c.CustomerEmail != "agent@example.org" || b.count() != before+1 {
+	if c := b.conversation(got.ConversationID); got.State != ledger.Filed || c.CustomerEmail != "agent@example.org" || b.count() != before+1 {
 		t.Errorf("a command of an archive: %s %q", got.State, c.CustomerEmail)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -33,7 +34,7 @@ func TestAuditLog(t *testing.T) {
 	desk := must(svc.Desk(b.ctx, svc.As(b.owner.ID), b.account.ID))(t)
 	role := must(desk.CreateRole(b.ctx, identity.RoleInput{Name: "Reader"}))(t)
 	must(desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme Ltd"}))(t)
-	must(desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Inbound: storage.Some(helpdesk.InboundInput{Type: helpdesk.InboundForward})}))(t)
+	must(desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Inbound: storage.Some(helpdesk.InboundInput{Type: ledger.InboundForward})}))(t)
 	c := must(desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Not noted"}))(t)
 	must(desk.UpdateConversation(b.ctx, c.ID, helpdesk.ConversationUpdate{Subject: "Nor this"}))(t)
 	must(desk.ExportCustomer(b.ctx, c.CustomerID))(t)

@@ -3,89 +3,33 @@ package helpdesk
 import (
 	"context"
 
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// Results of SPF, DKIM and DMARC as named in RFC 8601 section 2.7, which has others, too.
-// AuthUnknown is our own: the message came through a relay, and only that relay knows its client.
-const (
-	AuthPass      = "pass"
-	AuthFail      = "fail"
-	AuthNone      = "none"
-	AuthTempError = "temperror"
-	AuthPermError = "permerror"
-	AuthUnknown   = "unknown"
-)
-
-// Sources of a MailAuthentication.
-const (
-	AuthSourceIntake = "intake" // evaluated here while the mail was received
-	AuthSourceHeader = "header" // read from what a trusted server wrote into the mail
-)
-
-// AuthCheck is the result of SPF, or of one DKIM signature.
-type AuthCheck struct {
-	Result string `json:"result"`
-	Domain string `json:"domain,omitempty"` // that it authenticates
-}
-
-// AuthPolicy is the result of DMARC.
-type AuthPolicy struct {
-	Result string `json:"result"`
-	Domain string `json:"domain,omitempty"` // of From
-	// Policy is what the domain requests for failing messages: "none", "quarantine" or "reject"; ""
-	// if unknown.
-	Policy string `json:"policy,omitempty"`
-}
-
-// MailAuthentication contains the results of checking that a message comes from the domain of its
-// From header field. The zero value means unchecked.
-type MailAuthentication struct {
-	Source string      `json:"source,omitempty"` // "intake" or "header"; "" if unchecked
-	Server string      `json:"server,omitempty"` // that added the header field
-	SPF    AuthCheck   `json:"spf,omitzero"`
-	DKIM   []AuthCheck `json:"dkim,omitempty"` // of each signature
-	DMARC  AuthPolicy  `json:"dmarc,omitzero"`
-	// FromAligned reports that SPF or a DKIM signature of the domain of From, or of the same
-	// organization, authenticates the message. It requires a single From header field with a single
-	// address, the one that is displayed.
-	FromAligned bool `json:"from_aligned,omitempty"`
-	// FromGuessed reports that the message's author is ambiguous.
-	FromGuessed bool `json:"from_guessed,omitempty"`
-	// Relayed reports that our intake received the message from one of our relays, so that header
-	// fields added by a trusted server count.
-	Relayed bool `json:"relayed,omitempty"`
-}
-
-// Refused reports whether the domain of From disowns the message: DMARC fails, and the domain's
-// policy is not to accept such messages anyway.
-func (a MailAuthentication) Refused() bool {
-	return a.DMARC.Result == AuthFail && a.DMARC.Policy != "none"
-}
-
 // unattributed reports whether different readers could see different senders. A server's results
 // may then not apply to the displayed one.
-func unattributed(a MailAuthentication) bool {
-	return a.FromGuessed || a.Source != "" && a.DMARC.Result == AuthPermError && a.DMARC.Domain == ""
+func unattributed(a ledger.Authentication) bool {
+	return a.FromGuessed || a.Source != "" && a.DMARC.Result == ledger.AuthPermError && a.DMARC.Domain == ""
 }
 
 // authentication returns the results of the checks during receipt, or those that a trusted server
 // added to the header. The latter count only if strangers could not deliver the message directly:
 // if it was fetched from a mailbox or came through one of our relays. At our own intake, anybody
 // could forge them.
-func (f *filing) authentication(row InboundMail) MailAuthentication {
+func (f *filing) authentication(row ledger.Mail) ledger.Authentication {
 	a, header := row.Authentication, f.mail.Authentication
 	direct := row.Source == sourceSMTP && !a.Relayed
-	if !direct && header.Source != "" && a.DMARC.Result != AuthPass {
+	if !direct && header.Source != "" && a.DMARC.Result != ledger.AuthPass {
 		header.Relayed = a.Relayed
 		a = header
 	}
 	// Results for another domain than the displayed one are worthless.
 	_, domain, _ := plain.CutLast(mailaddr.Key(f.mail.From.Email), "@")
 	if a.Source != "" && (a.DMARC.Domain != domain || f.mail.Guessed) {
-		a.DMARC, a.FromAligned = AuthPolicy{Result: AuthPermError}, false
+		a.DMARC, a.FromAligned = ledger.AuthPolicy{Result: ledger.AuthPermError}, false
 	}
 	a.FromGuessed = f.mail.Guessed
 	return a

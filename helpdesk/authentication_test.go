@@ -8,33 +8,34 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
 // deliver takes a mail from a source with what was found out about it, and files it.
-func (b *bundle) deliver(source string, a helpdesk.MailAuthentication, m helpdesk.IncomingMail) helpdesk.Interaction {
+func (b *bundle) deliver(source string, a ledger.Authentication, m ledger.Incoming) helpdesk.Interaction {
 	b.t.Helper()
 	b.taken++
 	m.MessageID = fmt.Sprintf("delivered%d@example.com", b.taken)
 	sum := sha256.Sum256([]byte(m.MessageID))
 	m.Identity = sum[:]
 	intake := b.svc.Intake()
-	raw := []helpdesk.RawMail{{Raw: []byte(m.MessageID), Authentication: a}}
+	raw := []ledger.Raw{{Raw: []byte(m.MessageID), Authentication: a}}
 	if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, source, raw, nil); err != nil {
 		b.t.Fatal(err)
 	}
 	waiting := must(intake.Waiting(b.ctx, b.account.ID, b.mailbox.ID, 0, 10))(b.t)
 	row := must(intake.File(b.ctx, b.account.ID, waiting[0].ID, m))(b.t)
-	if row.State != helpdesk.InboundFiled {
+	if row.State != ledger.Filed {
 		b.t.Fatalf("the mail is %s: %s", row.State, row.Reason)
 	}
 	return must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(b.t)
 }
 
-func evaluated(source, dmarc, domain, policy string) helpdesk.MailAuthentication {
-	return helpdesk.MailAuthentication{
-		Source: source, SPF: helpdesk.AuthCheck{Result: dmarc, Domain: domain},
-		DMARC: helpdesk.AuthPolicy{Result: dmarc, Domain: domain, Policy: policy}, FromAligned: dmarc == helpdesk.AuthPass,
+func evaluated(source, dmarc, domain, policy string) ledger.Authentication {
+	return ledger.Authentication{
+		Source: source, SPF: ledger.AuthCheck{Result: dmarc, Domain: domain},
+		DMARC: ledger.AuthPolicy{Result: dmarc, Domain: domain, Policy: policy}, FromAligned: dmarc == ledger.AuthPass,
 	}
 }
 
@@ -45,11 +46,11 @@ func TestForgedSender(t *testing.T) {
 	const member = "the sender's address is a member's, and nothing shows that the mail is the member's"
 	const disowned = "the domain of the sender's address disowns the mail (DMARC)"
 	const doubtful = "it is not certain who wrote the mail: it has to name one address, in one From field"
-	unknown := helpdesk.MailAuthentication{}
-	guessed := helpdesk.MailAuthentication{FromGuessed: true} // of the mail
+	unknown := ledger.Authentication{}
+	guessed := ledger.Authentication{FromGuessed: true} // of the mail
 	for name, tt := range map[string]struct {
 		from  string
-		auth  helpdesk.MailAuthentication
+		auth  ledger.Authentication
 		token bool   // sent to the reply address, too
 		want  string // rule, or why it was refused
 	}{
@@ -77,7 +78,7 @@ func TestForgedSender(t *testing.T) {
 			b := newBundle(t)
 			id := b.receive(opening()).ConversationID
 			answer := b.answer(id, helpdesk.InteractionInput{To: []string{"ada@example.com"}, Cc: []string{"owner@example.org"}})
-			m := helpdesk.IncomingMail{From: mailaddr.Address{Email: tt.from}, InReplyTo: []string{answer.MessageID}, Text: "It works now.", Guessed: tt.auth.FromGuessed}
+			m := ledger.Incoming{From: mailaddr.Address{Email: tt.from}, InReplyTo: []string{answer.MessageID}, Text: "It works now.", Guessed: tt.auth.FromGuessed}
 			if tt.token {
 				m.To = []mailaddr.Address{{Email: begin(b, answer.ID).ReplyTo}}
 			}
@@ -116,27 +117,27 @@ func TestAuthenticationOfHeader(t *testing.T) {
 	relayed.Relayed = true
 	signed := evaluated("intake", "pass", "example.com", "reject")
 	signed.Relayed = true
-	withRelay := func(a helpdesk.MailAuthentication) helpdesk.MailAuthentication {
+	withRelay := func(a ledger.Authentication) ledger.Authentication {
 		a.Relayed = true
 		return a
 	}
-	elsewhere := helpdesk.MailAuthentication{
-		Source: "header", SPF: helpdesk.AuthCheck{Result: "pass", Domain: "example.net"}, DMARC: helpdesk.AuthPolicy{Result: "permerror"},
+	elsewhere := ledger.Authentication{
+		Source: "header", SPF: ledger.AuthCheck{Result: "pass", Domain: "example.net"}, DMARC: ledger.AuthPolicy{Result: "permerror"},
 	}
 	for name, tt := range map[string]struct {
 		source       string
-		auth, header helpdesk.MailAuthentication
-		want         helpdesk.MailAuthentication
+		auth, header ledger.Authentication
+		want         ledger.Authentication
 	}{
-		"fetched":                             {"imap", helpdesk.MailAuthentication{}, pass, pass},
-		"fetched, nobody is trusted":          {"imap", helpdesk.MailAuthentication{}, helpdesk.MailAuthentication{}, helpdesk.MailAuthentication{}},
+		"fetched":                             {"imap", ledger.Authentication{}, pass, pass},
+		"fetched, nobody is trusted":          {"imap", ledger.Authentication{}, ledger.Authentication{}, ledger.Authentication{}},
 		"at our door, a forged header":        {"smtp", direct, pass, direct},
-		"at our door, which looks at nothing": {"smtp", helpdesk.MailAuthentication{}, pass, helpdesk.MailAuthentication{}},
+		"at our door, which looks at nothing": {"smtp", ledger.Authentication{}, pass, ledger.Authentication{}},
 		"through a relay":                     {"smtp", relayed, pass, withRelay(pass)},
 		"through a relay, disowned":           {"smtp", relayed, fail, withRelay(fail)},
 		"through a relay, signed":             {"smtp", signed, fail, signed},
-		"through a relay without a header":    {"smtp", relayed, helpdesk.MailAuthentication{}, relayed},
-		"of another domain":                   {"imap", helpdesk.MailAuthentication{}, evaluated("header", "pass", "example.net", ""), elsewhere},
+		"through a relay without a header":    {"smtp", relayed, ledger.Authentication{}, relayed},
+		"of another domain":                   {"imap", ledger.Authentication{}, evaluated("header", "pass", "example.net", ""), elsewhere},
 	} {
 		b := newBundle(t)
 		m := opening()

@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"time"
 )
 
@@ -16,7 +17,7 @@ const (
 // receivedAt returns when the message's destination server received it: the server it was fetched
 // from, or our own. If that server does not report it, the time of the last hop in the header is
 // used; zero if that is missing or implausible.
-func (f *filing) receivedAt(row InboundMail) time.Time {
+func (f *filing) receivedAt(row ledger.Mail) time.Time {
 	switch {
 	case row.DeliveredAt.Year() >= 1970:
 		return row.DeliveredAt
@@ -36,7 +37,7 @@ func (f *filing) receivedAt(row InboundMail) time.Time {
 // confirm it: it was sent before they received it and, if it has trace fields, not much earlier. A
 // message put into the mailbox by an import or as a copy has no Received header field; its Date
 // counts if it was there before the mailbox was added here.
-func (f *filing) sentAt(row InboundMail, mailbox Mailbox) time.Time {
+func (f *filing) sentAt(row ledger.Mail, mailbox Mailbox) time.Time {
 	if !ofAnyAge(row) {
 		return f.now
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -50,7 +51,7 @@ func TestDatesOfFetchedMail(t *testing.T) {
 			m := opening()
 			m.Identity, m.Date, m.LastHop = []byte("x"), at(tt.date), at(tt.hop)
 			intake := b.svc.Intake()
-			raw := []helpdesk.RawMail{{Raw: []byte("mail"), Position: "1", DeliveredAt: at(tt.server)}}
+			raw := []ledger.Raw{{Raw: []byte("mail"), Position: "1", DeliveredAt: at(tt.server)}}
 			if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, tt.source, raw, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -76,10 +77,10 @@ func TestBacklogIntoConversation(t *testing.T) {
 	b.clock.Add(time.Hour)
 	must(b.desk.UpdateConversation(b.ctx, first.ConversationID, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	before := b.conversation(first.ConversationID)
-	old := helpdesk.IncomingMail{
+	old := ledger.Incoming{
 		Identity: []byte("old"), From: ada, InReplyTo: []string{"1@example.com"}, Text: "Old.", Date: time.Date(2019, 3, 4, 10, 0, 0, 0, time.UTC),
 	}
-	raw := []helpdesk.RawMail{{Raw: []byte("mail"), Position: "1", DeliveredAt: old.Date}}
+	raw := []ledger.Raw{{Raw: []byte("mail"), Position: "1", DeliveredAt: old.Date}}
 	if err := b.svc.Intake().Take(b.ctx, b.account.ID, b.mailbox.ID, "imap", raw, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -156,7 +157,7 @@ func (d *Desk) BlockSender(ctx context.Context, sender string) (BlockedSender, e
 
 // mayBlock returns a fault if the block would affect the account's own mail.
 func (d *Desk) mayBlock(ctx context.Context, tx Tx, b BlockedSender) error {
-	if b.Blocks(UnknownSender) || b.Blocks(ErasedCustomer) {
+	if b.Blocks(ledger.UnknownSender) || b.Blocks(ErasedCustomer) {
 		return fault.Field("sender", "is the placeholder for mail without a sender")
 	}
 	own, err := d.svc.ownAddresses(ctx, tx.Reader(), d.scope.AccountID)

@@ -11,7 +11,9 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -25,14 +27,14 @@ func (b *bundle) blocks(senders ...string) {
 // Whose mail is spam: it counts whom it is filed under.
 func TestBlockedSenders(t *testing.T) {
 	t.Parallel()
-	from := func(address string) helpdesk.IncomingMail {
+	from := func(address string) ledger.Incoming {
 		m := opening()
 		m.From = mailaddr.Address{Name: "Ada", Email: address}
 		return m
 	}
 	for name, tt := range map[string]struct {
 		blocked string
-		mail    helpdesk.IncomingMail
+		mail    ledger.Incoming
 		spam    bool
 	}{
 		"an address":                   {"ada@example.com", from("ada@example.com"), true},
@@ -46,28 +48,28 @@ func TestBlockedSenders(t *testing.T) {
 		"below a domain":               {"example.com", from("ada@mail.example.com"), true},
 		"above a domain":               {"mail.example.com", from("ada@example.com"), false},
 		"a domain that ends alike":     {"ample.com", from("ada@example.com"), false},
-		"a name that says another one": {"ada@example.com", func() helpdesk.IncomingMail { m := from("bob@example.net"); m.From.Name = "ada@example.com"; return m }(), false},
-		"only in Reply-To": {"ada@example.com", func() helpdesk.IncomingMail {
+		"a name that says another one": {"ada@example.com", func() ledger.Incoming { m := from("bob@example.net"); m.From.Name = "ada@example.com"; return m }(), false},
+		"only in Reply-To": {"ada@example.com", func() ledger.Incoming {
 			m := from("bob@example.net")
 			m.ReplyTo = []mailaddr.Address{{Email: "ada@example.com"}}
 			return m
 		}(), false},
-		"only in Sender": {"ada@example.com", func() helpdesk.IncomingMail {
+		"only in Sender": {"ada@example.com", func() ledger.Incoming {
 			m := from("bob@example.net")
 			m.Sender = mailaddr.Address{Email: "ada@example.com"}
 			return m
 		}(), false},
-		"the first of several": {"ada@example.com", func() helpdesk.IncomingMail {
+		"the first of several": {"ada@example.com", func() ledger.Incoming {
 			m := from("ada@example.com")
 			m.Authors = []mailaddr.Address{{Email: "ada@example.com"}, {Email: "bob@example.net"}}
 			return m
 		}(), true},
-		"the second of several": {"ada@example.com", func() helpdesk.IncomingMail {
+		"the second of several": {"ada@example.com", func() ledger.Incoming {
 			m := from("bob@example.net")
 			m.Authors = []mailaddr.Address{{Email: "bob@example.net"}, {Email: "ada@example.com"}}
 			return m
 		}(), false},
-		"who was there before a list rewrote it": {"ada@example.com", func() helpdesk.IncomingMail {
+		"who was there before a list rewrote it": {"ada@example.com", func() ledger.Incoming {
 			m := from("list@lists.example.net")
 			m.Rewritten, m.Original = true, mailaddr.Address{Email: "ada@example.com"}
 			return m
@@ -96,7 +98,7 @@ func TestBlockedSenders(t *testing.T) {
 // A blocked sender's answer changes no conversation that is no spam, and goes on with one that is.
 func TestBlockedAnswers(t *testing.T) {
 	t.Parallel()
-	answer := func(b *bundle, n string) helpdesk.InboundMail {
+	answer := func(b *bundle, n string) ledger.Mail {
 		m := opening()
 		m.MessageID, m.References = n+"@example.com", []string{"1@example.com", "2@example.com"}
 		b.clock.Add(time.Minute)
@@ -154,7 +156,7 @@ func TestBlockSenderProblems(t *testing.T) {
 		"co.uk":           "is a public suffix: block a domain below it",
 		"ADA@example.com": "is taken", "Spam.Example.": "is taken",
 		owner.Email: "is the address of a member, or the domain of one", domain: "",
-		b.mailbox.Email: "is the address of a mailbox of this account", helpdesk.UnknownSender: "is the placeholder for mail without a sender", "mail.invalid": "is the placeholder for mail without a sender",
+		b.mailbox.Email: "is the address of a mailbox of this account", ledger.UnknownSender: "is the placeholder for mail without a sender", "mail.invalid": "is the placeholder for mail without a sender",
 	} {
 		_, err := b.desk.BlockSender(b.ctx, sender)
 		got := fieldsOf(err)["sender"]
@@ -192,7 +194,7 @@ func TestSpam(t *testing.T) {
 			}
 		}, true, helpdesk.StatusClosed, true},
 		"an answer that does not arrive": {func(b *bundle, id int64) {
-			report(b, begin(b, b.answer(id, helpdesk.InteractionInput{}).ID), helpdesk.DeliveryFailed)
+			report(b, begin(b, b.answer(id, helpdesk.InteractionInput{}).ID), sending.Failed)
 		}, true, helpdesk.StatusClosed, false},
 		"another subject": {func(b *bundle, id int64) { update(b, id, helpdesk.ConversationUpdate{Subject: "x"}) }, true, helpdesk.StatusClosed, true},
 		"closing it": {func(b *bundle, id int64) {

@@ -7,29 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
-
-// DeliveryReport is a report, found in a message, on the delivery of one of ours.
-type DeliveryReport struct {
-	InWords    bool     // parsed from a mail system's text for people
-	Complaint  bool     // recipients received the message and report it as abuse
-	MessageIDs []string // of the reported message, the likeliest first
-	Senders    []string // possible senders of the reported message
-	Recipients []ReportedRecipient
-}
-
-// ReportedRecipient is a report's result for one recipient.
-type ReportedRecipient struct {
-	Address      string
-	Original     string        // before it was rewritten in transit; "": not reported
-	State        DeliveryState // bounced; deferred: still in transit; sent: delivered
-	EnhancedCode string        // RFC 3463; "": not reported
-	Response     string
-}
 
 // bounce handles a message as a delivery report on one of our replies, and reports whether it needs
 // no further processing. A report that identifies no such reply, or none of its recipients, is
@@ -41,7 +25,7 @@ type ReportedRecipient struct {
 //
 // A report parsed from text may be misread, and a complaint has no delivery state. Both are also
 // filed in the reply's conversation, for people to read.
-func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Mailbox) (bool, error) {
+func (f *filing) bounce(ctx context.Context, tx Tx, row *ledger.Mail, mailbox Mailbox) (bool, error) {
 	report := f.mail.Report
 	f.about = returned{}
 	if report == nil {
@@ -62,7 +46,7 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Ma
 		f.mail.AutoSubmitted, f.about = true, about
 		return false, nil
 	}
-	deliveries, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
+	deliveries, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return false, err
 	}
@@ -73,7 +57,7 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *InboundMail, mailbox Ma
 	if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 		return false, err
 	}
-	bounced := slices.DeleteFunc(slices.Clone(changed), func(d Delivery) bool { return d.State != DeliveryBounced })
+	bounced := slices.DeleteFunc(slices.Clone(changed), func(d sending.Delivery) bool { return d.State != sending.Bounced })
 	if err := (&Outgoing{svc: f.svc}).conclude(ctx, tx, f.accountID, c, i, bounced, f.now); err != nil {
 		return false, err
 	}
@@ -153,13 +137,13 @@ func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 				answers = append(answers, i.ID)
 			}
 		}
-		deliveries, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: answers}, storage.Seek{Limit: storage.NoLimit})
+		deliveries, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: answers}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {
 			return returned{}, err
 		}
 		for _, answer := range answers {
 			for _, d := range deliveries {
-				if d.InteractionID == answer && d.State == DeliverySent && slices.Contains(keys, d.AddressKey) {
+				if d.InteractionID == answer && d.State == sending.Sent && slices.Contains(keys, d.AddressKey) {
 					return returned{interactionID: answer}, nil
 				}
 			}
@@ -169,7 +153,7 @@ func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 }
 
 // keys returns the keys of the recipient's reported addresses.
-func reportedKeys(r ReportedRecipient) []string {
+func reportedKeys(r sending.ReportedRecipient) []string {
 	var keys []string
 	for _, name := range []string{r.Address, r.Original} {
 		if key := mailaddr.Key(plain.Line(name)); key != "" {
@@ -181,17 +165,17 @@ func reportedKeys(r ReportedRecipient) []string {
 
 // believe applies a report to the deliveries of its reply. known reports whether it names one of
 // their recipients.
-func (f *filing) believe(all []Delivery, about returned) (known bool, changed []Delivery) {
+func (f *filing) believe(all []sending.Delivery, about returned) (known bool, changed []sending.Delivery) {
 	reports := f.mail.Report.Recipients
 	if about.deliveryID != 0 {
-		at := slices.IndexFunc(all, func(d Delivery) bool { return d.ID == about.deliveryID })
+		at := slices.IndexFunc(all, func(d sending.Delivery) bool { return d.ID == about.deliveryID })
 		if at < 0 {
 			return false, nil
 		}
-		all, reports = all[at:at+1], []ReportedRecipient{f.returned(all[at], reports)}
+		all, reports = all[at:at+1], []sending.ReportedRecipient{f.returned(all[at], reports)}
 	}
 	for _, r := range reports {
-		at := slices.IndexFunc(all, func(d Delivery) bool { return slices.Contains(reportedKeys(r), d.AddressKey) })
+		at := slices.IndexFunc(all, func(d sending.Delivery) bool { return slices.Contains(reportedKeys(r), d.AddressKey) })
 		if at < 0 && len(all) == 1 && len(reports) == 1 && (about.deliveryID != 0 || !f.mail.Report.InWords) {
 			at = 0 // the only recipient matches any address, since addresses are rewritten in transit
 		}
@@ -200,14 +184,14 @@ func (f *filing) believe(all []Delivery, about returned) (known bool, changed []
 		}
 		known = true
 		d := &all[at]
-		if d.State != DeliverySent {
+		if d.State != sending.Sent {
 			continue // only sent messages can bounce, and only once
 		}
-		if r.State == DeliveryBounced {
-			d.State = DeliveryBounced
+		if r.State == sending.Bounced {
+			d.State = sending.Bounced
 		}
 		d.Code, d.EnhancedCode, d.Response = 0, plain.Cut(plain.Line(r.EnhancedCode), 20), plain.Cut(plain.Line(r.Response), 500)
-		if r.State == DeliveryDeferred {
+		if r.State == sending.Deferred {
 			d.Response = plain.Cut("Delayed on its way: "+d.Response, 500)
 		}
 		d.UpdatedAt = f.now
@@ -219,7 +203,7 @@ func (f *filing) believe(all []Delivery, about returned) (known bool, changed []
 // returned returns the result of a report that was sent to the address of one delivery; it is about
 // that recipient, whatever address it names. A report on one of several others, such as the members
 // of a list, has no consequence for the address itself.
-func (f *filing) returned(d Delivery, reports []ReportedRecipient) ReportedRecipient {
+func (f *filing) returned(d sending.Delivery, reports []sending.ReportedRecipient) sending.ReportedRecipient {
 	for _, r := range reports {
 		if slices.Contains(reportedKeys(r), d.AddressKey) {
 			return r
@@ -229,7 +213,7 @@ func (f *filing) returned(d Delivery, reports []ReportedRecipient) ReportedRecip
 		return reports[0]
 	}
 	for _, r := range reports {
-		if r.State == DeliveryBounced {
+		if r.State == sending.Bounced {
 			r.Response, r.EnhancedCode = fmt.Sprintf("For %s: %s %s", r.Address, r.EnhancedCode, r.Response), undefinedStatus
 			return r
 		}
@@ -237,7 +221,7 @@ func (f *filing) returned(d Delivery, reports []ReportedRecipient) ReportedRecip
 	if len(reports) > 0 {
 		return reports[0]
 	}
-	return ReportedRecipient{State: DeliveryBounced, Response: f.mail.Subject}
+	return sending.ReportedRecipient{State: sending.Bounced, Response: f.mail.Subject}
 }
 
 // undefinedStatus (RFC 3463 section 3.1) is the status of a permanent failure without a reason.
@@ -251,7 +235,7 @@ var (
 )
 
 // suppress adds the addresses that no longer exist to the suppressions.
-func (f *filing) suppress(ctx context.Context, tx Tx, i Interaction, bounced []Delivery) error {
+func (f *filing) suppress(ctx context.Context, tx Tx, i Interaction, bounced []sending.Delivery) error {
 	for _, d := range bounced {
 		gone := slices.Contains(noSuchAddress, d.EnhancedCode) || d.EnhancedCode == "" && noSuchWords.MatchString(d.Response)
 		if !gone {
@@ -264,8 +248,8 @@ func (f *filing) suppress(ctx context.Context, tx Tx, i Interaction, bounced []D
 		if len(there) > 0 {
 			continue
 		}
-		s := Suppression{
-			Email: d.Address, Key: d.AddressKey, Reason: SuppressedBounce, InteractionID: i.ID, CreatedAt: f.now,
+		s := sending.Suppression{
+			Email: d.Address, Key: d.AddressKey, Reason: sending.SuppressedBounce, InteractionID: i.ID, CreatedAt: f.now,
 			Detail: plain.Cut(strings.TrimSpace(d.EnhancedCode+" "+d.Response), 500),
 		}
 		if err := tx.Suppressions().Insert(ctx, &s); err != nil {
@@ -293,7 +277,7 @@ func (f *filing) reportThread(ctx context.Context, tx Tx) (match, error) {
 
 // fileReport finishes a report: its ledger row refers to the reply, and it does not become a
 // customer's message.
-func (f *filing) fileReport(ctx context.Context, tx Tx, row *InboundMail, i Interaction, bounced int) error {
+func (f *filing) fileReport(ctx context.Context, tx Tx, row *ledger.Mail, i Interaction, bounced int) error {
 	keys := make([]string, len(f.files))
 	for n, a := range f.files {
 		keys[n] = a.BlobKey
@@ -301,7 +285,7 @@ func (f *filing) fileReport(ctx context.Context, tx Tx, row *InboundMail, i Inte
 	if err := tx.Enqueue(ctx, purgeKeys(f.accountID, keys)...); err != nil {
 		return err
 	}
-	row.State, row.UpdatedAt, row.Reason = InboundFiled, f.now, fmt.Sprintf("it reports on a delivery of interaction %d: %d came back", i.ID, bounced)
+	row.State, row.UpdatedAt, row.Reason = ledger.Filed, f.now, fmt.Sprintf("it reports on a delivery of interaction %d: %d came back", i.ID, bounced)
 	row.Identity, row.ConversationID, row.InteractionID = f.mail.Identity, i.ConversationID, i.ID
 	return tx.UpdateInbound(ctx, row)
 }

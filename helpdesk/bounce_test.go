@@ -7,43 +7,45 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
 // report is a mail of a mail system about another one.
-func reportOf(messageID string, recipients ...helpdesk.ReportedRecipient) helpdesk.IncomingMail {
-	return helpdesk.IncomingMail{
+func reportOf(messageID string, recipients ...sending.ReportedRecipient) ledger.Incoming {
+	return ledger.Incoming{
 		MessageID: "report-" + messageID, From: mailaddr.Address{Email: "MAILER-DAEMON@mx.example.com"}, Subject: "Undelivered", Text: "Sorry",
-		AutoSubmitted: true, Report: &helpdesk.DeliveryReport{MessageIDs: []string{messageID}, Recipients: recipients},
-		Attachments: []helpdesk.IncomingFile{{Filename: "status.txt", ContentType: "message/delivery-status", Content: []byte("x")}},
+		AutoSubmitted: true, Report: &sending.Report{MessageIDs: []string{messageID}, Recipients: recipients},
+		Attachments: []ledger.File{{Filename: "status.txt", ContentType: "message/delivery-status", Content: []byte("x")}},
 	}
 }
 
-func bounced(address, code, response string) helpdesk.ReportedRecipient {
-	return helpdesk.ReportedRecipient{Address: address, State: helpdesk.DeliveryBounced, EnhancedCode: code, Response: response}
+func bounced(address, code, response string) sending.ReportedRecipient {
+	return sending.ReportedRecipient{Address: address, State: sending.Bounced, EnhancedCode: code, Response: response}
 }
 
 func TestBounces(t *testing.T) {
 	t.Parallel()
 	delayed := bounced("ada@example.com", "4.4.1", "no answer")
-	delayed.State = helpdesk.DeliveryDeferred
+	delayed.State = sending.Deferred
 	for name, test := range map[string]struct {
-		recipients []helpdesk.ReportedRecipient
-		state      helpdesk.DeliveryState
+		recipients []sending.ReportedRecipient
+		state      sending.State
 		status     helpdesk.Status // of the closed conversation
 		suppressed bool
 		own        bool // the report becomes a conversation of its own
 		alone      bool // nobody else got the answer, who could have made the report up
 	}{
-		"no such user": {[]helpdesk.ReportedRecipient{bounced("ADA@example.com", "5.1.1", "no")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, true, false, true},
-		"in words":     {[]helpdesk.ReportedRecipient{bounced("ada@example.com", "", "550 User unknown")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, true, false, true},
-		"no such user, or so another recipient says": {[]helpdesk.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, false, false, false},
-		"full":                {[]helpdesk.ReportedRecipient{bounced("ada@example.com", "5.2.2", "user unknown? no, full")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, false, false, false},
-		"given up":            {[]helpdesk.ReportedRecipient{bounced("ada@example.com", "4.4.7", "expired")}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, false, false, false},
-		"delayed":             {[]helpdesk.ReportedRecipient{delayed}, helpdesk.DeliverySent, helpdesk.StatusClosed, false, false, false},
-		"rewritten":           {[]helpdesk.ReportedRecipient{bounced("ada@other.example", "5.1.1", "no")}, helpdesk.DeliverySent, helpdesk.StatusClosed, false, true, false},
-		"rewritten, and told": {[]helpdesk.ReportedRecipient{{Address: "x@other.example", Original: "ada@example.com", State: helpdesk.DeliveryBounced}}, helpdesk.DeliveryBounced, helpdesk.StatusPosted, false, false, false},
+		"no such user": {[]sending.ReportedRecipient{bounced("ADA@example.com", "5.1.1", "no")}, sending.Bounced, helpdesk.StatusPosted, true, false, true},
+		"in words":     {[]sending.ReportedRecipient{bounced("ada@example.com", "", "550 User unknown")}, sending.Bounced, helpdesk.StatusPosted, true, false, true},
+		"no such user, or so another recipient says": {[]sending.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, sending.Bounced, helpdesk.StatusPosted, false, false, false},
+		"full":                {[]sending.ReportedRecipient{bounced("ada@example.com", "5.2.2", "user unknown? no, full")}, sending.Bounced, helpdesk.StatusPosted, false, false, false},
+		"given up":            {[]sending.ReportedRecipient{bounced("ada@example.com", "4.4.7", "expired")}, sending.Bounced, helpdesk.StatusPosted, false, false, false},
+		"delayed":             {[]sending.ReportedRecipient{delayed}, sending.Sent, helpdesk.StatusClosed, false, false, false},
+		"rewritten":           {[]sending.ReportedRecipient{bounced("ada@other.example", "5.1.1", "no")}, sending.Sent, helpdesk.StatusClosed, false, true, false},
+		"rewritten, and told": {[]sending.ReportedRecipient{{Address: "x@other.example", Original: "ada@example.com", State: sending.Bounced}}, sending.Bounced, helpdesk.StatusPosted, false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,22 +56,22 @@ func TestBounces(t *testing.T) {
 				cc = []string{"charles@example.com"}
 			}
 			i := b.answer(id, helpdesk.InteractionInput{Cc: cc})
-			report(b, begin(b, i.ID), helpdesk.DeliverySent)
+			report(b, begin(b, i.ID), sending.Sent)
 			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
 			before := len(b.interactions(id))
 			row := b.receive(reportOf(i.MessageID, test.recipients...))
 			d := b.deliveries(i.ID)
-			if d[0].State != test.state || !test.alone && d[1].State != helpdesk.DeliverySent || b.conversation(id).Status != test.status {
+			if d[0].State != test.state || !test.alone && d[1].State != sending.Sent || b.conversation(id).Status != test.status {
 				t.Errorf("%+v in a conversation that is %s", d, b.conversation(id).Status)
 			}
-			if len(b.interactions(id)) != before || (row.ConversationID != id) != test.own || row.State != helpdesk.InboundFiled {
+			if len(b.interactions(id)) != before || (row.ConversationID != id) != test.own || row.State != ledger.Filed {
 				t.Errorf("the report is %+v", row)
 			}
 			listed := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items
 			if (len(listed) == 1) != test.suppressed || len(listed) == 1 && (listed[0].Key != "ada@example.com" || listed[0].InteractionID != i.ID || listed[0].UserID != 0) {
 				t.Errorf("suppressed are %+v", listed)
 			}
-			if again := b.receive(reportOf(i.MessageID, test.recipients...)); again.State != helpdesk.InboundIgnored {
+			if again := b.receive(reportOf(i.MessageID, test.recipients...)); again.State != ledger.Ignored {
 				t.Errorf("the same report again is %+v", again)
 			}
 		})
@@ -82,14 +84,14 @@ func TestForgedBounces(t *testing.T) {
 	b := newBundle(t)
 	first := b.receive(opening())
 	i := b.answer(first.ConversationID, helpdesk.InteractionInput{})
-	report(b, begin(b, i.ID), helpdesk.DeliverySent)
+	report(b, begin(b, i.ID), sending.Sent)
 	for what, id := range map[string]string{"an unknown mail": "forged@example.com", "the customer's own mail": "1@example.com"} {
 		row := b.receive(reportOf(id, bounced("ada@example.com", "5.1.1", "no")))
-		if row.State != helpdesk.InboundFiled || row.ConversationID == first.ConversationID || strings.Contains(row.Reason, "reports") {
+		if row.State != ledger.Filed || row.ConversationID == first.ConversationID || strings.Contains(row.Reason, "reports") {
 			t.Errorf("a report about %s is %+v", what, row)
 		}
 	}
-	if d := b.deliveries(i.ID)[0]; d.State != helpdesk.DeliverySent {
+	if d := b.deliveries(i.ID)[0]; d.State != sending.Sent {
 		t.Errorf("the delivery is %+v", d)
 	}
 	if listed := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items; len(listed) != 0 {
@@ -110,20 +112,20 @@ func TestBouncesByReturnPath(t *testing.T) {
 	carol := bounced("carol@example.com", "5.1.1", "no")
 	for name, test := range map[string]struct {
 		ids        []string
-		recipients []helpdesk.ReportedRecipient
+		recipients []sending.ReportedRecipient
 		inWords    bool
-		state      helpdesk.DeliveryState
+		state      sending.State
 		suppressed bool
 	}{
-		"names him":                 {nil, []helpdesk.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, false, helpdesk.DeliveryBounced, true},
-		"rewritten":                 {nil, []helpdesk.ReportedRecipient{bounced("ada@elsewhere.example", "5.1.1", "no")}, false, helpdesk.DeliveryBounced, true},
-		"full":                      {nil, []helpdesk.ReportedRecipient{bounced("ada@example.com", "5.2.2", "full")}, false, helpdesk.DeliveryBounced, false},
-		"members of a list":         {nil, []helpdesk.ReportedRecipient{bounced("x@example.com", "5.1.1", "no"), bounced("y@example.com", "5.1.1", "User unknown")}, false, helpdesk.DeliveryBounced, false},
-		"names another one as well": {nil, []helpdesk.ReportedRecipient{carol, bounced("ada@example.com", "5.1.1", "no")}, false, helpdesk.DeliveryBounced, true},
-		"names another one":         {nil, []helpdesk.ReportedRecipient{carol}, false, helpdesk.DeliveryBounced, true},
-		"names another mail":        {[]string{"1@example.com"}, []helpdesk.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, false, helpdesk.DeliveryBounced, true},
-		"in words":                  {nil, []helpdesk.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, true, helpdesk.DeliveryBounced, true},
-		"in words that name nobody": {nil, nil, true, helpdesk.DeliveryBounced, false},
+		"names him":                 {nil, []sending.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, false, sending.Bounced, true},
+		"rewritten":                 {nil, []sending.ReportedRecipient{bounced("ada@elsewhere.example", "5.1.1", "no")}, false, sending.Bounced, true},
+		"full":                      {nil, []sending.ReportedRecipient{bounced("ada@example.com", "5.2.2", "full")}, false, sending.Bounced, false},
+		"members of a list":         {nil, []sending.ReportedRecipient{bounced("x@example.com", "5.1.1", "no"), bounced("y@example.com", "5.1.1", "User unknown")}, false, sending.Bounced, false},
+		"names another one as well": {nil, []sending.ReportedRecipient{carol, bounced("ada@example.com", "5.1.1", "no")}, false, sending.Bounced, true},
+		"names another one":         {nil, []sending.ReportedRecipient{carol}, false, sending.Bounced, true},
+		"names another mail":        {[]string{"1@example.com"}, []sending.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, false, sending.Bounced, true},
+		"in words":                  {nil, []sending.ReportedRecipient{bounced("ada@example.com", "5.1.1", "no")}, true, sending.Bounced, true},
+		"in words that name nobody": {nil, nil, true, sending.Bounced, false},
 	} {
 		for _, where := range []string{"Delivered-To", "To", "the returned mail"} {
 			t.Run(name+" by "+where, func(t *testing.T) {
@@ -133,7 +135,7 @@ func TestBouncesByReturnPath(t *testing.T) {
 				id := b.receive(opening()).ConversationID
 				i := b.answer(id, helpdesk.InteractionInput{Cc: []string{"carol@example.com"}})
 				mail := begin(b, i.ID)
-				report(b, mail, helpdesk.DeliverySent)
+				report(b, mail, sending.Sent)
 				m := reportOf("unknown@example.com", test.recipients...)
 				m.Report.MessageIDs, m.Report.InWords = test.ids, test.inWords
 				path := mail.ReturnPaths[mail.Due[0].ID]
@@ -147,7 +149,7 @@ func TestBouncesByReturnPath(t *testing.T) {
 				}
 				row := b.receive(m)
 				d := b.deliveries(i.ID)
-				if d[0].State != test.state || d[1].State != helpdesk.DeliverySent || row.ConversationID != id {
+				if d[0].State != test.state || d[1].State != sending.Sent || row.ConversationID != id {
 					t.Errorf("%+v, and the report is %+v", d, row)
 				}
 				listed := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items
@@ -164,23 +166,23 @@ func TestBouncesByReturnPath(t *testing.T) {
 func TestReportsThatPeopleSee(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change func(*helpdesk.IncomingMail)
-		state  helpdesk.DeliveryState
+		change func(*ledger.Incoming)
+		state  sending.State
 		status helpdesk.Status
 	}{
-		"words":       {func(m *helpdesk.IncomingMail) { m.Report.InWords = true }, helpdesk.DeliveryBounced, helpdesk.StatusPosted},
-		"a complaint": {func(m *helpdesk.IncomingMail) { m.Report.Complaint, m.Report.Recipients = true, nil }, helpdesk.DeliverySent, helpdesk.StatusClosed},
-		"other things": {func(m *helpdesk.IncomingMail) {
+		"words":       {func(m *ledger.Incoming) { m.Report.InWords = true }, sending.Bounced, helpdesk.StatusPosted},
+		"a complaint": {func(m *ledger.Incoming) { m.Report.Complaint, m.Report.Recipients = true, nil }, sending.Sent, helpdesk.StatusClosed},
+		"other things": {func(m *ledger.Incoming) {
 			m.Report.InWords = true
 			m.Report.Recipients[0].Address = "x@isp.example"
-		}, helpdesk.DeliverySent, helpdesk.StatusClosed},
+		}, sending.Sent, helpdesk.StatusClosed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
 			id := b.receive(opening()).ConversationID
 			i := b.answer(id, helpdesk.InteractionInput{})
-			report(b, begin(b, i.ID), helpdesk.DeliverySent)
+			report(b, begin(b, i.ID), sending.Sent)
 			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
 			m := reportOf(i.MessageID, bounced("ada@example.com", "5.1.1", "no"))
 			m.AutoSubmitted = false
@@ -197,7 +199,7 @@ func TestReportsThatPeopleSee(t *testing.T) {
 			}
 			all := b.interactions(id)
 			if name == "other things" { // which may concern any mail
-				if len(all) != 2 || row.ConversationID == id || row.State != helpdesk.InboundFiled {
+				if len(all) != 2 || row.ConversationID == id || row.State != ledger.Filed {
 					t.Errorf("it is %+v among %d", row, len(all))
 				}
 				return
@@ -214,7 +216,7 @@ func TestReportsThatPeopleSee(t *testing.T) {
 				t.Errorf("threaded once more it is %+v", again)
 			}
 			// The daemon did not become somebody who can join by a Message-ID.
-			forged := b.receive(helpdesk.IncomingMail{MessageID: "f", From: m.From, InReplyTo: []string{i.MessageID}, Text: "I join.", AutoSubmitted: true})
+			forged := b.receive(ledger.Incoming{MessageID: "f", From: m.From, InReplyTo: []string{i.MessageID}, Text: "I join.", AutoSubmitted: true})
 			if forged.ConversationID == id {
 				t.Error("the daemon takes part in the conversation")
 			}
@@ -232,15 +234,15 @@ func TestBouncesByReplyToken(t *testing.T) {
 	for _, cc := range [][]string{nil, nil, {"carol@example.com"}} {
 		i := b.answer(id, helpdesk.InteractionInput{Cc: cc})
 		mail := begin(b, i.ID)
-		report(b, mail, helpdesk.DeliverySent)
+		report(b, mail, sending.Sent)
 		answers, token = append(answers, i), mail.ReplyTo
 	}
-	file := func(r helpdesk.ReportedRecipient) helpdesk.InboundMail {
+	file := func(r sending.ReportedRecipient) ledger.Mail {
 		m := reportOf("unknown@example.com", r)
 		m.MessageID, m.Report.MessageIDs, m.To = r.Address+r.Response, nil, []mailaddr.Address{{Email: token}}
 		return b.receive(m)
 	}
-	states := func() (all []helpdesk.DeliveryState) {
+	states := func() (all []sending.State) {
 		for _, i := range answers {
 			for _, d := range b.deliveries(i.ID) {
 				all = append(all, d.State)
@@ -248,16 +250,16 @@ func TestBouncesByReplyToken(t *testing.T) {
 		}
 		return all
 	}
-	sent, back := helpdesk.DeliverySent, helpdesk.DeliveryBounced
+	sent, back := sending.Sent, sending.Bounced
 	for n, step := range []struct {
 		reported string
-		want     []helpdesk.DeliveryState // ada, ada, ada, carol
+		want     []sending.State // ada, ada, ada, carol
 		seen     int
 	}{
-		{"stranger@example.com", []helpdesk.DeliveryState{sent, sent, sent, sent}, 5}, // a mail as others, in its conversation
-		{"carol@example.com", []helpdesk.DeliveryState{sent, sent, sent, back}, 5},
-		{"ADA@example.com", []helpdesk.DeliveryState{sent, sent, back, back}, 5},
-		{"ada@example.com", []helpdesk.DeliveryState{sent, back, back, back}, 5},
+		{"stranger@example.com", []sending.State{sent, sent, sent, sent}, 5}, // a mail as others, in its conversation
+		{"carol@example.com", []sending.State{sent, sent, sent, back}, 5},
+		{"ADA@example.com", []sending.State{sent, sent, back, back}, 5},
+		{"ada@example.com", []sending.State{sent, back, back, back}, 5},
 	} {
 		row := file(bounced(step.reported, "5.1.1", strings.Repeat("x", n)))
 		if diff := cmp.Diff(step.want, states()); diff != "" || row.ConversationID != id || len(b.interactions(id)) != step.seen {
@@ -280,9 +282,9 @@ func TestAnswersToTheReturnPath(t *testing.T) {
 	id := b.receive(opening()).ConversationID
 	i := b.answer(id, helpdesk.InteractionInput{})
 	mail := begin(b, i.ID)
-	report(b, mail, helpdesk.DeliverySent)
+	report(b, mail, sending.Sent)
 	path := mail.ReturnPaths[mail.Due[0].ID]
-	for n, m := range []helpdesk.IncomingMail{
+	for n, m := range []ledger.Incoming{
 		{MessageID: "v", From: ada, Subject: "Out of office", Text: "Ask bob@example.com.", AutoSubmitted: true, DeliveredTo: []string{path}},
 		{MessageID: "w", From: mailaddr.Address{Email: "ada@home.example"}, Subject: "Undelivered", Text: "From home.", To: []mailaddr.Address{{Email: path}}},
 	} {
@@ -292,7 +294,7 @@ func TestAnswersToTheReturnPath(t *testing.T) {
 			t.Errorf("%s is %+v", m.Subject, row)
 		}
 	}
-	if d := b.deliveries(i.ID)[0]; d.State != helpdesk.DeliverySent {
+	if d := b.deliveries(i.ID)[0]; d.State != sending.Sent {
 		t.Errorf("the delivery is %+v", d)
 	}
 	// The address is ours and nobody who takes part.

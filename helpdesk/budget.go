@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"time"
 )
 
@@ -37,7 +38,7 @@ const tooManyMails = "its sender sent too many mails within an hour: it reopens 
 // overBudget reports whether a message's sender just exceeded the budget. An old message, fetched
 // with a mailbox's history, is not part of a loop. For a message just sent to us, the Date is no
 // evidence of age, since a looping program may write any.
-func (f *filing) overBudget(ctx context.Context, r Reader, row InboundMail, emailID int64) (bool, error) {
+func (f *filing) overBudget(ctx context.Context, r Reader, row ledger.Mail, emailID int64) (bool, error) {
 	if ofAnyAge(row) && !f.mail.Date.IsZero() && f.now.Sub(f.mail.Date) > 24*time.Hour {
 		return false, nil
 	}

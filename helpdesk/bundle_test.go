@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -127,7 +128,7 @@ func (b *bundle) member(role string) *helpdesk.Desk {
 }
 
 // receive takes a mail into the ledger and files it.
-func (b *bundle) receive(m helpdesk.IncomingMail) helpdesk.InboundMail {
+func (b *bundle) receive(m ledger.Incoming) ledger.Mail {
 	b.t.Helper()
 	if m.Identity == nil {
 		sum := sha256.Sum256([]byte(m.MessageID + m.From.Email + m.Subject + m.Text + m.HTML))
@@ -135,7 +136,7 @@ func (b *bundle) receive(m helpdesk.IncomingMail) helpdesk.InboundMail {
 	}
 	intake := b.svc.Intake()
 	b.taken++
-	raw := []helpdesk.RawMail{{Raw: []byte("mail " + strconv.Itoa(b.taken))}}
+	raw := []ledger.Raw{{Raw: []byte("mail " + strconv.Itoa(b.taken))}}
 	if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, cmp.Or(b.source, "smtp"), raw, nil); err != nil {
 		b.t.Fatal(err)
 	}
@@ -150,8 +151,8 @@ func (b *bundle) receive(m helpdesk.IncomingMail) helpdesk.InboundMail {
 var ada = mailaddr.Address{Name: "Ada Lovelace", Email: "ada@example.com"}
 
 // opening is the mail that begins most tests.
-func opening() helpdesk.IncomingMail {
-	return helpdesk.IncomingMail{
+func opening() ledger.Incoming {
+	return ledger.Incoming{
 		MessageID: "1@example.com", From: ada, To: []mailaddr.Address{{Email: "support@example.org"}},
 		Subject: "The door is stuck", Text: "It does not open.",
 	}

@@ -80,7 +80,7 @@ type ConversationFilter struct {
 	Audience     []string          // with an [Interaction.Audience] that has any of these
 	Awaiting     storage.Opt[bool] // whether a customer is waiting; null is absent
 	DraftBy      int64             // has a draft by this user
-	Undelivered  bool              // has a delivery that is [DeliveryState.Undelivered]
+	Undelivered  bool              // has a delivery that is [sending.State.Undelivered]
 	Snoozed      storage.Opt[bool] // whether it is snoozed; null is absent
 	Priorities   []Priority        // any of these
 	Spam         storage.Opt[bool] // whether it is spam; null is absent

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/plain"
 )
@@ -17,7 +19,7 @@ const maxReplyTo = 10
 
 // speakers returns the addresses that a message may be filed under: its author, and the
 // alternatives that it names.
-func speakers(m *IncomingMail) []mailaddr.Address {
+func speakers(m *ledger.Incoming) []mailaddr.Address {
 	all := []mailaddr.Address{m.From, m.Sender, m.Original}
 	all = append(all, m.ReplyTo[:min(len(m.ReplyTo), maxReplyTo)]...)
 	all = append(all, mailaddr.Address{Email: m.ReturnPath})
@@ -25,7 +27,7 @@ func speakers(m *IncomingMail) []mailaddr.Address {
 }
 
 // header returns the part of the message's header that is kept.
-func headerOf(m *IncomingMail) MailHeader {
+func headerOf(m *ledger.Incoming) MailHeader {
 	from := []mailaddr.Address{m.From}
 	if len(m.Authors) > 0 {
 		from = m.Authors
@@ -42,7 +44,7 @@ func headerOf(m *IncomingMail) MailHeader {
 func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogether) error {
 	m := &f.mail
 	f.customer = m.From
-	if m.From.Email == UnknownSender {
+	if m.From.Email == ledger.UnknownSender {
 		if instead := speakers(m); len(instead) > 0 {
 			f.customer = instead[0]
 		} else {
@@ -133,7 +135,7 @@ func (s *Service) ownAddresses(ctx context.Context, r Reader, accountID int64) (
 	if err != nil {
 		return nil, err
 	}
-	err = eachRow(ctx, r.Domains(), func(d Domain) int64 {
+	err = eachRow(ctx, r.Domains(), func(d sending.Domain) int64 {
 		own.domains[d.Name] = own.domains[d.Name] || d.Verified()
 		return d.ID
 	})

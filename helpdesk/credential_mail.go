@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -54,22 +55,22 @@ func (s *Service) ownCredentialChanged(ctx context.Context, tx SystemTx, action 
 
 // credentialMail builds the mail about a changed credential, from the first account that the user is
 // a member of and in its language. Without a user or an account there is none.
-func (s *Service) credentialMail(ctx context.Context, job storage.ClaimedJob, links MailLinks) (SystemMail, error) {
+func (s *Service) credentialMail(ctx context.Context, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
 	var change credentialChange
 	if err := json.Unmarshal(job.Payload, &change); err != nil {
-		return SystemMail{}, fault.Wrap(fault.Internal, "reading a job", err)
+		return sending.SystemMail{}, fault.Wrap(fault.Internal, "reading a job", err)
 	}
 	if s.now().Sub(change.At) > credentialMailLife {
-		return SystemMail{}, fault.Missing("mail", job.ID)
+		return sending.SystemMail{}, fault.Missing("mail", job.ID)
 	}
 	out, account, err := s.mailToUser(ctx, change.UserID, change.To)
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	words := credentialWordsIn(account.DefaultLocale)
 	text, known := words.changes[change.Action]
 	if !known { // written by a later release
-		return SystemMail{}, fault.Missing("mail", job.ID)
+		return sending.SystemMail{}, fault.Missing("mail", job.ID)
 	}
 	out.MessageID = fmt.Sprintf("credential.%d.%d.%d@%s", change.UserID, change.At.UnixMicro(), job.ID, s.cfg.IntakeDomain)
 	out.Date, out.Subject = change.At, text.subject
@@ -79,25 +80,25 @@ func (s *Service) credentialMail(ctx context.Context, job storage.ClaimedJob, li
 
 // mailToUser addresses a mail to a user, from the first account that the user is a member of. email
 // is an address to write to instead of the user's; "": none.
-func (s *Service) mailToUser(ctx context.Context, userID int64, email string) (SystemMail, identity.Account, error) {
+func (s *Service) mailToUser(ctx context.Context, userID int64, email string) (sending.SystemMail, identity.Account, error) {
 	accounts, err := s.cfg.Store.AccountsOf(ctx, userID, storage.Seek{Limit: 1})
 	if err != nil {
-		return SystemMail{}, identity.Account{}, err
+		return sending.SystemMail{}, identity.Account{}, err
 	}
 	if len(accounts) == 0 {
-		return SystemMail{}, identity.Account{}, fault.Missing("account", 0)
+		return sending.SystemMail{}, identity.Account{}, fault.Missing("account", 0)
 	}
 	r := s.cfg.Store.Within(Scope{AccountID: accounts[0].ID})
 	user, err := s.memberToMail(ctx, r, userID, email)
 	if err != nil {
-		return SystemMail{}, identity.Account{}, err
+		return sending.SystemMail{}, identity.Account{}, err
 	}
 	from, _, err := s.sender(ctx, r, 0)
 	if err != nil {
-		return SystemMail{}, identity.Account{}, err
+		return sending.SystemMail{}, identity.Account{}, err
 	}
 	dkim, err := s.signers(ctx, r, from.Email)
-	return SystemMail{From: from, To: mailaddr.Address{Name: user.Name, Email: user.Email}, DKIM: dkim}, accounts[0], err
+	return sending.SystemMail{From: from, To: mailaddr.Address{Name: user.Name, Email: user.Email}, DKIM: dkim}, accounts[0], err
 }
 
 // credentialText is what a mail says about one kind of change. In text, %[1]s is the account's name
@@ -111,7 +112,7 @@ type credentialWords struct {
 }
 
 // letter writes a mail.
-func (w credentialWords) letter(name, account string, text credentialText, change credentialChange, links MailLinks) string {
+func (w credentialWords) letter(name, account string, text credentialText, change credentialChange, links sending.MailLinks) string {
 	hello := strings.TrimSpace(w.hello+" "+name) + ","
 	what := text.text
 	if strings.Contains(what, "%[2]s") {

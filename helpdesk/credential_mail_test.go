@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -105,7 +106,7 @@ func (t watchedScope) Enqueue(ctx context.Context, jobs ...storage.Job) error {
 }
 
 // credentialMails are the mails that wait, each composed twice.
-func (b *bundle) credentialMails() (all []helpdesk.SystemMail) {
+func (b *bundle) credentialMails() (all []sending.SystemMail) {
 	b.t.Helper()
 	links := pages
 	links.Forgotten = func() string { return "https://desk.example/forgot" }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -302,7 +304,7 @@ func (e *eraser) eraseDeliveries(ctx context.Context, tx Tx, ids []int64) error 
 	if len(ids) == 0 {
 		return nil
 	}
-	sent, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: ids}, storage.Seek{Limit: storage.NoLimit})
+	sent, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: ids}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
 	}
@@ -330,7 +332,7 @@ func (e *eraser) blank(i *Interaction) {
 		ID: i.ID, ConversationID: i.ConversationID, Type: i.Type, Status: i.Status, Body: erasedBody, UserID: i.UserID, PostedByID: i.PostedByID,
 		CustomerID: i.CustomerID, CustomerEmailID: i.CustomerEmailID, CustomerEmail: i.CustomerEmail, Source: i.Source,
 		IsStarter: i.IsStarter, IsForward: i.IsForward, AutoSubmitted: i.AutoSubmitted, SeenAt: i.SeenAt, PostedAt: i.PostedAt,
-		SendStartedAt: i.SendStartedAt, Threading: Threading{Rule: i.Threading.Rule}, Security: MailSecurity{Signature: i.Security.Signature},
+		SendStartedAt: i.SendStartedAt, Threading: Threading{Rule: i.Threading.Rule}, Security: ledger.Security{Signature: i.Security.Signature},
 		At: i.At, ReceivedAt: i.ReceivedAt, CreatedAt: i.CreatedAt, UpdatedAt: e.at,
 	}
 	if i.CustomerID == e.customerID {
@@ -414,7 +416,7 @@ func (e *eraser) eraseUnfiled(ctx context.Context) error {
 		return nil
 	}
 	seek := storage.Seek{Limit: 500}
-	filter := InboundFilter{States: []InboundState{InboundIgnored, InboundQuarantined}}
+	filter := ledger.Filter{States: []ledger.State{ledger.Ignored, ledger.Quarantined}}
 	for {
 		batch, err := e.r.InboundMails(ctx, filter, seek)
 		if err != nil {
@@ -450,7 +452,7 @@ func (e *eraser) ignore(ctx context.Context, tx Tx, ids []int64) error {
 		if err := forgetMail(&row, ctx, tx, e.accountID); err != nil {
 			return err
 		}
-		if err := settle(ctx, tx, &row, InboundIgnored, erasedMail, e.at); err != nil {
+		if err := settle(ctx, tx, &row, ledger.Ignored, erasedMail, e.at); err != nil {
 			return err
 		}
 	}
@@ -459,13 +461,13 @@ func (e *eraser) ignore(ctx context.Context, tx Tx, ids []int64) error {
 
 // forget removes everything personal from a row, and its raw mail. Its identity stays, so that the
 // same mail is not imported again.
-func forgetMail(m *InboundMail, ctx context.Context, tx Tx, accountID int64) error {
+func forgetMail(m *ledger.Mail, ctx context.Context, tx Tx, accountID int64) error {
 	if m.RawKey != "" {
 		if err := tx.Enqueue(ctx, purgeKeys(accountID, []string{m.RawKey})...); err != nil {
 			return err
 		}
 	}
-	m.RawKey, m.MessageID, m.Note, m.MailHead, m.Authentication = "", "", "", MailHead{}, MailAuthentication{}
+	m.RawKey, m.MessageID, m.Note, m.Head, m.Authentication = "", "", "", ledger.Head{}, ledger.Authentication{}
 	return nil
 }
 

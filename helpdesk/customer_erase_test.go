@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -36,9 +38,9 @@ func newToErase(t *testing.T) *toErase {
 	b := newBundle(t)
 	e := &toErase{bundle: b}
 	support := []mailaddr.Address{{Email: "support@example.org"}}
-	first := b.receive(helpdesk.IncomingMail{
+	first := b.receive(ledger.Incoming{
 		MessageID: "1@" + word, From: eve, To: support, Subject: "I live in " + word, Text: "My street in " + word,
-		Attachments: []helpdesk.IncomingFile{{Filename: word + ".txt", Content: []byte(word)}},
+		Attachments: []ledger.File{{Filename: word + ".txt", Content: []byte(word)}},
 	})
 	e.own = first.ConversationID
 	c := b.conversation(e.own)
@@ -50,16 +52,16 @@ func newToErase(t *testing.T) *toErase {
 	b.answer(e.own, helpdesk.InteractionInput{Body: "Dear " + word})
 	b.answer(e.own, helpdesk.InteractionInput{Body: "Draft for " + word, Status: helpdesk.StatusDraft})
 	b.note(e.own, "Is "+word+" nice?")
-	e.others = b.receive(helpdesk.IncomingMail{
+	e.others = b.receive(ledger.Incoming{
 		MessageID: "2@example.com", From: ada, To: support, Cc: []mailaddr.Address{eve}, Subject: "The door is stuck", Text: "It does not open.",
 	}).ConversationID
-	b.receive(helpdesk.IncomingMail{
+	b.receive(ledger.Incoming{
 		MessageID: "3@" + word, InReplyTo: []string{"2@example.com"}, From: eve, To: support, Subject: "Re: The door is stuck", Text: "Not in " + word,
 	})
 	b.answer(e.others, helpdesk.InteractionInput{Cc: []string{eve.Email}, Body: "Have you tried to pull?"})
-	must(b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: eve.Email}))(t)
+	must(b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: eve.Email}))(t)
 	must(b.desk.BlockSender(b.ctx, "second@"+word+".example"))(t)
-	b.receive(helpdesk.IncomingMail{ // ignored as a double
+	b.receive(ledger.Incoming{ // ignored as a double
 		MessageID: "1@" + word, From: eve, To: support, Subject: "I live in " + word, Text: "My street in " + word,
 	})
 	b.clock.Add(time.Hour)
@@ -87,13 +89,13 @@ func (b *bundle) everything() string {
 			all = append(all, said)
 			for _, i := range said {
 				add(r.Attachments().List(ctx, helpdesk.AttachmentFilter{InteractionIDs: []int64{i.ID}}, every))
-				add(r.Deliveries().List(ctx, helpdesk.DeliveryFilter{InteractionIDs: []int64{i.ID}}, every))
+				add(r.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, every))
 			}
 			add(r.Participants(ctx, c.ID, 100))
 			add(tx.SearchTerms(ctx, c.ID))
 		}
 		add(r.Customers(ctx, helpdesk.CustomerFilter{}, every))
-		add(r.InboundMails(ctx, helpdesk.InboundFilter{}, every))
+		add(r.InboundMails(ctx, ledger.Filter{}, every))
 		add(r.Suppressions().List(ctx, storage.NoFilter{}, every))
 		add(r.BlockedSenders().List(ctx, helpdesk.BlockedSenderFilter{}, every))
 		add(r.Erasures().List(ctx, helpdesk.ErasureFilter{}, every))
@@ -187,21 +189,21 @@ func TestErasedMailDoesNotComeBack(t *testing.T) {
 	second := mailaddr.Address{Email: "Second@" + strings.ToUpper(word) + ".example"}
 	for name, test := range map[string]struct {
 		source string
-		mail   helpdesk.IncomingMail
+		mail   ledger.Incoming
 		back   bool
 	}{
-		"fetched again":                     {"imap", helpdesk.IncomingMail{From: eve, LastHop: before}, false},
-		"of the second address":             {"pop3", helpdesk.IncomingMail{From: second, LastHop: before}, false},
-		"fetched, written since":            {"imap", helpdesk.IncomingMail{From: eve, LastHop: after}, true},
-		"fetched, with a wrong Date":        {"imap", helpdesk.IncomingMail{From: eve, LastHop: after, Date: before}, true},
-		"fetched, known by its Date":        {"imap", helpdesk.IncomingMail{From: eve, Date: before}, false},
-		"fetched, in the name of another":   {"imap", helpdesk.IncomingMail{From: mailaddr.Address{Email: "no-reply@forms.example"}, ReplyTo: []mailaddr.Address{eve}, LastHop: before}, false},
-		"of an archive":                     {helpdesk.SourceImport, helpdesk.IncomingMail{From: eve, Archived: true, Date: before}, false},
-		"our answer of an archive":          {helpdesk.SourceImport, helpdesk.IncomingMail{From: support, To: []mailaddr.Address{eve}, Archived: true, Date: before}, false},
-		"our later answer of an archive":    {helpdesk.SourceImport, helpdesk.IncomingMail{From: support, To: []mailaddr.Address{eve}, Archived: true, Date: after}, true},
-		"sent now":                          {"smtp", helpdesk.IncomingMail{From: eve, Date: before}, true},
-		"of another customer, from before":  {"imap", helpdesk.IncomingMail{From: ada, LastHop: before}, true},
-		"an answer to what was erased, now": {"smtp", helpdesk.IncomingMail{From: eve, InReplyTo: []string{"1@" + word}}, true},
+		"fetched again":                     {"imap", ledger.Incoming{From: eve, LastHop: before}, false},
+		"of the second address":             {"pop3", ledger.Incoming{From: second, LastHop: before}, false},
+		"fetched, written since":            {"imap", ledger.Incoming{From: eve, LastHop: after}, true},
+		"fetched, with a wrong Date":        {"imap", ledger.Incoming{From: eve, LastHop: after, Date: before}, true},
+		"fetched, known by its Date":        {"imap", ledger.Incoming{From: eve, Date: before}, false},
+		"fetched, in the name of another":   {"imap", ledger.Incoming{From: mailaddr.Address{Email: "no-reply@forms.example"}, ReplyTo: []mailaddr.Address{eve}, LastHop: before}, false},
+		"of an archive":                     {ledger.SourceImport, ledger.Incoming{From: eve, Archived: true, Date: before}, false},
+		"our answer of an archive":          {ledger.SourceImport, ledger.Incoming{From: support, To: []mailaddr.Address{eve}, Archived: true, Date: before}, false},
+		"our later answer of an archive":    {ledger.SourceImport, ledger.Incoming{From: support, To: []mailaddr.Address{eve}, Archived: true, Date: after}, true},
+		"sent now":                          {"smtp", ledger.Incoming{From: eve, Date: before}, true},
+		"of another customer, from before":  {"imap", ledger.Incoming{From: ada, LastHop: before}, true},
+		"an answer to what was erased, now": {"smtp", ledger.Incoming{From: eve, InReplyTo: []string{"1@" + word}}, true},
 	} {
 		b.source = test.source
 		if test.mail.To == nil {
@@ -209,7 +211,7 @@ func TestErasedMailDoesNotComeBack(t *testing.T) {
 		}
 		test.mail.Subject, test.mail.Text, test.mail.MessageID = name, name, strings.ReplaceAll(name, " ", "-")+"@example.net"
 		row := b.receive(test.mail)
-		if got := row.State == helpdesk.InboundFiled; got != test.back {
+		if got := row.State == ledger.Filed; got != test.back {
 			t.Errorf("%s: %s (%s)", name, row.State, row.Reason)
 		} else if !test.back && (row.RawKey != "" || row.From.Email != "" || row.Subject != "" || row.MessageID != "" || row.Reason != "its sender was erased as a customer") {
 			t.Errorf("%s leaves %+v", name, row)
@@ -229,8 +231,8 @@ func TestReplyTokenOfErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.clock.Add(time.Minute)
-	row := b.receive(helpdesk.IncomingMail{MessageID: "9@example.net", From: eve, To: []mailaddr.Address{{Email: begun.ReplyTo}}, Subject: "Again", Text: "Hello"})
-	if row.State != helpdesk.InboundFiled || row.ConversationID == b.own {
+	row := b.receive(ledger.Incoming{MessageID: "9@example.net", From: eve, To: []mailaddr.Address{{Email: begun.ReplyTo}}, Subject: "Again", Text: "Hello"})
+	if row.State != ledger.Filed || row.ConversationID == b.own {
 		t.Errorf("filed as %+v", row)
 	}
 	if c := b.conversation(row.ConversationID); c.CustomerID == b.eve || c.CustomerEmail != eve.Email {
@@ -315,7 +317,7 @@ func TestApplyErasures(t *testing.T) {
 		t.Error("something is left")
 	}
 	// Who wrote since the erasure came of their own accord.
-	restored.receive(helpdesk.IncomingMail{MessageID: "7@example.net", From: eve, Subject: "Hello", Text: "Again"})
+	restored.receive(ledger.Incoming{MessageID: "7@example.net", From: eve, Subject: "Hello", Text: "Again"})
 	if diff := cmp.Diff(helpdesk.AppliedErasures{Tombstones: 2}, apply(false)); diff != "" {
 		t.Error(diff)
 	}
@@ -325,8 +327,8 @@ func TestApplyErasures(t *testing.T) {
 		}
 	}
 	restored.source = "imap"
-	row := restored.receive(helpdesk.IncomingMail{MessageID: "8@example.net", From: eve, Subject: "Old", Text: "Old", LastHop: b.clock.Now().Add(-time.Hour)})
-	if row.State != helpdesk.InboundIgnored {
+	row := restored.receive(ledger.Incoming{MessageID: "8@example.net", From: eve, Subject: "Old", Text: "Old", LastHop: b.clock.Now().Add(-time.Hour)})
+	if row.State != ledger.Ignored {
 		t.Errorf("a mail from before is %s", row.State)
 	}
 	lines := strings.SplitAfter(file.String(), "\n")

@@ -5,50 +5,13 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// DeliveryState is the state of delivering a reply to one recipient.
-type DeliveryState string
-
-// The states of a delivery.
-const (
-	DeliveryQueued     DeliveryState = "queued"     // not attempted yet
-	DeliverySent       DeliveryState = "sent"       // accepted by the relay
-	DeliveryDeferred   DeliveryState = "deferred"   // rejected temporarily, to be retried
-	DeliveryFailed     DeliveryState = "failed"     // rejected permanently, or given up
-	DeliveryBounced    DeliveryState = "bounced"    // accepted by the relay and returned later
-	DeliverySuppressed DeliveryState = "suppressed" // not attempted: the address is suppressed
-)
-
-// Undelivered reports whether the message did not reach the recipient and is not retried
-// automatically.
-func (s DeliveryState) Undelivered() bool {
-	return s == DeliveryFailed || s == DeliveryBounced || s == DeliverySuppressed
-}
-
-// Delivery is the state of one recipient of a posted user interaction.
-type Delivery struct {
-	ID            int64
-	InteractionID int64
-	Address       string
-	AddressKey    string // its EmailKey
-	Field         string // "to", "cc" or "bcc"
-	State         DeliveryState
-	Attempts      int
-	Code          int       // SMTP reply code of the last attempt, RFC 5321 section 4.2; 0: none
-	EnhancedCode  string    // RFC 3463, such as "5.1.1"; "": none
-	Response      string    // text of the last reply, at most 500 bytes
-	NextAttemptAt time.Time // earliest next attempt; zero: none
-	HeldBy        int64     // ID of the job that is attempting it; 0: none
-	HeldUntil     time.Time // deadline of that job
-	CreatedAt     time.Time
-	UpdatedAt     time.Time // time of the last reply
-}
-
 // held reports whether a job is attempting the delivery.
-func heldBack(d Delivery, now time.Time) bool { return d.HeldBy != 0 && d.HeldUntil.After(now) }
+func heldBack(d sending.Delivery, now time.Time) bool { return d.HeldBy != 0 && d.HeldUntil.After(now) }
 
 // RetryDeliveries retries, with the unchanged message, all recipients of a posted user interaction
 // whose delivery was deferred, failed, bounced or suppressed. Recipients that were sent it, await
@@ -56,18 +19,18 @@ func heldBack(d Delivery, now time.Time) bool { return d.HeldBy != 0 && d.HeldUn
 // interactions.create. If there is nobody to retry, it is a Conflict fault.
 //
 // A message older than Config.MaxSendTime is attempted once.
-func (d *Desk) RetryDeliveries(ctx context.Context, conversationID, interactionID int64) ([]Delivery, error) {
+func (d *Desk) RetryDeliveries(ctx context.Context, conversationID, interactionID int64) ([]sending.Delivery, error) {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return nil, err
 	}
-	var all []Delivery
+	var all []sending.Delivery
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		c, i, err := d.postedIn(ctx, tx, conversationID, interactionID)
 		if err != nil {
 			return err
 		}
-		if all, err = tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit}); err != nil {
+		if all, err = tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit}); err != nil {
 			return err
 		}
 		changed := again(all, d.svc.now())
@@ -87,16 +50,16 @@ func (d *Desk) RetryDeliveries(ctx context.Context, conversationID, interactionI
 }
 
 // again queues the deliveries that can be retried, and returns them.
-func again(all []Delivery, now time.Time) []Delivery {
-	var changed []Delivery
+func again(all []sending.Delivery, now time.Time) []sending.Delivery {
+	var changed []sending.Delivery
 	for n := range all {
 		d := &all[n]
-		waits := d.State == DeliveryDeferred && d.NextAttemptAt.After(now)
+		waits := d.State == sending.Deferred && d.NextAttemptAt.After(now)
 		ended := d.State.Undelivered()
 		if heldBack(*d, now) || !waits && !ended {
 			continue
 		}
-		d.State, d.NextAttemptAt = DeliveryQueued, now
+		d.State, d.NextAttemptAt = sending.Queued, now
 		changed = append(changed, *d)
 	}
 	return changed
@@ -191,6 +154,3 @@ func (d *Desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Inter
 	}
 	return refreshPreview(ctx, tx, c)
 }
-
-// DeliveryFilter names the interactions whose deliveries are listed.
-type DeliveryFilter struct{ InteractionIDs []int64 }

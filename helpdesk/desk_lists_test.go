@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -24,7 +25,7 @@ func TestDeskLists(t *testing.T) {
 	must(agent.CreateInteraction(b.ctx, first, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "So"}))(t)
 	must(b.desk.CreateInteraction(b.ctx, second, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "So"}))(t)
 	answer := b.answer(quiet, helpdesk.InteractionInput{})
-	report(b, begin(b, answer.ID), helpdesk.DeliveryFailed)
+	report(b, begin(b, answer.ID), sending.Failed)
 	yes, no := true, false
 	for _, tt := range []struct {
 		name   string

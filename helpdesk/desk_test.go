@@ -12,14 +12,15 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 func imap() helpdesk.InboundInput {
 	return helpdesk.InboundInput{
-		Type: helpdesk.InboundIMAP, Host: "mail.example.org", Port: 993, Username: "support", Password: storage.Some("secret"),
-		Encryption: helpdesk.EncryptionSSL, ValidateCertificate: storage.Some(true),
+		Type: ledger.InboundIMAP, Host: "mail.example.org", Port: 993, Username: "support", Password: storage.Some("secret"),
+		Encryption: ledger.EncryptionTLS, ValidateCertificate: storage.Some(true),
 	}
 }
 
@@ -50,7 +51,7 @@ func TestMailboxPassword(t *testing.T) {
 		{"another host without password", func(in *helpdesk.InboundInput) { in.Password = storage.Opt[string]{}; in.Host = "evil.example" },
 			fault.Fields{"connection[inbound][password]": {"is required when host or username change"}}},
 		{"everything wrong at once", func(in *helpdesk.InboundInput) {
-			*in = helpdesk.InboundInput{Type: helpdesk.InboundPOP3, Encryption: "SOME", Password: storage.Some("x")}
+			*in = helpdesk.InboundInput{Type: ledger.InboundPOP3, Encryption: "SOME", Password: storage.Some("x")}
 		}, fault.Fields{
 			"connection[inbound][host]": {"must be a host name or an IP address"}, "connection[inbound][port]": {"must be from 1 to 65535"},
 			"connection[inbound][username]": {"is required"}, "connection[inbound][encryption]": {"must be TLS, SSL or NONE"},

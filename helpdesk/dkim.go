@@ -13,27 +13,17 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// DKIMKey signs mail for a domain (RFC 6376). Its key is an *rsa.PrivateKey or an
-// ed25519.PrivateKey.
-type DKIMKey struct {
-	Domain   string
-	Selector string
-	Key      crypto.Signer
-}
-
-// String returns the key's DNS name and omits the key itself.
-func (k DKIMKey) String() string { return k.Selector + "._domainkey." + k.Domain }
-
 // ed25519Suffix is appended to the selector of a domain's Ed25519 key.
 const ed25519Suffix = "-ed"
 
 // sealKeys seals a domain's private keys, one after the other.
-func (s *Service) sealKeys(d *Domain, keys ...crypto.Signer) error {
+func (s *Service) sealKeys(d *sending.Domain, keys ...crypto.Signer) error {
 	var private []byte
 	for _, key := range keys {
 		one, err := x509.MarshalPKCS8PrivateKey(key)
@@ -43,19 +33,19 @@ func (s *Service) sealKeys(d *Domain, keys ...crypto.Signer) error {
 		private = append(private, one...)
 	}
 	var err error
-	if d.SealedKey, err = s.cfg.Sealer.Seal(private, dkimContext(d)); err != nil {
+	if d.SealedKey, err = s.cfg.Sealer.Seal(private, sending.DKIMContext(d)); err != nil {
 		return fault.Wrap(fault.Internal, "sealing a DKIM key", err)
 	}
 	return nil
 }
 
 // openKeys returns the private keys of a domain whose records existed at the last check.
-func (s *Service) openKeys(d Domain) ([]DKIMKey, error) {
-	rest, err := s.cfg.Sealer.Open(d.SealedKey, dkimContext(&d))
+func (s *Service) openKeys(d sending.Domain) ([]sending.DKIMKey, error) {
+	rest, err := s.cfg.Sealer.Open(d.SealedKey, sending.DKIMContext(&d))
 	if err != nil {
 		return nil, err
 	}
-	var keys []DKIMKey
+	var keys []sending.DKIMKey
 	for len(rest) > 0 {
 		var one asn1.RawValue
 		if rest, err = asn1.Unmarshal(rest, &one); err != nil {
@@ -65,7 +55,7 @@ func (s *Service) openKeys(d Domain) ([]DKIMKey, error) {
 		if err != nil {
 			return nil, err
 		}
-		k := DKIMKey{Domain: d.Name, Selector: d.Selector}
+		k := sending.DKIMKey{Domain: d.Name, Selector: d.Selector}
 		switch key := parsed.(type) {
 		case *rsa.PrivateKey:
 			k.Key = key
@@ -74,7 +64,7 @@ func (s *Service) openKeys(d Domain) ([]DKIMKey, error) {
 		default:
 			return nil, errors.New("helpdesk: an unknown kind of DKIM key")
 		}
-		published := func(r DNSRecord) bool { return r.Verified && r.Hostname == k.String() }
+		published := func(r sending.DNSRecord) bool { return r.Verified && r.Hostname == k.String() }
 		if slices.ContainsFunc(d.Records, published) {
 			keys = append(keys, k)
 		}
@@ -85,13 +75,13 @@ func (s *Service) openKeys(d Domain) ([]DKIMKey, error) {
 // signers returns the keys that sign mail from an address: those of its domain, or of the nearest
 // parent domain that the account has verified. A key that cannot be unsealed is logged and omitted,
 // since unsigned mail is better than none.
-func (s *Service) signers(ctx context.Context, r Reader, from string) ([]DKIMKey, error) {
+func (s *Service) signers(ctx context.Context, r Reader, from string) ([]sending.DKIMKey, error) {
 	_, host, _ := plain.CutLast(from, "@")
 	host, err := idna.Lookup.ToASCII(host)
 	if err != nil {
 		return nil, nil //nolint:nilerr // no domain that could be verified
 	}
-	best := Domain{}
+	best := sending.Domain{}
 	var after *storage.Position
 	for {
 		page, err := r.Domains().List(ctx, storage.NoFilter{}, storage.Seek{From: after, Limit: 100})
@@ -121,6 +111,6 @@ func (s *Service) signers(ctx context.Context, r Reader, from string) ([]DKIMKey
 }
 
 // signs reports whether a DKIM key of the domain is published.
-func signsFor(d Domain) bool {
-	return slices.ContainsFunc(d.Records, func(r DNSRecord) bool { return r.Label == LabelDKIM && r.Verified })
+func signsFor(d sending.Domain) bool {
+	return slices.ContainsFunc(d.Records, func(r sending.DNSRecord) bool { return r.Label == sending.LabelDKIM && r.Verified })
 }

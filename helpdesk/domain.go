@@ -10,73 +10,16 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"strings"
-	"time"
 
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
-
-// Domain is a domain that replies are sent from, with the records that its owner should publish in
-// DNS.
-type Domain struct {
-	ID        int64
-	AccountID int64
-	Name      string // lower case, in its ASCII form (RFC 5891); unique in the account
-	Selector  string // of the DKIM keys (RFC 6376 section 3.1); new for each pair
-	SealedKey []byte // private DKIM keys, PKCS #8, RSA then Ed25519; never leave the service
-	Records   []DNSRecord
-	CreatedAt time.Time
-	UpdatedAt time.Time
-}
-
-// Labels of the records of a domain.
-const (
-	LabelDKIM  = "DKIM"
-	LabelSPF   = "SPF"
-	LabelDMARC = "DMARC"
-)
-
-// DNSRecord is a record to be published.
-type DNSRecord struct {
-	Label    string
-	Type     string // "TXT"
-	Hostname string // absolute, without the final dot
-	Value    string
-	Verified bool   // at the last check
-	Problem  string // result of the last check, a sentence; "": none, or not checked yet
-}
-
-// DNSResult is the result of looking up a [DNSRecord].
-type DNSResult struct {
-	Verified bool
-	Unknown  bool   // the look-up failed
-	Problem  string // a sentence; "": nothing
-}
-
-// Verified reports whether at least one record is verified.
-func (d Domain) Verified() bool {
-	for _, r := range d.Records {
-		if r.Verified {
-			return true
-		}
-	}
-	return false
-}
-
-// Subdomain returns the part of the name before the registered domain, or "": "mail" for
-// mail.example.co.uk.
-func (d Domain) Subdomain() string {
-	registered, err := publicsuffix.EffectiveTLDPlusOne(d.Name)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(d.Name, registered), ".")
-}
 
 // domainProfile is the profile for looked-up names, with the length limits of DNS.
 var domainProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.VerifyDNSLength(true))
@@ -104,7 +47,7 @@ const dkimBits = 2048
 
 // newKey generates a domain's DKIM keys and the records to publish: an RSA key, which every
 // receiver supports, and an Ed25519 key (RFC 8463), which signs in addition.
-func (s *Service) newKey(d *Domain) error {
+func (s *Service) newKey(d *sending.Domain) error {
 	key, err := rsa.GenerateKey(rand.Reader, dkimBits)
 	if err != nil {
 		return fault.Wrap(fault.Internal, "making a DKIM key", err)
@@ -122,44 +65,41 @@ func (s *Service) newKey(d *Domain) error {
 	if err := s.sealKeys(d, key, private); err != nil {
 		return err
 	}
-	d.Records = []DNSRecord{
-		{Label: LabelDKIM, Type: "TXT", Hostname: d.Selector + "._domainkey." + d.Name,
+	d.Records = []sending.DNSRecord{
+		{Label: sending.LabelDKIM, Type: "TXT", Hostname: d.Selector + "._domainkey." + d.Name,
 			Value: "v=DKIM1; k=rsa; p=" + base64.StdEncoding.EncodeToString(public)},
-		{Label: LabelSPF, Type: "TXT", Hostname: d.Name, Value: "v=spf1 " + s.cfg.SPF + " ~all"},
-		{Label: LabelDMARC, Type: "TXT", Hostname: "_dmarc." + d.Name, Value: "v=DMARC1; p=none"},
-		{Label: LabelDKIM, Type: "TXT", Hostname: d.Selector + ed25519Suffix + "._domainkey." + d.Name,
+		{Label: sending.LabelSPF, Type: "TXT", Hostname: d.Name, Value: "v=spf1 " + s.cfg.SPF + " ~all"},
+		{Label: sending.LabelDMARC, Type: "TXT", Hostname: "_dmarc." + d.Name, Value: "v=DMARC1; p=none"},
+		{Label: sending.LabelDKIM, Type: "TXT", Hostname: d.Selector + ed25519Suffix + "._domainkey." + d.Name,
 			Value: "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(small)},
 	}
 	return nil
 }
 
-// dkimContext binds a sealed key to its selector.
-func dkimContext(d *Domain) string { return "domain/" + d.Selector + "/dkim" }
-
 // sealed returns the domain without its keys.
-func sealDomain(d Domain) Domain {
+func sealDomain(d sending.Domain) sending.Domain {
 	d.SealedKey = nil
 	return d
 }
 
 // CreateDomain creates a domain with its own DKIM keys. It needs domains.create. A name that cannot
 // be registered, or that another domain of the account has, is an Invalid fault on domain.
-func (d *Desk) CreateDomain(ctx context.Context, name string) (Domain, error) {
+func (d *Desk) CreateDomain(ctx context.Context, name string) (sending.Domain, error) {
 	begin, err := d.guard.Write(identity.DomainsCreate)
 	if err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	if err := d.reachesAll(); err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	ascii, problem := domainName(name)
 	if problem != "" {
-		return Domain{}, fault.Field("domain", problem)
+		return sending.Domain{}, fault.Field("domain", problem)
 	}
 	now := d.svc.now()
-	domain := Domain{AccountID: d.scope.AccountID, Name: ascii, CreatedAt: now, UpdatedAt: now}
+	domain := sending.Domain{AccountID: d.scope.AccountID, Name: ascii, CreatedAt: now, UpdatedAt: now}
 	if err := d.svc.newKey(&domain); err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := tx.Domains().Insert(ctx, &domain); err != nil {
@@ -168,41 +108,41 @@ func (d *Desk) CreateDomain(ctx context.Context, name string) (Domain, error) {
 		return d.emit(ctx, tx, "domain.created", domain.ID, 0)
 	})
 	if err != nil {
-		return Domain{}, takenField(err, UniqueDomain, "domain")
+		return sending.Domain{}, takenField(err, sending.UniqueDomain, "domain")
 	}
 	return sealDomain(domain), nil
 }
 
 // UpdateDomain renames a domain. A new name gets new DKIM keys and new, unverified records; the
 // same name changes nothing. It needs domains.update.
-func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain, error) {
+func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (sending.Domain, error) {
 	begin, err := d.guard.Write(identity.DomainsUpdate)
 	if err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	if err := d.reachesAll(); err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	r, err := d.guard.Read(identity.DomainsUpdate)
 	if err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	ascii, problem := domainName(name)
 	if problem != "" {
-		return Domain{}, fault.Field("domain", problem)
+		return sending.Domain{}, fault.Field("domain", problem)
 	}
 	old, err := r.Domains().Get(ctx, id) // do not generate keys for an absent domain
 	if err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	if old.Name == ascii {
 		return sealDomain(old), nil
 	}
-	renamed := Domain{AccountID: d.scope.AccountID, Name: ascii}
+	renamed := sending.Domain{AccountID: d.scope.AccountID, Name: ascii}
 	if err := d.svc.newKey(&renamed); err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
-	var domain Domain
+	var domain sending.Domain
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if domain, err = tx.Domains().Lock(ctx, id); err != nil {
 			return err
@@ -215,7 +155,7 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain,
 		return d.emit(ctx, tx, "domain.updated", domain.ID, 0)
 	})
 	if err != nil {
-		return Domain{}, takenField(err, UniqueDomain, "domain")
+		return sending.Domain{}, takenField(err, sending.UniqueDomain, "domain")
 	}
 	return sealDomain(domain), nil
 }
@@ -227,27 +167,27 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (Domain,
 //
 // Only the owner can have published the DKIM key, while any domain may have an SPF and a DMARC
 // record; these count only together with the key.
-func (d *Desk) VerifyDomain(ctx context.Context, id int64) (Domain, error) {
+func (d *Desk) VerifyDomain(ctx context.Context, id int64) (sending.Domain, error) {
 	begin, err := d.guard.Write(identity.DomainsUpdate)
 	if err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	r, err := d.guard.Read(identity.DomainsUpdate)
 	if err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	asked, err := r.Domains().Get(ctx, id)
 	if err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	if d.svc.cfg.DNS == nil {
-		return Domain{}, fault.New(fault.Disabled, "This server does not look up DNS records.")
+		return sending.Domain{}, fault.New(fault.Disabled, "This server does not look up DNS records.")
 	}
 	results, err := d.svc.cfg.DNS(ctx, asked.Records)
 	if err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
-	var domain Domain
+	var domain sending.Domain
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if domain, err = tx.Domains().Lock(ctx, id); err != nil {
 			return err
@@ -270,19 +210,19 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (Domain, error) {
 		return d.emit(ctx, tx, kind, domain.ID, 0)
 	})
 	if err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	return sealDomain(domain), nil
 }
 
 // note copies look-up results, in the order of the records, into the domain and reports whether
 // anything changed.
-func noteResults(d *Domain, results []DNSResult) bool {
-	records := append([]DNSRecord(nil), d.Records...)
+func noteResults(d *sending.Domain, results []sending.DNSResult) bool {
+	records := append([]sending.DNSRecord(nil), d.Records...)
 	proven := false
 	for i := range records {
 		r := &records[i]
-		result := DNSResult{Unknown: true, Problem: "The record was not looked up."}
+		result := sending.DNSResult{Unknown: true, Problem: "The record was not looked up."}
 		if i < len(results) {
 			result = results[i]
 		}
@@ -290,7 +230,7 @@ func noteResults(d *Domain, results []DNSResult) bool {
 			r.Verified = result.Verified
 		}
 		r.Problem = plain.Cut(plain.Line(result.Problem), 500)
-		proven = proven || r.Label == LabelDKIM && r.Verified
+		proven = proven || r.Label == sending.LabelDKIM && r.Verified
 	}
 	changed := false
 	for i := range records {
@@ -305,23 +245,23 @@ func noteResults(d *Domain, results []DNSResult) bool {
 }
 
 // Domain returns a domain. It needs domains.view.
-func (d *Desk) Domain(ctx context.Context, id int64) (Domain, error) {
+func (d *Desk) Domain(ctx context.Context, id int64) (sending.Domain, error) {
 	r, err := d.guard.Read(identity.DomainsView)
 	if err != nil {
-		return Domain{}, err
+		return sending.Domain{}, err
 	}
 	domain, err := r.Domains().Get(ctx, id)
 	return sealDomain(domain), err
 }
 
 // Domains lists the domains of the account, by id. It needs domains.view.
-func (d *Desk) Domains(ctx context.Context, req storage.PageRequest) (storage.Page[Domain], error) {
+func (d *Desk) Domains(ctx context.Context, req storage.PageRequest) (storage.Page[sending.Domain], error) {
 	r, err := d.guard.Read(identity.DomainsView)
 	if err != nil {
-		return storage.Page[Domain]{}, err
+		return storage.Page[sending.Domain]{}, err
 	}
-	return storage.List(req, false, func(domain Domain) storage.Position { return storage.Position{ID: domain.ID} },
-		func(seek storage.Seek) ([]Domain, error) {
+	return storage.List(req, false, func(domain sending.Domain) storage.Position { return storage.Position{ID: domain.ID} },
+		func(seek storage.Seek) ([]sending.Domain, error) {
 			all, err := r.Domains().List(ctx, storage.NoFilter{}, seek)
 			for i := range all {
 				all[i] = sealDomain(all[i])

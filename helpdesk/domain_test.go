@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -145,11 +146,11 @@ func TestDomainKey(t *testing.T) {
 
 func TestVerifyDomain(t *testing.T) {
 	t.Parallel()
-	var results []helpdesk.DNSResult
+	var results []sending.DNSResult
 	var asked []string
 	during := func() {}
 	b := newBundle(t).with(func(cfg *helpdesk.Config) {
-		cfg.DNS = func(_ context.Context, records []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
+		cfg.DNS = func(_ context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error) {
 			asked = asked[:0]
 			for _, r := range records {
 				asked = append(asked, r.Label)
@@ -160,21 +161,21 @@ func TestVerifyDomain(t *testing.T) {
 	})
 	d := must(b.desk.CreateDomain(b.ctx, "example.org"))(t)
 	const waits = "The record is right; it counts as soon as the DKIM record is there."
-	absent, right, unknown := helpdesk.DNSResult{Problem: "absent"}, helpdesk.DNSResult{Verified: true}, helpdesk.DNSResult{Unknown: true, Problem: "later"}
+	absent, right, unknown := sending.DNSResult{Problem: "absent"}, sending.DNSResult{Verified: true}, sending.DNSResult{Unknown: true, Problem: "later"}
 	for _, step := range []struct {
 		name    string
-		results []helpdesk.DNSResult
+		results []sending.DNSResult
 		want    string // v or - for each record
 		problem [4]string
 	}{
-		{"nobody answers", []helpdesk.DNSResult{unknown, unknown, unknown, unknown}, "----", [4]string{"later", "later", "later", "later"}},
-		{"what everybody has proves nothing", []helpdesk.DNSResult{absent, right, right, absent}, "----", [4]string{"absent", waits, waits, "absent"}},
-		{"the key does", []helpdesk.DNSResult{right, absent, right, absent}, "v-v-", [4]string{"", "absent", "", "absent"}},
-		{"again the same", []helpdesk.DNSResult{right, absent, right, absent}, "v-v-", [4]string{"", "absent", "", "absent"}},
-		{"a silent server changes nothing", []helpdesk.DNSResult{unknown, unknown, unknown, unknown}, "v-v-", [4]string{"later", "later", "later", "later"}},
-		{"a warning", []helpdesk.DNSResult{{Verified: true, Problem: "odd"}, right, right, right}, "vvvv", [4]string{"odd", "", "", ""}},
-		{"too few results", []helpdesk.DNSResult{right}, "vvvv", [4]string{"", "The record was not looked up.", "The record was not looked up.", "The record was not looked up."}},
-		{"the key is gone", []helpdesk.DNSResult{absent, right, right, absent}, "----", [4]string{"absent", waits, waits, "absent"}},
+		{"nobody answers", []sending.DNSResult{unknown, unknown, unknown, unknown}, "----", [4]string{"later", "later", "later", "later"}},
+		{"what everybody has proves nothing", []sending.DNSResult{absent, right, right, absent}, "----", [4]string{"absent", waits, waits, "absent"}},
+		{"the key does", []sending.DNSResult{right, absent, right, absent}, "v-v-", [4]string{"", "absent", "", "absent"}},
+		{"again the same", []sending.DNSResult{right, absent, right, absent}, "v-v-", [4]string{"", "absent", "", "absent"}},
+		{"a silent server changes nothing", []sending.DNSResult{unknown, unknown, unknown, unknown}, "v-v-", [4]string{"later", "later", "later", "later"}},
+		{"a warning", []sending.DNSResult{{Verified: true, Problem: "odd"}, right, right, right}, "vvvv", [4]string{"odd", "", "", ""}},
+		{"too few results", []sending.DNSResult{right}, "vvvv", [4]string{"", "The record was not looked up.", "The record was not looked up.", "The record was not looked up."}},
+		{"the key is gone", []sending.DNSResult{absent, right, right, absent}, "----", [4]string{"absent", waits, waits, "absent"}},
 	} {
 		results = step.results
 		got := must(b.desk.VerifyDomain(b.ctx, d.ID))(t)
@@ -198,7 +199,7 @@ func TestVerifyDomain(t *testing.T) {
 		t.Error(diff)
 	}
 	during = func() { must(b.desk.UpdateDomain(b.ctx, d.ID, "example.com"))(t) }
-	results = []helpdesk.DNSResult{right, right, right, right}
+	results = []sending.DNSResult{right, right, right, right}
 	if _, err := b.desk.VerifyDomain(b.ctx, d.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("what was found for the old name: %v", err)
 	}

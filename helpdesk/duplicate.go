@@ -10,20 +10,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // doubled returns a description of the mailbox's message that this one duplicates, "" if none.
-func (f *filing) doubled(ctx context.Context, tx Tx, row InboundMail) (string, error) {
-	copies, err := f.copies(ctx, tx, row, func(other InboundMail) bool { return other.MailboxID == row.MailboxID })
+func (f *filing) doubled(ctx context.Context, tx Tx, row ledger.Mail) (string, error) {
+	copies, err := f.copies(ctx, tx, row, func(other ledger.Mail) bool { return other.MailboxID == row.MailboxID })
 	if err != nil || len(copies) == 0 {
 		return "", err
 	}
 	switch other := copies[0]; {
-	case other.State == InboundFiled && other.InteractionID != 0:
+	case other.State == ledger.Filed && other.InteractionID != 0:
 		return fmt.Sprintf("it is a double of mail %d", other.ID), nil
-	case other.State == InboundFiled:
+	case other.State == ledger.Filed:
 		return fmt.Sprintf("it is a double of mail %d, whose conversation was deleted", other.ID), nil
 	default:
 		return fmt.Sprintf("it is a double of mail %d, which was ignored", other.ID), nil
@@ -32,8 +33,8 @@ func (f *filing) doubled(ctx context.Context, tx Tx, row InboundMail) (string, e
 
 // isThere reports, in words, as which message this one is in a conversation already, having arrived
 // through another mailbox; "" if it is not. The conversation is locked.
-func (f *filing) isThere(ctx context.Context, tx Tx, row InboundMail, conversationID int64) (string, error) {
-	copies, err := f.copies(ctx, tx, row, func(other InboundMail) bool { return other.ConversationID == conversationID })
+func (f *filing) isThere(ctx context.Context, tx Tx, row ledger.Mail, conversationID int64) (string, error) {
+	copies, err := f.copies(ctx, tx, row, func(other ledger.Mail) bool { return other.ConversationID == conversationID })
 	if err != nil || len(copies) == 0 {
 		return "", err
 	}
@@ -41,12 +42,12 @@ func (f *filing) isThere(ctx context.Context, tx Tx, row InboundMail, conversati
 }
 
 // copies returns those of the requested ledger rows that are copies of this message.
-func (f *filing) copies(ctx context.Context, tx Tx, row InboundMail, asked func(InboundMail) bool) ([]InboundMail, error) {
+func (f *filing) copies(ctx context.Context, tx Tx, row ledger.Mail, asked func(ledger.Mail) bool) ([]ledger.Mail, error) {
 	found, err := tx.InboundByIdentity(ctx, [][]byte{f.mail.Identity, f.mail.FormerIdentity})
 	if err != nil {
 		return nil, err
 	}
-	var copies []InboundMail
+	var copies []ledger.Mail
 	for _, other := range found {
 		if other.ID == row.ID || !asked(other) {
 			continue
@@ -66,7 +67,7 @@ func (f *filing) copies(ctx context.Context, tx Tx, row InboundMail, asked func(
 
 // recognised reports whether a row with this message's former identity is the same message. The
 // former identity ignores subject and file names, and is weak without a Message-ID or a date.
-func (f *filing) recognised(ctx context.Context, tx Tx, row, other InboundMail) (bool, error) {
+func (f *filing) recognised(ctx context.Context, tx Tx, row, other ledger.Mail) (bool, error) {
 	switch {
 	case f.mail.MessageID == "" || f.mail.Date.IsZero():
 		return f.sameBytes(ctx, row, other)
@@ -98,7 +99,7 @@ func sameSubject(a, b string) bool {
 
 // sameBytes reports whether two messages are identical. If the raw bytes are gone, as for a
 // tombstone, it compares only their sizes.
-func (f *filing) sameBytes(ctx context.Context, row, other InboundMail) (bool, error) {
+func (f *filing) sameBytes(ctx context.Context, row, other ledger.Mail) (bool, error) {
 	if row.Size != other.Size || other.RawKey == "" || row.RawKey == "" {
 		return row.Size == other.Size, nil
 	}

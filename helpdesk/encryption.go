@@ -2,22 +2,16 @@ package helpdesk
 
 import (
 	"context"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage/plain"
 	"slices"
 	"time"
 )
 
-// EncryptedMail is a copy of a reply, encrypted for all of Keys.
-type EncryptedMail struct {
-	Due []Delivery // recipients of this attempt; all in To and Cc, or one in Bcc
-	// Keys are packets of valid OpenPGP keys; a recipient may have several.
-	Keys [][]byte
-}
-
 // sealing determines how a reply is encrypted.
 type sealing struct {
 	required bool
-	mails    []EncryptedMail
+	mails    []sending.EncryptedMail
 	// refused is the reason why it cannot be encrypted for all waiting recipients; "" if it can.
 	refused string
 }
@@ -28,7 +22,7 @@ type sealing struct {
 //
 // Recipients in To and Cc see each other and share one message. Each recipient in Bcc gets a
 // separate one, because every recipient can see the keys that a message is encrypted for.
-func (s *Service) seal(ctx context.Context, tx Tx, deliveries, ready []Delivery, now time.Time) (sealing, error) {
+func (s *Service) seal(ctx context.Context, tx Tx, deliveries, ready []sending.Delivery, now time.Time) (sealing, error) {
 	if s.cfg.ParseKey == nil {
 		return sealing{}, nil
 	}
@@ -42,15 +36,15 @@ func (s *Service) seal(ctx context.Context, tx Tx, deliveries, ready []Delivery,
 	}
 	out := sealing{required: true}
 	keys := s.usable(found, now)
-	visible := EncryptedMail{}
-	var hidden []EncryptedMail
+	visible := sending.EncryptedMail{}
+	var hidden []sending.EncryptedMail
 	for _, d := range deliveries {
 		of := keys[d.AddressKey]
-		waits := d.State == DeliveryQueued || d.State == DeliveryDeferred
+		waits := d.State == sending.Queued || d.State == sending.Deferred
 		if waits && len(of.contents) == 0 && out.refused == "" {
 			out.refused = "The mail was not sent to anybody: it has to be encrypted, and " + d.Address + " " + of.problem() + "."
 		}
-		isDue := slices.ContainsFunc(ready, func(r Delivery) bool { return r.ID == d.ID })
+		isDue := slices.ContainsFunc(ready, func(r sending.Delivery) bool { return r.ID == d.ID })
 		switch {
 		case d.Field != "bcc":
 			visible.Keys = append(visible.Keys, of.contents...)
@@ -58,7 +52,7 @@ func (s *Service) seal(ctx context.Context, tx Tx, deliveries, ready []Delivery,
 				visible.Due = append(visible.Due, d)
 			}
 		case isDue:
-			hidden = append(hidden, EncryptedMail{Due: []Delivery{d}, Keys: of.contents})
+			hidden = append(hidden, sending.EncryptedMail{Due: []sending.Delivery{d}, Keys: of.contents})
 		}
 	}
 	if len(visible.Due) > 0 {

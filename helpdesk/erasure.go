@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -51,8 +52,8 @@ const ErasedCustomer = "erased-customer@mail.invalid"
 
 var erasedCustomer = mailaddr.Address{Name: "Erased customer", Email: ErasedCustomer}
 
-// Unreachable reports whether an address is a placeholder, [UnknownSender] or [ErasedCustomer].
-func Unreachable(email string) bool { return email == UnknownSender || email == ErasedCustomer }
+// Unreachable reports whether an address is a placeholder, [ledger.UnknownSender] or [ErasedCustomer].
+func Unreachable(email string) bool { return email == ledger.UnknownSender || email == ErasedCustomer }
 
 // erasedBody replaces the text of erased messages.
 const erasedBody = "<p>Erased.</p>"
@@ -270,7 +271,7 @@ func (s *Service) erasedAddresses(ctx context.Context, r Reader, addresses []str
 // dropErased ignores a message from before the erasure of one of the given addresses, such as one
 // that is fetched again. It leaves nothing of the message but its identity. Whoever writes again is
 // a new customer.
-func (f *filing) dropErased(ctx context.Context, tx Tx, row *InboundMail, shared *filingTogether, addresses ...mailaddr.Address) (bool, error) {
+func (f *filing) dropErased(ctx context.Context, tx Tx, row *ledger.Mail, shared *filingTogether, addresses ...mailaddr.Address) (bool, error) {
 	erased, err := shared.erasures(ctx, tx, f.svc)
 	if err != nil || len(erased) == 0 {
 		return false, err
@@ -284,15 +285,15 @@ func (f *filing) dropErased(ctx context.Context, tx Tx, row *InboundMail, shared
 			return true, err
 		}
 		row.Identity = f.mail.Identity
-		return true, f.drop(ctx, tx, row, InboundIgnored, erasedMail)
+		return true, f.drop(ctx, tx, row, ledger.Ignored, erasedMail)
 	}
 	return false, nil
 }
 
 // unlessErased files a message unless dropErased ignores it.
 func (f *filing) unlessErased(
-	ctx context.Context, tx Tx, row InboundMail, shared *filingTogether, addresses []mailaddr.Address, file func() (InboundMail, error),
-) (InboundMail, error) {
+	ctx context.Context, tx Tx, row ledger.Mail, shared *filingTogether, addresses []mailaddr.Address, file func() (ledger.Mail, error),
+) (ledger.Mail, error) {
 	if gone, err := f.dropErased(ctx, tx, &row, shared, addresses...); gone || err != nil {
 		return row, err
 	}
@@ -309,7 +310,7 @@ func (f *filing) passedOn() []mailaddr.Address {
 
 // reached returns when a message reached the first server known to have received it. The Date,
 // which the sender's clock determines, counts only if nothing else is known.
-func (f *filing) reached(row InboundMail) time.Time {
+func (f *filing) reached(row ledger.Mail) time.Time {
 	if !ofAnyAge(row) {
 		return row.ReceivedAt
 	}

@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -15,7 +16,7 @@ func ExampleDesk_ReplayMailbox() {
 	svc, desk, mailbox := exampleDesk(ctx)
 
 	// A source hands in three mails that the filer cannot read.
-	mails := []helpdesk.RawMail{{Raw: []byte("spam")}, {Raw: []byte("a question")}, {Raw: []byte("an answer")}}
+	mails := []ledger.Raw{{Raw: []byte("spam")}, {Raw: []byte("a question")}, {Raw: []byte("an answer")}}
 	if err := svc.Intake().Take(ctx, desk.AccountID(), mailbox.ID, "smtp", mails, nil); err != nil {
 		log.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -27,7 +28,7 @@ func ExampleDesk_CancelSending() {
 func ExampleDesk_Suppress() {
 	ctx := context.Background()
 	svc, desk, _ := exampleDesk(ctx)
-	_, _ = desk.Suppress(ctx, helpdesk.SuppressionInput{Email: "ada@example.com", Detail: "wants no mail"})
+	_, _ = desk.Suppress(ctx, sending.SuppressionInput{Email: "ada@example.com", Detail: "wants no mail"})
 	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
 	answer, _ := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
 	mail, _ := svc.Outgoing().Begin(ctx, desk.AccountID(), answer.ID, 1)

@@ -7,7 +7,9 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -77,9 +79,9 @@ func ExampleIntake() {
 	ctx := context.Background()
 	svc, desk, mailbox := exampleDesk(ctx)
 	intake := svc.Intake()
-	_ = intake.Take(ctx, desk.AccountID(), mailbox.ID, "smtp", []helpdesk.RawMail{{Raw: []byte("From: ada@example.com\r\n\r\nHelp!")}}, nil)
+	_ = intake.Take(ctx, desk.AccountID(), mailbox.ID, "smtp", []ledger.Raw{{Raw: []byte("From: ada@example.com\r\n\r\nHelp!")}}, nil)
 	waiting, _ := intake.Waiting(ctx, desk.AccountID(), mailbox.ID, 0, 10)
-	row, _ := intake.File(ctx, desk.AccountID(), waiting[0].ID, helpdesk.IncomingMail{
+	row, _ := intake.File(ctx, desk.AccountID(), waiting[0].ID, ledger.Incoming{
 		Identity: []byte("of this mail"), From: mailaddr.Address{Name: "Ada", Email: "ada@example.com"}, Text: "Help!",
 	})
 	c, _ := desk.Conversation(ctx, row.ConversationID)
@@ -96,7 +98,7 @@ func ExampleOutgoing() {
 	answer, _ := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
 	out := svc.Outgoing()
 	mail, _ := out.Begin(ctx, desk.AccountID(), answer.ID, 1)
-	outcome := helpdesk.Outcome{DeliveryID: mail.Due[0].ID, State: helpdesk.DeliverySent, Code: 250, Response: "queued"}
+	outcome := helpdesk.Outcome{DeliveryID: mail.Due[0].ID, State: sending.Sent, Code: 250, Response: "queued"}
 	next, _ := out.Report(ctx, desk.AccountID(), answer.ID, []helpdesk.Outcome{outcome})
 	fmt.Println(mail.From.Name, mail.To, next.IsZero())
 	// Output: Support [ada@example.com] true

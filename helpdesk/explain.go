@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"slices"
 	"strings"
 )
@@ -18,7 +19,7 @@ type ThreadingExplanation struct {
 	Filed          Threading // result of the threading rules; zero if it did not arrive by mail
 	Moves          []Move    // later moves, in order; FromID and IntoID are 0 if out of reach
 	AutoSubmitted  bool
-	Authentication MailAuthentication
+	Authentication ledger.Authentication
 	// Words explain it in English sentences.
 	Words []string
 }
@@ -185,7 +186,7 @@ func of(conversationID int64) string {
 }
 
 // words describes the message's authentication.
-func authWords(a MailAuthentication) string {
+func authWords(a ledger.Authentication) string {
 	switch {
 	case a.Source == "" && a.FromGuessed:
 		return "Its author is uncertain, and no trusted server has checked its sender."
@@ -197,7 +198,7 @@ func authWords(a MailAuthentication) string {
 		dkim[n] = c.Result
 	}
 	if len(dkim) == 0 {
-		dkim = []string{AuthNone}
+		dkim = []string{ledger.AuthNone}
 	}
 	said := "The domain in From has not authenticated it"
 	switch {
@@ -213,7 +214,7 @@ func authWords(a MailAuthentication) string {
 
 func orNone(result string) string {
 	if result == "" {
-		return AuthNone
+		return ledger.AuthNone
 	}
 	return result
 }

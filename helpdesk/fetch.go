@@ -6,48 +6,19 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// MailServers connects to the servers that mailboxes are fetched from. Package ingest implements
-// it. Its errors name the failed step and may be shown to members who may view the connection. An
-// error that is [ErrReauth] means that other credentials are needed.
-type MailServers interface {
-	// Test connects, signs in and opens each folder.
-	Test(ctx context.Context, source FetchSource) error
-	// List calls each with the messages of every folder, folder by folder. A non-zero since omits
-	// those that the server received before that day, if the protocol has dates. An error from each
-	// ends it.
-	List(ctx context.Context, source FetchSource, since time.Time, each func(context.Context, ServerMails) error) error
-}
-
-// ErrReauth means that a mail server or its token endpoint rejects a mailbox's password or grant.
-// Nothing is fetched until it is replaced.
-var ErrReauth = errors.New("the mail server refuses the credentials")
-
-// FetchSource is a mailbox to fetch, with its unsealed secrets.
-type FetchSource struct {
-	AccountID int64
-	MailboxID int64
-	Email     string // the mailbox's address; may be ""
-	Inbound   Inbound
-	Password  string // for AuthPassword
-	// ClientSecret and RefreshToken are for AuthOAuth2.
-	ClientSecret, RefreshToken string
-	// Problem is set when the stored secrets cannot be unsealed, for instance because the secret
-	// key changed. The mailbox cannot be fetched until they are entered again.
-	Problem string
-}
-
 // Sources lists the mailboxes of all accounts that are to be fetched.
-func (in *Intake) Sources(ctx context.Context) ([]FetchSource, error) {
+func (in *Intake) Sources(ctx context.Context) ([]ledger.FetchSource, error) {
 	dir, err := in.system.Read(receive)
 	if err != nil {
 		return nil, err
 	}
-	var all []FetchSource
+	var all []ledger.FetchSource
 	var from *storage.Position
 	for {
 		batch, err := dir.MailboxesToFetch(ctx, storage.Seek{From: from, Limit: 100})
@@ -65,11 +36,11 @@ func (in *Intake) Sources(ctx context.Context) ([]FetchSource, error) {
 }
 
 // fetchSource unseals a mailbox's secrets.
-func (s *Service) fetchSource(m Mailbox) FetchSource {
-	source := FetchSource{AccountID: m.AccountID, MailboxID: m.ID, Email: m.Email, Inbound: m.Inbound}
+func (s *Service) fetchSource(m Mailbox) ledger.FetchSource {
+	source := ledger.FetchSource{AccountID: m.AccountID, MailboxID: m.ID, Email: m.Email, Inbound: m.Inbound}
 	source.Inbound.SealedPassword, source.Inbound.OAuth.SealedSecrets = nil, nil
 	var err error
-	if m.Inbound.Auth == AuthOAuth2 {
+	if m.Inbound.Auth == ledger.AuthOAuth2 {
 		var secrets oauthSecrets
 		secrets, err = s.oauthSecrets(m)
 		source.ClientSecret, source.RefreshToken = secrets.ClientSecret, secrets.RefreshToken
@@ -93,7 +64,7 @@ func (in *Intake) KeepRefreshToken(ctx context.Context, accountID, mailboxID int
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
 		m, err := tx.Mailboxes().Lock(ctx, mailboxID)
-		if err != nil || m.Inbound.Auth != AuthOAuth2 {
+		if err != nil || m.Inbound.Auth != ledger.AuthOAuth2 {
 			return err
 		}
 		secrets, err := in.svc.oauthSecrets(m)
@@ -118,57 +89,49 @@ func (in *Intake) Taken(ctx context.Context, accountID, mailboxID int64, source 
 	return r.InboundPositions(ctx, mailboxID, source, positions)
 }
 
-// ConnectionTest is the result of testing a mailbox's connection.
-type ConnectionTest struct {
-	Failure     string // the failed step and the reason; "" if none failed
-	NeedsReauth bool   // other credentials are needed
-	// Tagged reports whether tagged addresses work, as far as known.
-	Tagged TaggedAddress
-}
-
 // TestMailbox tests whether a mailbox can be fetched. If so, it sends a message to the mailbox's
 // tagged address, unless one is already on its way. [Desk.TaggedAddress] later returns the result;
 // if it arrives, replies use such addresses, see [Mailbox]. A success also unparks the mailbox, see
-// [FetchStatus]. It needs mailboxes.connection. A mailbox of type FWD has no connection and is a
+// [ledger.FetchStatus]. It needs mailboxes.connection. A mailbox of type FWD has no connection and is a
 // Conflict fault.
-func (d *Desk) TestMailbox(ctx context.Context, id int64) (ConnectionTest, error) {
+func (d *Desk) TestMailbox(ctx context.Context, id int64) (ledger.ConnectionTest, error) {
 	source, err := d.fetchSource(ctx, id)
 	if err != nil {
-		return ConnectionTest{}, err
+		return ledger.ConnectionTest{}, err
 	}
 	if source.Problem != "" {
 		tagged, err := d.TaggedAddress(ctx, id)
-		return ConnectionTest{Failure: source.Problem, NeedsReauth: true, Tagged: tagged}, err
+		return ledger.ConnectionTest{Failure: source.Problem, NeedsReauth: true, Tagged: tagged}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	err = d.atWork(ctx, id, true, func() error { return d.svc.cfg.MailServers.Test(limited, source) })
 	if fault.Of(err) != fault.Internal {
-		return ConnectionTest{}, err // our own error, not the server's
+		return ledger.ConnectionTest{}, err // our own error, not the server's
 	}
 	if err != nil {
 		tagged, told := d.TaggedAddress(ctx, id)
-		return ConnectionTest{Failure: shownError(err), NeedsReauth: errors.Is(err, ErrReauth), Tagged: tagged}, told
+		return ledger.ConnectionTest{Failure: shownError(err), NeedsReauth: errors.Is(err, ledger.ErrReauth), Tagged: tagged}, told
 	}
 	tagged, err := d.probe(ctx, id)
-	return ConnectionTest{Tagged: tagged}, err
+	return ledger.ConnectionTest{Tagged: tagged}, err
 }
 
 // fetchSource returns a mailbox's source, for operations that talk to its server.
-func (d *Desk) fetchSource(ctx context.Context, mailboxID int64) (FetchSource, error) {
+func (d *Desk) fetchSource(ctx context.Context, mailboxID int64) (ledger.FetchSource, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
-		return FetchSource{}, err
+		return ledger.FetchSource{}, err
 	}
 	if d.svc.cfg.MailServers == nil {
-		return FetchSource{}, fault.New(fault.Disabled, "Mail servers cannot be reached here.")
+		return ledger.FetchSource{}, fault.New(fault.Disabled, "Mail servers cannot be reached here.")
 	}
 	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {
-		return FetchSource{}, err
+		return ledger.FetchSource{}, err
 	}
-	if m.Inbound.Type == InboundForward {
-		return FetchSource{}, fault.New(fault.Conflict, "This mailbox receives forwarded mail, so there is no server to connect to.")
+	if m.Inbound.Type == ledger.InboundForward {
+		return ledger.FetchSource{}, fault.New(fault.Conflict, "This mailbox receives forwarded mail, so there is no server to connect to.")
 	}
 	return d.svc.fetchSource(m), nil
 }

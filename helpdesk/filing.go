@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -17,74 +18,15 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// IncomingMail is a parsed message, ready to be filed.
-type IncomingMail struct {
-	Identity []byte // see InboundMail.Identity; required
-	// FormerIdentity is the Identity computed by earlier versions. It recognizes messages filed
-	// then. nil: none.
-	FormerIdentity []byte
-	MessageID      string // without angle brackets; "" if missing
-	InReplyTo      []string
-	References     []string
-	From           mailaddr.Address   // the first author; Email "": none given
-	Authors        []mailaddr.Address // all addresses of From, if several
-	// Guessed: the message lacks a single From header field with a single address, so readers may
-	// see different senders. It joins a conversation only by a reply token.
-	Guessed    bool
-	Sender     mailaddr.Address
-	ReplyTo    []mailaddr.Address
-	To, Cc     []mailaddr.Address
-	Bcc        []mailaddr.Address // of a copy kept by its sender
-	Archived   bool               // from an archive, see [SourceImport]
-	ReturnPath string
-	// Rewritten reports that a list or group replaced From with its own address. Original is the
-	// previous author, as far as the message contains it.
-	Rewritten     bool
-	Original      mailaddr.Address
-	DeliveredTo   []string // further delivery addresses, for reply tokens
-	Subject       string
-	Date          time.Time // zero: unparsable
-	DateOffset    int       // time zone of Date, in seconds east of UTC
-	LastHop       time.Time // time of receipt in the last Received header field; zero: unknown
-	HTML, Text    string    // bodies; HTML is preferred
-	AutoSubmitted bool      // RFC 3834
-	Relayed       bool      // a server relayed it, so it is not a copy kept by its sender
-	Attachments   []IncomingFile
-	Attached      *IncomingMail // the only attached message; nil: none or several
-	Security      MailSecurity
-	// Authentication contains results that trusted servers added to the header. They count only
-	// where nobody else can have added them.
-	Authentication MailAuthentication
-	Report         *DeliveryReport // report on the delivery of one of our messages; nil: none
-}
-
-// IncomingFile is a file in a message.
-type IncomingFile struct {
-	Filename, ContentType, ContentID string
-	Inline                           bool
-	Content                          []byte
-}
-
-// UnknownSender is the customer address for messages without a sender (RFC 6761 section 6.4: mail
-// to it is never delivered). A message that cannot be answered is better than one that nobody sees.
-// It is never a participant.
-const UnknownSender = "unknown-sender@mail.invalid"
-
-var unknownSender = mailaddr.Address{Name: "Unknown sender", Email: UnknownSender}
-
-// ReceivedMail is a parsed message with its ledger row.
-type ReceivedMail struct {
-	ID   int64 // of the row
-	Mail IncomingMail
-}
+var unknownSender = mailaddr.Address{Name: "Unknown sender", Email: ledger.UnknownSender}
 
 // File files a received message as an interaction of the conversation that it replies to, or of a
 // new one. The returned row contains the result: filed, ignored as a duplicate or as our own, or
 // quarantined. Filing again changes nothing.
-func (in *Intake) File(ctx context.Context, accountID, id int64, mail IncomingMail) (InboundMail, error) {
-	rows, err := in.FileAll(ctx, accountID, []ReceivedMail{{id, mail}})
+func (in *Intake) File(ctx context.Context, accountID, id int64, mail ledger.Incoming) (ledger.Mail, error) {
+	rows, err := in.FileAll(ctx, accountID, []ledger.Parsed{{id, mail}})
 	if err != nil {
-		return InboundMail{}, err
+		return ledger.Mail{}, err
 	}
 	return rows[0], nil
 }
@@ -93,7 +35,7 @@ func (in *Intake) File(ctx context.Context, accountID, id int64, mail IncomingMa
 // none is filed; the caller should then file them one by one, so that the faulty one does not hold
 // up the others. Other writers in the account may have to wait, so there should be few messages. A
 // member's command mail has its own transaction, which ends the one before.
-func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []ReceivedMail) ([]InboundMail, error) {
+func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []ledger.Parsed) ([]ledger.Mail, error) {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
 		return nil, err
@@ -127,7 +69,7 @@ func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []Received
 			return nil, err
 		}
 	}
-	var rows []InboundMail
+	var rows []ledger.Mail
 	for rest := all; len(rest) > 0; {
 		n, file := workless(rest), in.fileTogether
 		if n == 0 {
@@ -153,8 +95,8 @@ func workless(all []*filing) int {
 }
 
 // fileWorks files command mail from members, each in its own transaction.
-func (in *Intake) fileWorks(ctx context.Context, _ guard.Begin[Tx], all []*filing) ([]InboundMail, error) {
-	rows := make([]InboundMail, len(all))
+func (in *Intake) fileWorks(ctx context.Context, _ guard.Begin[Tx], all []*filing) ([]ledger.Mail, error) {
+	rows := make([]ledger.Mail, len(all))
 	for i, f := range all {
 		var err error
 		if rows[i], err = in.fileWork(ctx, f); err != nil {
@@ -165,8 +107,8 @@ func (in *Intake) fileWorks(ctx context.Context, _ guard.Begin[Tx], all []*filin
 }
 
 // fileTogether files messages in one transaction.
-func (in *Intake) fileTogether(ctx context.Context, begin guard.Begin[Tx], all []*filing) ([]InboundMail, error) {
-	rows := make([]InboundMail, len(all))
+func (in *Intake) fileTogether(ctx context.Context, begin guard.Begin[Tx], all []*filing) ([]ledger.Mail, error) {
+	rows := make([]ledger.Mail, len(all))
 	err := retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, tx Tx) error {
 			shared := &filingTogether{mailboxes: map[int64]Mailbox{}, all: all}
@@ -182,7 +124,7 @@ func (in *Intake) fileTogether(ctx context.Context, begin guard.Begin[Tx], all [
 			}
 			return shared.index.write(ctx, tx)
 		})
-	}, UniqueCustomerEmail, UniqueIdentity)
+	}, UniqueCustomerEmail, ledger.UniqueIdentity)
 	return rows, err
 }
 
@@ -200,7 +142,7 @@ func discardAll(ctx context.Context, all []*filing, err error) {
 }
 
 // clean makes all texts valid for storage.
-func cleanIncoming(m *IncomingMail) {
+func cleanIncoming(m *ledger.Incoming) {
 	m.MessageID = plain.Cut(plain.Line(m.MessageID), 998)
 	m.InReplyTo, m.References = cleanIDs(m.InReplyTo), cleanIDs(m.References)
 	for _, a := range []*mailaddr.Address{&m.From, &m.Sender, &m.Original} {
@@ -261,7 +203,7 @@ type filing struct {
 	svc       *Service
 	accountID int64
 	ledgerID  int64
-	mail      IncomingMail
+	mail      ledger.Incoming
 	now       time.Time
 	body      string
 	files     []Attachment
@@ -269,7 +211,7 @@ type filing struct {
 	customer  mailaddr.Address // the customer it is filed under
 	forOthers bool             // From is a form, a list or a group, and not a participant
 	taken     bool             // the ledger was not done with the message, so its parts are named or purged
-	auth      MailAuthentication
+	auth      ledger.Authentication
 	passed    *forward    // possible forward by a member; nil: none
 	forward   *forward    // the forward; decided in the transaction
 	about     returned    // the delivery that it reports on, if filed with it; else zero
@@ -301,7 +243,7 @@ func (f *filing) whole(body, filename, contentType string) string {
 	if len(body) <= MaxBody {
 		return body
 	}
-	f.mail.Attachments = append(slices.Clone(f.mail.Attachments), IncomingFile{Filename: filename, ContentType: contentType, Content: []byte(body)})
+	f.mail.Attachments = append(slices.Clone(f.mail.Attachments), ledger.File{Filename: filename, ContentType: contentType, Content: []byte(body)})
 	return strings.ToValidUTF8(body[:MaxBody], "")
 }
 
@@ -316,7 +258,7 @@ func (f *filing) putFiles(ctx context.Context) error {
 	return f.put(ctx, f.mail.Attached.Attachments, &f.passed.files)
 }
 
-func (f *filing) put(ctx context.Context, parts []IncomingFile, files *[]Attachment) error {
+func (f *filing) put(ctx context.Context, parts []ledger.File, files *[]Attachment) error {
 	for _, a := range parts {
 		key := fileKey(f.accountID)
 		if _, err := f.svc.cfg.Blobs.Put(ctx, key, bytes.NewReader(a.Content)); err != nil {
@@ -349,13 +291,13 @@ type filingTogether struct {
 	told      []occurrence             // notifications for members
 }
 
-func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (InboundMail, error) {
+func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (ledger.Mail, error) {
 	row, err := tx.InboundForUpdate(ctx, f.ledgerID)
-	if err != nil || row.State != InboundReceived {
+	if err != nil || row.State != ledger.Received {
 		return row, err
 	}
 	f.taken = true
-	row.MailHead = MailHead{Subject: f.mail.Subject, From: f.mail.From}
+	row.Head = ledger.Head{Subject: f.mail.Subject, From: f.mail.From}
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
 	mailbox, known := shared.mailboxes[row.MailboxID]
 	if !known {
@@ -369,7 +311,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 		return row, err
 	}
 	if double != "" {
-		return row, f.drop(ctx, tx, &row, InboundIgnored, double)
+		return row, f.drop(ctx, tx, &row, ledger.Ignored, double)
 	}
 	if err := f.chooseCustomer(ctx, tx, shared); err != nil {
 		return row, err
@@ -382,7 +324,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 		return row, err
 	}
 	if own {
-		return row, f.drop(ctx, tx, &row, InboundIgnored, "it is our own answer, sent from this mailbox")
+		return row, f.drop(ctx, tx, &row, ledger.Ignored, "it is our own answer, sent from this mailbox")
 	}
 	if probe, err := f.probed(ctx, tx, &row); probe || err != nil {
 		return row, err
@@ -395,7 +337,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 		return row, err
 	}
 	if len(to) > 0 {
-		return f.unlessErased(ctx, tx, row, shared, to, func() (InboundMail, error) {
+		return f.unlessErased(ctx, tx, row, shared, to, func() (ledger.Mail, error) {
 			return f.fileAnswer(ctx, tx, row, mailbox, to, userID, shared)
 		})
 	}
@@ -406,13 +348,13 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (Inbou
 	if err != nil {
 		return row, err
 	}
-	return f.unlessErased(ctx, tx, row, shared, f.passedOn(), func() (InboundMail, error) {
+	return f.unlessErased(ctx, tx, row, shared, f.passedOn(), func() (ledger.Mail, error) {
 		return f.insert(ctx, tx, row, mailbox, notForwarded, shared)
 	})
 }
 
 // drop finishes a message that is not filed and removes its parts; the raw message stays.
-func (f *filing) drop(ctx context.Context, tx Tx, row *InboundMail, state InboundState, reason string) error {
+func (f *filing) drop(ctx context.Context, tx Tx, row *ledger.Mail, state ledger.State, reason string) error {
 	if err := f.purge(ctx, tx, f.parts()); err != nil {
 		return err
 	}
@@ -429,7 +371,7 @@ func (f *filing) purge(ctx context.Context, tx Tx, files []Attachment) error {
 }
 
 // settle sets the final state of a message that is not filed.
-func settle(ctx context.Context, tx Tx, row *InboundMail, state InboundState, reason string, now time.Time) error {
+func settle(ctx context.Context, tx Tx, row *ledger.Mail, state ledger.State, reason string, now time.Time) error {
 	row.State, row.Reason, row.Deaths, row.UpdatedAt = state, plain.Cut(plain.Line(reason), 500), 0, now
 	if err := tx.UpdateInbound(ctx, row); err != nil {
 		return err
@@ -482,7 +424,7 @@ func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, shared *fi
 
 // insert adds the message to its conversation, and its search terms to index. notForwarded is the
 // reason why it was not treated as a member's forward.
-func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mailbox, notForwarded string, shared *filingTogether) (InboundMail, error) {
+func (f *filing) insert(ctx context.Context, tx Tx, row ledger.Mail, mailbox Mailbox, notForwarded string, shared *filingTogether) (ledger.Mail, error) {
 	index := &shared.index
 	match, customer, created, err := f.belongs(ctx, tx, mailbox, shared)
 	if err != nil {
@@ -552,7 +494,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row InboundMail, mailbox Mai
 	if !flood && !at.Before(f.now) { // floods and old messages notify nobody
 		shared.told = append(shared.told, said(c, i, isNew, i.Threading.ForwardedBy)...)
 	}
-	row.State, row.Reason, row.UpdatedAt = InboundFiled, "", f.now
+	row.State, row.Reason, row.UpdatedAt = ledger.Filed, "", f.now
 	if flood {
 		row.Reason = tooManyMails
 	}
@@ -616,7 +558,7 @@ func (f *filing) putIn(ctx context.Context, tx Tx, c *Conversation, i *Interacti
 
 // dropTwice drops the message if the conversation already contains it. events are those of the work
 // so far.
-func (f *filing) dropTwice(ctx context.Context, tx Tx, row *InboundMail, conversationID int64, events []storage.Event) (bool, error) {
+func (f *filing) dropTwice(ctx context.Context, tx Tx, row *ledger.Mail, conversationID int64, events []storage.Event) (bool, error) {
 	twice, err := f.isThere(ctx, tx, *row, conversationID)
 	if err != nil || twice == "" {
 		return false, err
@@ -625,7 +567,7 @@ func (f *filing) dropTwice(ctx context.Context, tx Tx, row *InboundMail, convers
 	if err := tx.Emit(ctx, events...); err != nil {
 		return true, err
 	}
-	return true, f.drop(ctx, tx, row, InboundIgnored, twice)
+	return true, f.drop(ctx, tx, row, ledger.Ignored, twice)
 }
 
 // open starts a conversation with the message.

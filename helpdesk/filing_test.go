@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -18,9 +19,9 @@ func TestMailBecomesConversation(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	m := opening()
-	m.Attachments = []helpdesk.IncomingFile{{Filename: "../door.JPG", ContentType: "image/jpeg", Content: []byte("jpeg"), Inline: true, ContentID: "door"}}
+	m.Attachments = []ledger.File{{Filename: "../door.JPG", ContentType: "image/jpeg", Content: []byte("jpeg"), Inline: true, ContentID: "door"}}
 	row := b.receive(m)
-	if row.State != helpdesk.InboundFiled {
+	if row.State != ledger.Filed {
 		t.Fatalf("the mail is %s: %s", row.State, row.Reason)
 	}
 	c := b.conversation(row.ConversationID)
@@ -69,7 +70,7 @@ func TestThreading(t *testing.T) {
 	replyTo := func(b *bundle, c int64) string { return begin(b, b.answer(c, helpdesk.InteractionInput{}).ID).ReplyTo }
 	tests := []struct {
 		name string
-		mail func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail
+		mail func(b *bundle, first ledger.Mail) ledger.Incoming
 		same bool
 		rule string
 		why  string // why the first conversation was refused
@@ -77,53 +78,53 @@ func TestThreading(t *testing.T) {
 		named             bool // a genuine token names the first conversation
 		references, known int
 	}{
-		{"references, sender takes part", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
-			return helpdesk.IncomingMail{MessageID: "2@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "Still."}
+		{"references, sender takes part", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
+			return ledger.Incoming{MessageID: "2@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "Still."}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
-		{"references to our answer", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
+		{"references to our answer", func(b *bundle, first ledger.Mail) ledger.Incoming {
 			i := b.answer(first.ConversationID, helpdesk.InteractionInput{})
-			return helpdesk.IncomingMail{MessageID: "2@example.com", From: ada, References: []string{"x@y", i.MessageID}, Text: "Thanks."}
+			return ledger.Incoming{MessageID: "2@example.com", From: ada, References: []string{"x@y", i.MessageID}, Text: "Thanks."}
 		}, true, helpdesk.RuleReferences, "", false, 2, 1},
-		{"address in other case", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
-			return helpdesk.IncomingMail{From: mailaddr.Address{Email: "ADA@Example.COM"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
+		{"address in other case", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
+			return ledger.Incoming{From: mailaddr.Address{Email: "ADA@Example.COM"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
-		{"address without its tag", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
+		{"address without its tag", func(b *bundle, first ledger.Mail) ledger.Incoming {
 			i := b.answer(first.ConversationID, helpdesk.InteractionInput{Cc: []string{"bob+shop@example.com"}})
-			return helpdesk.IncomingMail{From: mailaddr.Address{Email: "Bob@example.com"}, InReplyTo: []string{i.MessageID}, Text: "Still."}
+			return ledger.Incoming{From: mailaddr.Address{Email: "Bob@example.com"}, InReplyTo: []string{i.MessageID}, Text: "Still."}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
-		{"address with another tag", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
-			return helpdesk.IncomingMail{From: mailaddr.Address{Email: "ada+door@example.com"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
+		{"address with another tag", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
+			return ledger.Incoming{From: mailaddr.Address{Email: "ada+door@example.com"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
-		{"references of a stranger", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
-			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, InReplyTo: []string{"1@example.com"}, Text: "Me too."}
+		{"references of a stranger", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
+			return ledger.Incoming{MessageID: "e@example.net", From: eve, InReplyTo: []string{"1@example.com"}, Text: "Me too."}
 		}, false, helpdesk.RuleNew, "the sender takes no part in it", false, 1, 1},
-		{"a colleague in copy", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
+		{"a colleague in copy", func(b *bundle, first ledger.Mail) ledger.Incoming {
 			i := b.answer(first.ConversationID, helpdesk.InteractionInput{Cc: []string{eve.Email}})
-			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, InReplyTo: []string{i.MessageID}, Text: "I pushed."}
+			return ledger.Incoming{MessageID: "e@example.net", From: eve, InReplyTo: []string{i.MessageID}, Text: "I pushed."}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
-		{"token of a stranger", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
+		{"token of a stranger", func(b *bundle, first ledger.Mail) ledger.Incoming {
 			to := mailaddr.Address{Email: replyTo(b, first.ConversationID)}
-			return helpdesk.IncomingMail{MessageID: "e@example.net", From: eve, To: []mailaddr.Address{to}, Text: "She gave me this."}
+			return ledger.Incoming{MessageID: "e@example.net", From: eve, To: []mailaddr.Address{to}, Text: "She gave me this."}
 		}, true, helpdesk.RuleToken, "", true, 0, 0},
-		{"token as delivered", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
-			return helpdesk.IncomingMail{From: eve, DeliveredTo: []string{replyTo(b, first.ConversationID)}, Text: "She gave me this."}
+		{"token as delivered", func(b *bundle, first ledger.Mail) ledger.Incoming {
+			return ledger.Incoming{From: eve, DeliveredTo: []string{replyTo(b, first.ConversationID)}, Text: "She gave me this."}
 		}, true, helpdesk.RuleToken, "", true, 0, 0},
-		{"token of a deleted conversation", func(b *bundle, first helpdesk.InboundMail) helpdesk.IncomingMail {
+		{"token of a deleted conversation", func(b *bundle, first ledger.Mail) ledger.Incoming {
 			to := mailaddr.Address{Email: replyTo(b, first.ConversationID)}
 			if err := b.desk.DeleteConversation(b.ctx, first.ConversationID); err != nil {
 				b.t.Fatal(err)
 			}
-			return helpdesk.IncomingMail{From: ada, To: []mailaddr.Address{to}, Text: "Hello?"}
+			return ledger.Incoming{From: ada, To: []mailaddr.Address{to}, Text: "Hello?"}
 		}, false, helpdesk.RuleNew, "the conversation of the reply token was deleted", true, 0, 0},
-		{"forged token", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
+		{"forged token", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
 			to := mailaddr.Address{Email: "support+r-aeaqcaibaeaqcaibaeaqc@example.org"}
-			return helpdesk.IncomingMail{From: eve, To: []mailaddr.Address{to}, Text: "Let me in."}
+			return ledger.Incoming{From: eve, To: []mailaddr.Address{to}, Text: "Let me in."}
 		}, false, helpdesk.RuleNew, "", false, 0, 0},
-		{"same subject only", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
-			return helpdesk.IncomingMail{MessageID: "3@example.com", From: ada, Subject: "Re: The door is stuck", Text: "Another door."}
+		{"same subject only", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
+			return ledger.Incoming{MessageID: "3@example.com", From: ada, Subject: "Re: The door is stuck", Text: "Another door."}
 		}, false, helpdesk.RuleNew, "", false, 0, 0},
-		{"an empty reference", func(_ *bundle, _ helpdesk.InboundMail) helpdesk.IncomingMail {
-			return helpdesk.IncomingMail{From: ada, InReplyTo: []string{""}, References: []string{" "}, Text: "Another door."}
+		{"an empty reference", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
+			return ledger.Incoming{From: ada, InReplyTo: []string{""}, References: []string{" "}, Text: "Another door."}
 		}, false, helpdesk.RuleNew, "", false, 0, 0},
 	}
 	for _, tt := range tests {
@@ -132,7 +133,7 @@ func TestThreading(t *testing.T) {
 			b := newBundle(t)
 			first := b.receive(opening())
 			row := b.receive(tt.mail(b, first))
-			if row.State != helpdesk.InboundFiled {
+			if row.State != ledger.Filed {
 				t.Fatalf("the mail is %s: %s", row.State, row.Reason)
 			}
 			if same := row.ConversationID == first.ConversationID; same != tt.same {
@@ -157,18 +158,18 @@ func TestSameMailAgain(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	first := b.receive(opening())
-	if again := b.receive(opening()); again.State != helpdesk.InboundIgnored || again.Reason != "it is a double of mail 1" {
+	if again := b.receive(opening()); again.State != ledger.Ignored || again.Reason != "it is a double of mail 1" {
 		t.Errorf("a double is %s: %s", again.State, again.Reason)
 	}
 	reused := opening()
 	reused.Text = "Another text under the same Message-ID."
-	if row := b.receive(reused); row.State != helpdesk.InboundFiled {
+	if row := b.receive(reused); row.State != ledger.Filed {
 		t.Errorf("a reused Message-ID is %s: %s", row.State, row.Reason)
 	}
 	if err := b.desk.DeleteConversation(b.ctx, first.ConversationID); err != nil {
 		t.Fatal(err)
 	}
-	if again := b.receive(opening()); again.State != helpdesk.InboundIgnored {
+	if again := b.receive(opening()); again.State != ledger.Ignored {
 		t.Errorf("a mail whose conversation was deleted is %s again", again.State)
 	}
 	if got := b.count(); got != 1 {
@@ -181,12 +182,12 @@ func TestOwnAnswerInSentFolder(t *testing.T) {
 	b := newBundle(t)
 	first := b.receive(opening())
 	i := b.answer(first.ConversationID, helpdesk.InteractionInput{})
-	own := helpdesk.IncomingMail{MessageID: i.MessageID, From: mailaddr.Address{Email: "Support@example.org"}, Text: i.Body}
-	if row := b.receive(own); row.State != helpdesk.InboundIgnored {
+	own := ledger.Incoming{MessageID: i.MessageID, From: mailaddr.Address{Email: "Support@example.org"}, Text: i.Body}
+	if row := b.receive(own); row.State != ledger.Ignored {
 		t.Errorf("our own answer is %s", row.State)
 	}
-	forged := helpdesk.IncomingMail{MessageID: i.MessageID, From: ada, Text: "I reuse your Message-ID."}
-	if row := b.receive(forged); row.State != helpdesk.InboundFiled {
+	forged := ledger.Incoming{MessageID: i.MessageID, From: ada, Text: "I reuse your Message-ID."}
+	if row := b.receive(forged); row.State != ledger.Filed {
 		t.Errorf("a customer's mail with our Message-ID is %s: %s", row.State, row.Reason)
 	}
 }
@@ -213,7 +214,7 @@ func TestWhatMovesAConversation(t *testing.T) {
 			b.answer(id, helpdesk.InteractionInput{})
 			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(tt.from)}))(t)
 			b.clock.Add(time.Hour)
-			b.receive(helpdesk.IncomingMail{From: ada, InReplyTo: []string{"1@example.com"}, Text: "Again.", AutoSubmitted: tt.auto})
+			b.receive(ledger.Incoming{From: ada, InReplyTo: []string{"1@example.com"}, Text: "Again.", AutoSubmitted: tt.auto})
 			c := b.conversation(id)
 			if c.Status != tt.want || c.AwaitingSince.IsZero() == tt.waits || b.unread(id) != tt.unread {
 				t.Errorf("status %s, waiting %v, unread %d", c.Status, c.AwaitingSince, b.unread(id))
@@ -226,14 +227,14 @@ func TestQuarantineAndReplay(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	intake := b.svc.Intake()
-	if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, "smtp", []helpdesk.RawMail{{Raw: []byte("mail 1")}}, nil); err != nil {
+	if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, "smtp", []ledger.Raw{{Raw: []byte("mail 1")}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	row := must(intake.Waiting(b.ctx, b.account.ID, b.mailbox.ID, 0, 10))(t)[0]
 	if err := intake.Quarantine(b.ctx, b.account.ID, row.ID, "nested deeper than 50"); err != nil {
 		t.Fatal(err)
 	}
-	filter := helpdesk.InboundFilter{MailboxID: b.mailbox.ID, States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}
+	filter := ledger.Filter{MailboxID: b.mailbox.ID, States: []ledger.State{ledger.Quarantined}}
 	failures := must(b.desk.InboundMails(b.ctx, filter, storage.PageRequest{}))(t)
 	if len(failures.Items) != 1 {
 		t.Fatalf("%d failures", len(failures.Items))
@@ -244,7 +245,7 @@ func TestQuarantineAndReplay(t *testing.T) {
 	}
 	must(b.desk.ReplayInbound(b.ctx, b.mailbox.ID, row.ID))(t)
 	filed := must(b.svc.Intake().File(b.ctx, b.account.ID, row.ID, opening()))(t)
-	if filed.State != helpdesk.InboundFiled {
+	if filed.State != ledger.Filed {
 		t.Errorf("after the replay the mail is %s", filed.State)
 	}
 	if _, err := b.desk.ReplayInbound(b.ctx, b.mailbox.ID, row.ID); err == nil {
@@ -262,15 +263,15 @@ func TestQuarantineAndReplay(t *testing.T) {
 func TestUnknownSender(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	first := b.receive(helpdesk.IncomingMail{MessageID: "1@example.com", Text: "Who am I?"})
-	if first.State != helpdesk.InboundFiled {
+	first := b.receive(ledger.Incoming{MessageID: "1@example.com", Text: "Who am I?"})
+	if first.State != ledger.Filed {
 		t.Fatalf("the mail is %s: %s", first.State, first.Reason)
 	}
 	c := b.conversation(first.ConversationID)
-	if c.CustomerEmail != helpdesk.UnknownSender || !c.AwaitingSince.IsZero() || c.Preview != "Who am I?" {
+	if c.CustomerEmail != ledger.UnknownSender || !c.AwaitingSince.IsZero() || c.Preview != "Who am I?" {
 		t.Errorf("conversation %+v", c)
 	}
-	second := b.receive(helpdesk.IncomingMail{InReplyTo: []string{"1@example.com"}, Text: "And I?"})
+	second := b.receive(ledger.Incoming{InReplyTo: []string{"1@example.com"}, Text: "And I?"})
 	if second.ConversationID == first.ConversationID || b.conversation(second.ConversationID).CustomerID != c.CustomerID {
 		t.Errorf("the second mail is in conversation %d of another customer or the same", second.ConversationID)
 	}
@@ -285,15 +286,15 @@ func TestTakeIsIdempotentByPosition(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	intake := b.svc.Intake()
-	cursor := &helpdesk.FolderCursor{Folder: "INBOX", Cursor: helpdesk.FetchCursor{UIDValidity: 1, UID: 2}}
-	mails := []helpdesk.RawMail{{Position: "1:1:INBOX", Raw: []byte("a")}, {Position: "1:2:INBOX", Raw: []byte("b"), Problem: "cut off"}}
+	cursor := &ledger.FolderCursor{Folder: "INBOX", Cursor: ledger.FetchCursor{UIDValidity: 1, UID: 2}}
+	mails := []ledger.Raw{{Position: "1:1:INBOX", Raw: []byte("a")}, {Position: "1:2:INBOX", Raw: []byte("b"), Problem: "cut off"}}
 	for range 2 {
 		if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, "imap", mails, cursor); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all := must(b.desk.InboundMails(b.ctx, helpdesk.InboundFilter{MailboxID: b.mailbox.ID}, storage.PageRequest{}))(t).Items
-	if len(all) != 2 || all[0].State != helpdesk.InboundQuarantined || all[0].Reason != "cut off" || all[1].State != helpdesk.InboundReceived {
+	all := must(b.desk.InboundMails(b.ctx, ledger.Filter{MailboxID: b.mailbox.ID}, storage.PageRequest{}))(t).Items
+	if len(all) != 2 || all[0].State != ledger.Quarantined || all[0].Reason != "cut off" || all[1].State != ledger.Received {
 		t.Errorf("the ledger is %+v", all)
 	}
 	if got := must(intake.Cursor(b.ctx, b.account.ID, b.mailbox.ID, "INBOX"))(t); got != cursor.Cursor {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/internal/quote"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -16,26 +17,13 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// ForwardedMail is a message that a member forwarded to the desk, as the forwarding message
-// describes it. Missing parts are zero.
-type ForwardedMail struct {
-	UserID    int64              `json:"user_id"` // the member
-	From      mailaddr.Address   `json:"from"`
-	ReplyTo   []mailaddr.Address `json:"reply_to,omitempty"`
-	To        []mailaddr.Address `json:"to,omitempty"`
-	Cc        []mailaddr.Address `json:"cc,omitempty"`
-	Subject   string             `json:"subject,omitempty"`
-	Date      time.Time          `json:"date,omitzero"`
-	MessageID string             `json:"message_id,omitempty"`
-}
-
 // clockSkew is the tolerated difference between the clocks of two mail systems. It also applies to
 // a forwarded Date without a time zone.
 const clockSkew = time.Hour
 
 // forward is a message forwarded by a member, with the data needed to verify that.
 type forward struct {
-	mail       ForwardedMail
+	mail       ledger.Forwarded
 	customer   mailaddr.Address // set once verified: From, or the address in Reply-To instead
 	body, note string
 	files      []Attachment // files of a message that is attached as a whole
@@ -81,7 +69,7 @@ func (f *filing) forwardedAs(subject string) *forward {
 			text, _ := mailhtml.SplitForward(mailhtml.FromText(f.mail.Text[:min(len(f.mail.Text), MaxBody)]), subject)
 			h.From, h.ReplyTo = text.Header.From, text.Header.ReplyTo
 		}
-		out := &forward{body: split.Body, note: split.Note, mail: ForwardedMail{
+		out := &forward{body: split.Body, note: split.Note, mail: ledger.Forwarded{
 			From: mailaddr.Address(h.From), ReplyTo: quoted(h.ReplyTo), To: quoted(h.To), Cc: quoted(h.Cc), Subject: h.Subject, Date: f.dateOf(h),
 		}}
 		cleanForwarded(&out.mail)
@@ -98,7 +86,7 @@ func (f *filing) forwardedAs(subject string) *forward {
 	inner := filing{mail: *m}
 	inner.prepareBody()
 	f.mail.Attached = &inner.mail // a large body is a file now
-	out := &forward{body: inner.body, attached: true, auto: m.AutoSubmitted, mail: ForwardedMail{
+	out := &forward{body: inner.body, attached: true, auto: m.AutoSubmitted, mail: ledger.Forwarded{
 		From: m.From, ReplyTo: m.ReplyTo, To: m.To, Cc: m.Cc, Subject: m.Subject, Date: m.Date.UTC().Truncate(time.Microsecond), MessageID: m.MessageID,
 	}}
 	if !blank(f.body) {
@@ -115,7 +103,7 @@ func quoted(all []quote.Address) []mailaddr.Address {
 	return out
 }
 
-func cleanForwarded(m *ForwardedMail) {
+func cleanForwarded(m *ledger.Forwarded) {
 	from := cleanAddresses([]mailaddr.Address{m.From})
 	if m.From = (mailaddr.Address{}); len(from) > 0 {
 		m.From = from[0]

@@ -5,9 +5,9 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -49,22 +49,22 @@ func (in *Intake) Recipient(ctx context.Context, address string) (Mailbox, error
 	}
 	base, _ := splitDetail(local)
 	m, err := dir.MailboxByLocal(ctx, base)
-	m.Inbound = Inbound{}
+	m.Inbound = ledger.Inbound{}
 	return m, err
 }
 
 // Cursor returns the last message taken from a folder.
-func (in *Intake) Cursor(ctx context.Context, accountID, mailboxID int64, folder string) (FetchCursor, error) {
+func (in *Intake) Cursor(ctx context.Context, accountID, mailboxID int64, folder string) (ledger.FetchCursor, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
-		return FetchCursor{}, err
+		return ledger.FetchCursor{}, err
 	}
 	return r.FetchCursor(ctx, mailboxID, folder)
 }
 
 // ReportFetch records the result of fetching a mailbox. A zero LastSuccessAt or an empty LastError
 // keeps the previous value.
-func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status FetchStatus) error {
+func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status ledger.FetchStatus) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
 		return err
@@ -93,48 +93,25 @@ func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status Fetch
 	})
 }
 
-// RawMail is one message from a source.
-type RawMail struct {
-	// Position identifies the message in its source; "" if the source has no positions. Each
-	// position of a source is taken only once.
-	Position string
-	Raw      []byte
-	// DeliveredAt is when the server it was fetched from received it; zero: unknown.
-	DeliveredAt time.Time
-	// Problem is set when the source could not read the message completely. The message is
-	// quarantined with this reason, and a replay fetches it again.
-	Problem string
-	// Head contains its header fields; unreadable ones are empty.
-	Head MailHead
-	// Authentication contains the results of checking the sender during receipt; zero if unchecked.
-	Authentication MailAuthentication
-}
-
-// FolderCursor is a cursor that moves together with taking messages.
-type FolderCursor struct {
-	Folder string
-	Cursor FetchCursor
-}
-
 // Take makes messages durable: it stores their raw bytes as blobs, inserts a ledger row for each
 // and moves the cursor. When it returns nil, the source may discard them. Otherwise nothing was
 // taken and the source must retry. A job of kind [JobFileMail] files them later.
-func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source string, mails []RawMail, cursor *FolderCursor) error {
+func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source string, mails []ledger.Raw, cursor *ledger.FolderCursor) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
 		return err
 	}
 	now := in.svc.now()
-	rows := make([]InboundMail, len(mails))
+	rows := make([]ledger.Mail, len(mails))
 	for i, m := range mails {
 		rows[i] = in.row(accountID, mailboxID, source, m)
 	}
 	if err := in.putAll(ctx, rows, mails); err != nil {
 		return err
 	}
-	var fresh []*InboundMail
+	var fresh []*ledger.Mail
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		fresh = make([]*InboundMail, len(rows))
+		fresh = make([]*ledger.Mail, len(rows))
 		for i := range rows {
 			row := rows[i]
 			fresh[i] = &row
@@ -143,7 +120,7 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 			return err
 		}
 		for _, m := range fresh {
-			if m.ID == 0 || m.State != InboundQuarantined {
+			if m.ID == 0 || m.State != ledger.Quarantined {
 				continue
 			}
 			e := storage.Event{Type: "mail.quarantined", Subject: m.ID, MailboxID: mailboxID, Data: eventData(m.ID), Time: now}
@@ -151,12 +128,12 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 				return err
 			}
 		}
-		if slices.ContainsFunc(fresh, func(m *InboundMail) bool { return m.ID != 0 && wasFetched(*m) }) {
+		if slices.ContainsFunc(fresh, func(m *ledger.Mail) bool { return m.ID != 0 && wasFetched(*m) }) {
 			if err := absolve(ctx, tx, mailboxID); err != nil {
 				return err
 			}
 		}
-		toFile := slices.ContainsFunc(fresh, func(m *InboundMail) bool { return m.ID != 0 && m.State == InboundReceived })
+		toFile := slices.ContainsFunc(fresh, func(m *ledger.Mail) bool { return m.ID != 0 && m.State == ledger.Received })
 		if toFile {
 			job := storage.Job{Kind: JobFileMail, AccountID: accountID, Subject: mailboxID, RunAt: now}
 			if err := tx.Enqueue(ctx, job); err != nil {
@@ -179,21 +156,21 @@ func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source s
 }
 
 // row returns the ledger row of a message.
-func (in *Intake) row(accountID, mailboxID int64, source string, m RawMail) InboundMail {
-	state := InboundReceived
+func (in *Intake) row(accountID, mailboxID int64, source string, m ledger.Raw) ledger.Mail {
+	state := ledger.Received
 	if m.Problem != "" {
-		state = InboundQuarantined
+		state = ledger.Quarantined
 	}
 	now := in.svc.now()
-	return InboundMail{
+	return ledger.Mail{
 		MailboxID: mailboxID, Source: source, Position: m.Position, State: state, Reason: plain.Cut(plain.Line(m.Problem), 500),
 		Partial: m.Problem != "", RawKey: rawKey(accountID, mailboxID), Size: int64(len(m.Raw)),
-		MailHead: cleanHead(m.Head), Authentication: m.Authentication, DeliveredAt: m.DeliveredAt.UTC(), ReceivedAt: now, UpdatedAt: now,
+		Head: cleanHead(m.Head), Authentication: m.Authentication, DeliveredAt: m.DeliveredAt.UTC(), ReceivedAt: now, UpdatedAt: now,
 	}
 }
 
 // putAll stores raw messages concurrently, since each waits for the disk.
-func (in *Intake) putAll(ctx context.Context, rows []InboundMail, mails []RawMail) error {
+func (in *Intake) putAll(ctx context.Context, rows []ledger.Mail, mails []ledger.Raw) error {
 	var wait sync.WaitGroup
 	errs := make([]error, len(rows))
 	slots := make(chan struct{}, 8)
@@ -218,17 +195,17 @@ func (in *Intake) putAll(ctx context.Context, rows []InboundMail, mails []RawMai
 
 // Waiting lists a mailbox's messages that are received but not filed yet, oldest first, after a
 // given id.
-func (in *Intake) Waiting(ctx context.Context, accountID, mailboxID, after int64, limit int) ([]InboundMail, error) {
+func (in *Intake) Waiting(ctx context.Context, accountID, mailboxID, after int64, limit int) ([]ledger.Mail, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
 		return nil, err
 	}
-	filter := InboundFilter{MailboxID: mailboxID, States: []InboundState{InboundReceived}}
+	filter := ledger.Filter{MailboxID: mailboxID, States: []ledger.State{ledger.Received}}
 	return r.InboundMails(ctx, filter, storage.Seek{From: &storage.Position{ID: after}, Limit: limit})
 }
 
 // Raw reads a received message into memory.
-func (in *Intake) Raw(ctx context.Context, accountID int64, m InboundMail) ([]byte, error) {
+func (in *Intake) Raw(ctx context.Context, accountID int64, m ledger.Mail) ([]byte, error) {
 	if _, err := in.desk(accountID).Read(receive); err != nil {
 		return nil, err
 	}
@@ -251,9 +228,9 @@ func (in *Intake) Quarantine(ctx context.Context, accountID, id int64, reason st
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
 		m, err := tx.InboundForUpdate(ctx, id)
-		if err != nil || m.State != InboundReceived {
+		if err != nil || m.State != ledger.Received {
 			return err
 		}
-		return settle(ctx, tx, &m, InboundQuarantined, reason, in.svc.now())
+		return settle(ctx, tx, &m, ledger.Quarantined, reason, in.svc.now())
 	})
 }

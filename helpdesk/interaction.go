@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -55,8 +57,8 @@ type Interaction struct {
 	Ending          Ending     // of a posted user interaction: the text below Body in its message
 	Mail            MailHeader // header of a received message
 	Threading       Threading  // why a received message is in this conversation
-	Security        MailSecurity
-	Authentication  MailAuthentication
+	Security        ledger.Security
+	Authentication  ledger.Authentication
 	// At determines its place in the conversation. It equals CreatedAt, except for mail from a
 	// mailbox's backlog, which is placed by its Date as far as that is plausible.
 	At         time.Time
@@ -79,7 +81,7 @@ type MailHeader struct {
 	// Forwarded is the customer's message that a member forwarded with this one, whose From is the
 	// member. The interaction then belongs to that message's author. The zero value: nothing was
 	// forwarded.
-	Forwarded ForwardedMail `json:"forwarded,omitzero"`
+	Forwarded ledger.Forwarded `json:"forwarded,omitzero"`
 }
 
 // SortKey is the primary sort key of a conversation's interactions; ties are broken by ID.
@@ -535,7 +537,7 @@ func (c *Conversation) answeredBy(i Interaction) {
 // queue creates one delivery per recipient, under the first header field that contains the
 // recipient, and adds the recipients as participants.
 func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction, sendAt time.Time) error {
-	var deliveries []Delivery
+	var deliveries []sending.Delivery
 	var keys []string
 	for _, list := range []struct {
 		field     string
@@ -547,8 +549,8 @@ func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction, sendAt time.Time
 				continue
 			}
 			keys = append(keys, key)
-			deliveries = append(deliveries, Delivery{
-				InteractionID: i.ID, Address: address, AddressKey: key, Field: list.field, State: DeliveryQueued,
+			deliveries = append(deliveries, sending.Delivery{
+				InteractionID: i.ID, Address: address, AddressKey: key, Field: list.field, State: sending.Queued,
 				NextAttemptAt: sendAt, CreatedAt: i.PostedAt, UpdatedAt: i.PostedAt,
 			})
 		}
@@ -602,12 +604,12 @@ func (d *Desk) Interactions(ctx context.Context, conversationID int64, req stora
 }
 
 // Deliveries returns the delivery state of posted user interactions. It needs interactions.view.
-func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]Delivery, error) {
+func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]sending.Delivery, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil || len(interactionIDs) == 0 {
 		return nil, err
 	}
-	return r.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: interactionIDs}, storage.Seek{Limit: storage.NoLimit})
+	return r.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: interactionIDs}, storage.Seek{Limit: storage.NoLimit})
 }
 
 // UpdateInteraction changes an interaction. Drafts, notes and customer interactions may change at
@@ -773,7 +775,7 @@ func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, i *Inte
 // requeue replaces the recipients of a message whose sending has not begun. It keeps the time at
 // which it is due.
 func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
-	old, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
+	old, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -409,17 +410,17 @@ func (s *Service) forgetSignIns(ctx context.Context, tx SystemTx, userID int64) 
 }
 
 // invitationMail returns the mail of an invitation, unless it is accepted, deleted or expired.
-func (s *Service) invitationMail(ctx context.Context, r Reader, job storage.ClaimedJob, links MailLinks) (SystemMail, error) {
+func (s *Service) invitationMail(ctx context.Context, r Reader, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
 	i, err := r.Invitations().Get(ctx, job.Subject)
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	if !i.ExpiresAt.After(s.now()) {
-		return SystemMail{}, fault.Missing("invitation", i.ID)
+		return sending.SystemMail{}, fault.Missing("invitation", i.ID)
 	}
 	users, err := r.UsersByID(ctx, []int64{i.UserID})
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	var token string
 	if !s.signedBy(func(key []byte) bool {
@@ -428,17 +429,17 @@ func (s *Service) invitationMail(ctx context.Context, r Reader, job storage.Clai
 		token = mailedToken(key, i.Nonce)
 		return known
 	}) {
-		return SystemMail{}, fault.New(fault.Internal, "The invitation was signed with a key that this server no longer has. Ask for a new one.")
+		return sending.SystemMail{}, fault.New(fault.Internal, "The invitation was signed with a key that this server no longer has. Ask for a new one.")
 	}
 	from, _, err := s.sender(ctx, r, 0)
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	who := from.Name // the account's name
 	if len(users) > 0 {
 		who = users[0].Name
 	}
-	return SystemMail{
+	return sending.SystemMail{
 		MessageID: fmt.Sprintf("invitation.%d.%d@%s", job.AccountID, i.ID, s.cfg.IntakeDomain), Date: i.CreatedAt,
 		From: from, To: mailaddr.Address{Name: i.Name, Email: i.Email}, Subject: "Invitation to the help desk of " + from.Name,
 		Text: paragraphs(

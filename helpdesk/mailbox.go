@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -22,7 +23,7 @@ type Mailbox struct {
 	EmailKey      string // normalised Email, "" when empty; unique in the account
 	From          string // sender's display name with placeholders :mailbox.name and :user.name
 	InternalLocal string // local part of the internal address; unique over all accounts
-	Inbound       Inbound
+	Inbound       ledger.Inbound
 	// ReplyAddress selects the address that replies are directed to. Stores keep the configured
 	// value, "" if none. The service returns the effective one: for a forwarded mailbox
 	// ReplyIntake, for others ReplyPlain until Probe shows that ReplySubaddress works.
@@ -35,99 +36,9 @@ type Mailbox struct {
 	UpdatedAt    time.Time
 }
 
-// InboundType is the way in which mail reaches a mailbox.
-type InboundType string
-
-// The ways mail reaches a mailbox.
-const (
-	InboundForward InboundType = "FWD" // forwarded to the internal address
-	InboundIMAP    InboundType = "IMAP"
-	InboundPOP3    InboundType = "POP3"
-)
-
-// Encryption of a connection to a mail server.
-type Encryption string
-
-// The supported encryptions.
-const (
-	EncryptionTLS  Encryption = "TLS" // STARTTLS on a plain connection
-	EncryptionSSL  Encryption = "SSL" // TLS from the first byte
-	EncryptionNone Encryption = "NONE"
-)
-
-// Inbound configures how a mailbox's mail is fetched. The fields after Type are unused for
-// InboundForward. A [Desk] returns the zero value to members who may not view it.
-type Inbound struct {
-	Type                InboundType
-	Host                string
-	Port                int
-	Username            string
-	SealedPassword      []byte // never leaves the service
-	HasPassword         bool   // set by the service; stores ignore it
-	Encryption          Encryption
-	ValidateCertificate bool
-	Folders             []string // empty: INBOX
-
-	Auth  InboundAuth
-	OAuth OAuth // for AuthOAuth2
-	// ImportSince skips messages that the server received before that day, until [Desk.Backfill]
-	// requests them; zero imports all. IMAP only.
-	ImportSince time.Time
-	// Epoch counts changes of the server or its user. Positions and cursors of one epoch are
-	// meaningless in another.
-	Epoch int
-}
-
-// InboundAuth is the way in which a mailbox authenticates to its server.
-type InboundAuth string
-
-// The authentication methods.
-const (
-	AuthPassword InboundAuth = "PASSWORD" // the zero value means the same
-	AuthOAuth2   InboundAuth = "OAUTH2"   // an access token, by OAUTHBEARER (RFC 7628) or XOAUTH2
-)
-
-// OAuth configures how access tokens for a mail server are obtained with a refresh token (RFC 6749
-// section 6).
-type OAuth struct {
-	ClientID        string
-	TokenURL        string
-	Scope           string // separated by spaces; empty: the originally granted scope
-	SealedSecrets   []byte // client secret and refresh token; never leaves the service
-	HasRefreshToken bool   // set by the service; stores ignore it
-}
-
-// FetchCursor is the last message taken from a folder (RFC 9051 section 2.3.1).
-type FetchCursor struct{ UIDValidity, UID uint32 }
-
-// FetchStatus is the state of fetching a mailbox.
-type FetchStatus struct {
-	MailboxID     int64
-	Connected     bool
-	LastSuccessAt time.Time
-	LastErrorAt   time.Time
-	LastError     string // last failure, safe to show to members who may view the connection
-	// NeedsReauth reports that the server or the token endpoint rejects the password or the grant.
-	// Nothing is fetched until it is replaced.
-	NeedsReauth bool
-	// Worker is the process that currently runs a step on the mailbox that could crash it, see
-	// [Intake.BeginFetch]; "" if none. Deaths are the times of such crashes that still count,
-	// newest first. Fruitless is how many of them happened in a row without anything fetched in
-	// between.
-	Worker    string
-	Deaths    []time.Time
-	Fruitless int
-	// ParkedAt is when the mailbox was parked after too many crashes; zero: not parked. It is
-	// retried after a minute, and the delay doubles with each further crash, up to a day. Parking
-	// ends with a successful fetch, with a successful [Desk.TestMailbox], or with a changed
-	// connection.
-	ParkedAt  time.Time
-	UpdatedAt time.Time
-}
-
 // InboundInput sets how a mailbox's mail is fetched.
 type InboundInput struct {
-	Type InboundType // required; the rest only for IMAP and POP3, where all but Folders is required
+	Type ledger.InboundType // required; the rest only for IMAP and POP3, where all but Folders is required
 
 	Host     string
 	Port     int
@@ -135,12 +46,12 @@ type InboundInput struct {
 	// Password may be absent in an update that keeps Host and Username; the stored one is then
 	// kept.
 	Password            storage.Opt[string]
-	Encryption          Encryption
+	Encryption          ledger.Encryption
 	ValidateCertificate storage.Opt[bool]
 	Folders             []string
 
 	// Auth defaults to AuthPassword. If empty in an update without a password, it is unchanged.
-	Auth  InboundAuth
+	Auth  ledger.InboundAuth
 	OAuth OAuthInput // for AuthOAuth2
 	// ImportSince skips messages that the server received before that day; absent in an update, it
 	// is unchanged. IMAP only, because POP3 has no dates.
@@ -178,33 +89,6 @@ type MailboxInput struct {
 	IsDefault storage.Opt[bool]
 }
 
-// FetchState summarizes the state of fetching a mailbox.
-type FetchState string
-
-// The states of fetching.
-const (
-	FetchWaiting    FetchState = "waiting"    // no attempt since the mailbox was created
-	FetchConnecting FetchState = "connecting" // an attempt is under way, and the server has not answered yet
-	FetchConnected  FetchState = "connected"
-	FetchFailing    FetchState = "failing" // LastError has the reason; it is retried
-	FetchParked     FetchState = "parked"  // LastError has the reason; it is retried at growing intervals
-)
-
-// State returns the summary of the status.
-func (s FetchStatus) State() FetchState {
-	switch {
-	case !s.ParkedAt.IsZero():
-		return FetchParked
-	case s.Connected:
-		return FetchConnected
-	case s.LastErrorAt.After(s.LastSuccessAt):
-		return FetchFailing
-	case s.UpdatedAt.IsZero():
-		return FetchWaiting
-	}
-	return FetchConnecting
-}
-
 // CreateMailbox creates a mailbox. It needs mailboxes.create, and mailboxes.connection to set
 // Inbound to anything but FWD. An address that another mailbox has is an Invalid fault on email.
 func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, error) {
@@ -218,7 +102,7 @@ func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, err
 	now := d.svc.now()
 	m := Mailbox{
 		AccountID: d.scope.AccountID, InternalLocal: "mb-" + strings.ToLower(rand.Text()[:16]),
-		Inbound: Inbound{Type: InboundForward}, CreatedAt: now, UpdatedAt: now,
+		Inbound: ledger.Inbound{Type: ledger.InboundForward}, CreatedAt: now, UpdatedAt: now,
 	}
 	if err := d.apply(&m, in); err != nil {
 		return Mailbox{}, err
@@ -366,10 +250,10 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 		m.Name = m.Email
 	}
 	if in.Inbound.IsNull() {
-		in.Inbound = storage.Some(InboundInput{Type: InboundForward})
+		in.Inbound = storage.Some(InboundInput{Type: ledger.InboundForward})
 	}
 	if inbound, given := in.Inbound.Get(); given {
-		if inbound.Type != m.Inbound.Type || inbound.Type != InboundForward {
+		if inbound.Type != m.Inbound.Type || inbound.Type != ledger.InboundForward {
 			if _, err := d.guard.Write(identity.MailboxesConnection); err != nil {
 				return err
 			}
@@ -413,7 +297,7 @@ func (m Mailbox) sameRoute(other Mailbox) bool {
 func (d *Desk) shown(m Mailbox) Mailbox {
 	m.ReplyAddress = m.repliesTo(d.svc.now())
 	if !d.guard.Allows(identity.MailboxesConnection) {
-		m.Inbound = Inbound{}
+		m.Inbound = ledger.Inbound{}
 		return m
 	}
 	m.Inbound.HasPassword = len(m.Inbound.SealedPassword) > 0
@@ -475,13 +359,13 @@ func (d *Desk) MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error
 }
 
 // FetchStatus returns the state of fetching a mailbox. It needs mailboxes.connection.
-func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, error) {
+func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (ledger.FetchStatus, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
-		return FetchStatus{}, err
+		return ledger.FetchStatus{}, err
 	}
 	if _, err := r.Mailboxes().Get(ctx, mailboxID); err != nil {
-		return FetchStatus{}, err
+		return ledger.FetchStatus{}, err
 	}
 	status, err := r.FetchStatus(ctx, mailboxID)
 	status.MailboxID = mailboxID

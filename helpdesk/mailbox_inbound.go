@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -19,32 +20,32 @@ func inboundField(name string) string { return "connection[inbound][" + name + "
 func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInput) error {
 	field, old := inboundField, m.Inbound
 	switch in.Type {
-	case InboundForward:
-		m.Inbound = Inbound{Type: InboundForward, Epoch: old.Epoch}
-		if old.Type != InboundForward {
+	case ledger.InboundForward:
+		m.Inbound = ledger.Inbound{Type: ledger.InboundForward, Epoch: old.Epoch}
+		if old.Type != ledger.InboundForward {
 			m.Inbound.Epoch++
 		}
 		return nil
-	case InboundIMAP, InboundPOP3:
+	case ledger.InboundIMAP, ledger.InboundPOP3:
 	default:
 		problems.Add(field("type"), "must be FWD, IMAP or POP3")
 		return nil
 	}
-	next := Inbound{
+	next := ledger.Inbound{
 		Type: in.Type, Host: plain.Line(in.Host), Port: in.Port, Username: plain.Line(in.Username),
 		Encryption: in.Encryption, Epoch: old.Epoch, ImportSince: in.ImportSince.Or(old.ImportSince).UTC(),
 	}
 	if in.ImportSince.IsNull() {
 		next.ImportSince = time.Time{}
 	}
-	if old.Type != InboundForward && !sameLogin(old, next) {
+	if old.Type != ledger.InboundForward && !sameLogin(old, next) {
 		next.Epoch++
 	}
 	problems.Check(validHost(next.Host), field("host"), "must be a host name or an IP address")
 	problems.Check(next.Port >= 1 && next.Port <= 65535, field("port"), "must be from 1 to 65535")
 	required(problems, field("username"), next.Username, 255)
 	switch next.Encryption {
-	case EncryptionTLS, EncryptionSSL, EncryptionNone:
+	case ledger.EncryptionSTARTTLS, ledger.EncryptionTLS, ledger.EncryptionNone:
 	default:
 		problems.Add(field("encryption"), "must be TLS, SSL or NONE")
 	}
@@ -57,37 +58,37 @@ func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInp
 		required(problems, fmt.Sprintf("%s[%d]", field("folders"), i), folder, 255)
 		next.Folders = append(next.Folders, folder)
 	}
-	problems.Check(next.ImportSince.IsZero() || next.Type == InboundIMAP, field("import_since"), "is only available with IMAP: POP3 has no dates")
+	problems.Check(next.ImportSince.IsZero() || next.Type == ledger.InboundIMAP, field("import_since"), "is only available with IMAP: POP3 has no dates")
 	err := d.applyCredentials(problems, m, &next, in)
 	m.Inbound = next
 	return err
 }
 
 // sameLogin reports whether two connections use the same user of the same server.
-func sameLogin(i Inbound, other Inbound) bool {
+func sameLogin(i ledger.Inbound, other ledger.Inbound) bool {
 	return i.Type == other.Type && i.Host == other.Host && i.Username == other.Username
 }
 
 // applyCredentials sets the credentials of next. A stored secret must not be sent to another
 // server, user or client on behalf of a caller who does not know it.
-func (d *Desk) applyCredentials(problems *fault.Collector, m *Mailbox, next *Inbound, in InboundInput) error {
+func (d *Desk) applyCredentials(problems *fault.Collector, m *Mailbox, next *ledger.Inbound, in InboundInput) error {
 	old := m.Inbound
 	next.Auth = in.Auth
 	if password, _ := in.Password.Get(); next.Auth == "" && password == "" && old.Host == next.Host {
 		next.Auth = old.Auth
 	}
 	switch next.Auth {
-	case "", AuthPassword:
-		next.Auth = AuthPassword
+	case "", ledger.AuthPassword:
+		next.Auth = ledger.AuthPassword
 		return d.applyPassword(problems, m, next, in.Password)
-	case AuthOAuth2:
+	case ledger.AuthOAuth2:
 		return d.applyOAuth(problems, m, next, in.OAuth)
 	}
 	problems.Add(inboundField("auth"), "must be PASSWORD or OAUTH2")
 	return nil
 }
 
-func (d *Desk) applyPassword(problems *fault.Collector, m *Mailbox, next *Inbound, in storage.Opt[string]) error {
+func (d *Desk) applyPassword(problems *fault.Collector, m *Mailbox, next *ledger.Inbound, in storage.Opt[string]) error {
 	old, field := m.Inbound, inboundField("password")
 	next.SealedPassword = old.SealedPassword
 	password, given := in.Get()
@@ -105,10 +106,10 @@ func (d *Desk) applyPassword(problems *fault.Collector, m *Mailbox, next *Inboun
 	return nil
 }
 
-func (d *Desk) applyOAuth(problems *fault.Collector, m *Mailbox, next *Inbound, in OAuthInput) error {
+func (d *Desk) applyOAuth(problems *fault.Collector, m *Mailbox, next *ledger.Inbound, in OAuthInput) error {
 	field := func(name string) string { return inboundField("oauth") + "[" + name + "]" }
 	old := m.Inbound
-	next.OAuth = OAuth{ClientID: plain.Line(in.ClientID), TokenURL: strings.TrimSpace(in.TokenURL), Scope: plain.Line(in.Scope)}
+	next.OAuth = ledger.OAuth{ClientID: plain.Line(in.ClientID), TokenURL: strings.TrimSpace(in.TokenURL), Scope: plain.Line(in.Scope)}
 	required(problems, field("client_id"), next.OAuth.ClientID, 500)
 	problems.Check(validTokenURL(next.OAuth.TokenURL), field("token_url"), "must be an https address")
 	bounded(problems, field("scope"), next.OAuth.Scope, 2000)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -17,8 +18,8 @@ import (
 // oauthInbound is a connection that signs in with access tokens.
 func oauthInbound() helpdesk.InboundInput {
 	return helpdesk.InboundInput{
-		Type: helpdesk.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "u", Encryption: helpdesk.EncryptionSSL,
-		ValidateCertificate: storage.Some(true), Auth: helpdesk.AuthOAuth2,
+		Type: ledger.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "u", Encryption: ledger.EncryptionTLS,
+		ValidateCertificate: storage.Some(true), Auth: ledger.AuthOAuth2,
 		OAuth: helpdesk.OAuthInput{
 			ClientID: "client", TokenURL: "https://login.example.org/token", Scope: "mail",
 			ClientSecret: storage.Some("secret"), RefreshToken: storage.Some("refresh"),
@@ -41,10 +42,10 @@ func TestConnectionProblems(t *testing.T) {
 		{"nothing of a client", func(in *helpdesk.InboundInput) { in.OAuth = helpdesk.OAuthInput{} },
 			[]string{"oauth][client_id", "oauth][refresh_token", "oauth][token_url"}},
 		{"another way to sign in", func(in *helpdesk.InboundInput) { in.Auth = "CRAM" }, []string{"auth"}},
-		{"a password is wanted", func(in *helpdesk.InboundInput) { in.Auth = helpdesk.AuthPassword }, []string{"password"}},
+		{"a password is wanted", func(in *helpdesk.InboundInput) { in.Auth = ledger.AuthPassword }, []string{"password"}},
 		{"no way to sign in means a password", func(in *helpdesk.InboundInput) { in.Auth = "" }, []string{"password"}},
 		{"POP3 has no dates", func(in *helpdesk.InboundInput) {
-			in.Type, in.ImportSince = helpdesk.InboundPOP3, storage.Some(time.Now())
+			in.Type, in.ImportSince = ledger.InboundPOP3, storage.Some(time.Now())
 		}, []string{"import_since"}},
 	}
 	for _, test := range tests {
@@ -135,7 +136,7 @@ func TestEpochOutlastsForwarding(t *testing.T) {
 		t.Fatal(err)
 	}
 	var epochs []string
-	for _, in := range []helpdesk.InboundInput{{Type: helpdesk.InboundForward}, oauthInbound(), oauthInbound()} {
+	for _, in := range []helpdesk.InboundInput{{Type: ledger.InboundForward}, oauthInbound(), oauthInbound()} {
 		if m, err = b.desk.UpdateMailbox(t.Context(), m.ID, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -150,19 +151,19 @@ type refusal struct {
 func (r *refusal) Error() string { return r.reason }
 
 // fileWork executes a command mail, completely or not at all.
-func (in *Intake) fileWork(ctx context.Context, f *filing) (InboundMail, error) {
+func (in *Intake) fileWork(ctx context.Context, f *filing) (ledger.Mail, error) {
 	begin, err := in.system.Write(receive)
 	if err != nil {
-		return InboundMail{}, err
+		return ledger.Mail{}, err
 	}
-	var row InboundMail
+	var row ledger.Mail
 	err = retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, sys SystemTx) error {
 			f.taken = false
 			row, err = f.doWork(ctx, sys)
 			return err
 		})
-	}, UniqueCustomerEmail, UniqueIdentity, UniqueMemberMail)
+	}, UniqueCustomerEmail, ledger.UniqueIdentity, UniqueMemberMail)
 	back, refused := errors.AsType[*refusal](err)
 	if !refused {
 		return row, err
@@ -176,18 +177,18 @@ func (in *Intake) fileWork(ctx context.Context, f *filing) (InboundMail, error) 
 }
 
 // startWork locks the message's ledger row; done reports that nothing is left to do.
-func (f *filing) startWork(ctx context.Context, tx Tx) (row InboundMail, done bool, err error) {
+func (f *filing) startWork(ctx context.Context, tx Tx) (row ledger.Mail, done bool, err error) {
 	row, err = tx.InboundForUpdate(ctx, f.ledgerID)
-	if err != nil || row.State != InboundReceived {
+	if err != nil || row.State != ledger.Received {
 		return row, true, err
 	}
 	f.taken = true
-	row.MailHead = MailHead{Subject: f.mail.Subject, From: f.mail.From}
+	row.Head = ledger.Head{Subject: f.mail.Subject, From: f.mail.From}
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
 	return row, false, nil
 }
 
-func (f *filing) doWork(ctx context.Context, sys SystemTx) (InboundMail, error) {
+func (f *filing) doWork(ctx context.Context, sys SystemTx) (ledger.Mail, error) {
 	tx := sys.Within(Scope{AccountID: f.accountID})
 	row, done, err := f.startWork(ctx, tx)
 	if done || err != nil {
@@ -198,10 +199,10 @@ func (f *filing) doWork(ctx context.Context, sys SystemTx) (InboundMail, error) 
 		return row, err
 	}
 	if double != "" {
-		return row, f.drop(ctx, tx, &row, InboundIgnored, double)
+		return row, f.drop(ctx, tx, &row, ledger.Ignored, double)
 	}
 	if f.work.machine {
-		return row, f.drop(ctx, tx, &row, InboundIgnored, "a program sent it, in answer to a mail to a member")
+		return row, f.drop(ctx, tx, &row, ledger.Ignored, "a program sent it, in answer to a mail to a member")
 	}
 	d, user, token, err := f.worker(ctx, sys, row)
 	if err != nil {
@@ -213,7 +214,7 @@ func (f *filing) doWork(ctx context.Context, sys SystemTx) (InboundMail, error) 
 		return row, err
 	}
 	if len(before) > 0 {
-		return row, f.drop(ctx, tx, &row, InboundIgnored, fmt.Sprintf("it is the mail of a member that came as mail %d, too", before[0].InboundID))
+		return row, f.drop(ctx, tx, &row, ledger.Ignored, fmt.Sprintf("it is the mail of a member that came as mail %d, too", before[0].InboundID))
 	}
 	if err := tx.MemberMails().Insert(ctx, &m); err != nil {
 		return row, err
@@ -238,7 +239,7 @@ func (f *filing) workKey() string {
 
 // worker returns the desk of the mail's member, with current permissions. It returns a refusal if
 // the author is in doubt.
-func (f *filing) worker(ctx context.Context, sys SystemTx, row InboundMail) (*Desk, identity.User, memberToken, error) {
+func (f *filing) worker(ctx context.Context, sys SystemTx, row ledger.Mail) (*Desk, identity.User, memberToken, error) {
 	fail := func(err error) (*Desk, identity.User, memberToken, error) {
 		return nil, identity.User{}, memberToken{}, err
 	}
@@ -369,7 +370,7 @@ func (w *mailWorker) refused(err error) error {
 		return err
 	}
 	switch {
-	case isUnique(err, UniqueCustomerEmail, UniqueIdentity, UniqueMemberMail):
+	case isUnique(err, UniqueCustomerEmail, ledger.UniqueIdentity, UniqueMemberMail):
 		return err
 	case f.Kind == fault.Forbidden && f.Message == "":
 		return &refusal{reason: "you may not do that", to: w.user, token: w.token}
@@ -424,7 +425,7 @@ func (w *mailWorker) leaks(body string) bool {
 }
 
 // answer executes a reply to a notification mail.
-func (w *mailWorker) answer(ctx context.Context, row InboundMail) (InboundMail, error) {
+func (w *mailWorker) answer(ctx context.Context, row ledger.Mail) (ledger.Mail, error) {
 	commands, body, err := w.read(w.body)
 	if err != nil {
 		return row, err
@@ -692,14 +693,14 @@ func (d *Desk) attachAll(ctx context.Context, i Interaction, files []Attachment)
 
 // settle finishes the message's ledger row: it refers to the new interaction, or is set aside if
 // there is none. Files without a row are removed.
-func (w *mailWorker) settle(ctx context.Context, row *InboundMail, c Conversation, said Interaction, commands mailCommands, files []Attachment) error {
+func (w *mailWorker) settle(ctx context.Context, row *ledger.Mail, c Conversation, said Interaction, commands mailCommands, files []Attachment) error {
 	tx := w.sys.Within(Scope{AccountID: w.accountID})
 	unused := slices.DeleteFunc(slices.Clone(w.parts()), func(a Attachment) bool {
 		return slices.ContainsFunc(files, func(b Attachment) bool { return a.BlobKey == b.BlobKey })
 	})
 	row.Identity = w.mail.Identity
 	if said.ID == 0 {
-		return w.drop(ctx, tx, row, InboundIgnored, fmt.Sprintf("a member's commands, which are done in conversation %d: %s", c.Number, commands))
+		return w.drop(ctx, tx, row, ledger.Ignored, fmt.Sprintf("a member's commands, which are done in conversation %d: %s", c.Number, commands))
 	}
 	if err := w.purge(ctx, tx, unused); err != nil {
 		return err
@@ -711,14 +712,14 @@ func (w *mailWorker) settle(ctx context.Context, row *InboundMail, c Conversatio
 	if names := commands.String(); names != "" && names != "@note" {
 		what += ", with " + names
 	}
-	row.State, row.Reason, row.Deaths, row.UpdatedAt = InboundFiled, plain.Cut(plain.Line(what), 500), 0, w.now
+	row.State, row.Reason, row.Deaths, row.UpdatedAt = ledger.Filed, plain.Cut(plain.Line(what), 500), 0, w.now
 	row.ConversationID, row.InteractionID = c.ID, said.ID
 	return tx.UpdateInbound(ctx, row)
 }
 
 // forward opens a conversation with the author of a message that the member forwards, and applies
 // the commands there.
-func (w *mailWorker) forward(ctx context.Context, row InboundMail) (InboundMail, error) {
+func (w *mailWorker) forward(ctx context.Context, row ledger.Mail) (ledger.Mail, error) {
 	if w.passed == nil {
 		return row, refuse("the mail that it passes on cannot be read: forward it inline, or attach it as one file")
 	}
@@ -746,7 +747,7 @@ func (w *mailWorker) forward(ctx context.Context, row InboundMail) (InboundMail,
 	if err := w.svc.tell(ctx, tx, w.accountID, shared.told...); err != nil {
 		return row, err
 	}
-	if row.State != InboundFiled {
+	if row.State != ledger.Filed {
 		return row, nil
 	}
 	return row, w.act(ctx, row.ConversationID, commands)

@@ -14,15 +14,17 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
 // stands is what is known of a mail behind which the domain of its From stands.
-func stands(domain string) helpdesk.MailAuthentication {
-	return helpdesk.MailAuthentication{
-		Source: "intake", FromAligned: true, DMARC: helpdesk.AuthPolicy{Result: "pass", Domain: domain}, DKIM: []helpdesk.AuthCheck{{Result: "pass", Domain: domain}},
+func stands(domain string) ledger.Authentication {
+	return ledger.Authentication{
+		Source: "intake", FromAligned: true, DMARC: ledger.AuthPolicy{Result: "pass", Domain: domain}, DKIM: []ledger.AuthCheck{{Result: "pass", Domain: domain}},
 	}
 }
 
@@ -58,29 +60,29 @@ func (w *atWork) address(user, conversation, seen int64) string {
 }
 
 // mail is an answer of the agent.
-func (w *atWork) mail(text string) helpdesk.IncomingMail {
-	return helpdesk.IncomingMail{
+func (w *atWork) mail(text string) ledger.Incoming {
+	return ledger.Incoming{
 		MessageID: "w@example.org", From: w.from, To: []mailaddr.Address{{Email: w.to}}, Subject: "Re: The door is stuck", Date: w.clock.Now(), Text: text,
 	}
 }
 
 // arrives files a mail with what is known of its author.
-func (w *atWork) arrives(m helpdesk.IncomingMail, auth helpdesk.MailAuthentication) helpdesk.InboundMail {
+func (w *atWork) arrives(m ledger.Incoming, auth ledger.Authentication) ledger.Mail {
 	w.t.Helper()
 	return w.arrivesAt(w.mailbox.ID, m, auth)
 }
 
-func (w *atWork) arrivesAt(mailbox int64, m helpdesk.IncomingMail, auth helpdesk.MailAuthentication) helpdesk.InboundMail {
+func (w *atWork) arrivesAt(mailbox int64, m ledger.Incoming, auth ledger.Authentication) ledger.Mail {
 	w.t.Helper()
 	if m.Identity == nil {
 		sum := sha256.Sum256([]byte(m.MessageID + m.From.Email + m.Subject + m.Text + m.HTML))
 		m.Identity = sum[:]
 	}
 	w.taken++
-	raw := []helpdesk.RawMail{{Raw: []byte("mail " + strconv.Itoa(w.taken)), Authentication: auth}}
+	raw := []ledger.Raw{{Raw: []byte("mail " + strconv.Itoa(w.taken)), Authentication: auth}}
 	source := "smtp"
 	if auth.Source == "header" {
-		source, m.Authentication, raw[0].Authentication = "imap", auth, helpdesk.MailAuthentication{}
+		source, m.Authentication, raw[0].Authentication = "imap", auth, ledger.Authentication{}
 	}
 	intake := w.svc.Intake()
 	if err := intake.Take(w.ctx, w.account.ID, mailbox, source, raw, nil); err != nil {
@@ -106,11 +108,11 @@ func (w *atWork) said() []string {
 }
 
 // back are the mails that are to go back to members.
-func (w *atWork) back() []helpdesk.SystemMail {
+func (w *atWork) back() []sending.SystemMail {
 	w.t.Helper()
-	var all []helpdesk.SystemMail
+	var all []sending.SystemMail
 	for _, job := range w.jobs(helpdesk.JobReturnMail) {
-		all = append(all, must(w.svc.Outgoing().SystemMail(w.ctx, job, helpdesk.MailLinks{}))(w.t))
+		all = append(all, must(w.svc.Outgoing().SystemMail(w.ctx, job, sending.MailLinks{}))(w.t))
 	}
 	return all
 }
@@ -121,9 +123,9 @@ func TestMemberAnswers(t *testing.T) {
 	w := newAtWork(t)
 	door := w.tag("Door")
 	m := w.mail("@close\n@assign me\n@tag door\n\nPull, and it opens.\n\nAnna\n\nOn Sun, Nov 1, 2026 at 1:00 PM Support <support@example.org> wrote:\n> It does not open.\n> --\n> secret")
-	m.Attachments = []helpdesk.IncomingFile{{Filename: "door.png", ContentType: "image/png", Content: []byte("\x89PNG\r\n\x1a\n0000")}}
+	m.Attachments = []ledger.File{{Filename: "door.png", ContentType: "image/png", Content: []byte("\x89PNG\r\n\x1a\n0000")}}
 	row := w.arrives(m, stands("example.org"))
-	if row.State != helpdesk.InboundFiled || row.ConversationID != w.id || !strings.Contains(row.Reason, "a member's answer, with @close, @assign me, @tag door") {
+	if row.State != ledger.Filed || row.ConversationID != w.id || !strings.Contains(row.Reason, "a member's answer, with @close, @assign me, @tag door") {
 		t.Fatalf("the mail is %s: %s", row.State, row.Reason)
 	}
 	if diff := cmp.Diff([]string{"user: Pull, and it opens.\n\nAnna"}, w.said()); diff != "" {
@@ -168,96 +170,96 @@ func TestMemberAnswers(t *testing.T) {
 // becomes a customer's mail, and they go back to members only.
 func TestMailOfMembers(t *testing.T) {
 	t.Parallel()
-	type mail = helpdesk.IncomingMail
+	type mail = ledger.Incoming
 	tests := []struct {
 		name   string
-		change func(w *atWork, m *mail) helpdesk.MailAuthentication
+		change func(w *atWork, m *mail) ledger.Authentication
 		done   bool
 		reason string // in the ledger
 		told   bool   // the agent is told
 		text   bool   // and gets the text back
 	}{
-		{"DMARC", func(w *atWork, m *mail) helpdesk.MailAuthentication { return stands("example.org") }, true, "answer", false, false},
-		{"DKIM alone", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			return helpdesk.MailAuthentication{Source: "intake", FromAligned: true, DKIM: []helpdesk.AuthCheck{{Result: "pass", Domain: "example.org"}}, DMARC: helpdesk.AuthPolicy{Result: "none", Domain: "example.org"}}
+		{"DMARC", func(w *atWork, m *mail) ledger.Authentication { return stands("example.org") }, true, "answer", false, false},
+		{"DKIM alone", func(w *atWork, m *mail) ledger.Authentication {
+			return ledger.Authentication{Source: "intake", FromAligned: true, DKIM: []ledger.AuthCheck{{Result: "pass", Domain: "example.org"}}, DMARC: ledger.AuthPolicy{Result: "none", Domain: "example.org"}}
 		}, true, "answer", false, false},
-		{"what a trusted server wrote into a fetched mail", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"what a trusted server wrote into a fetched mail", func(w *atWork, m *mail) ledger.Authentication {
 			auth := stands("example.org")
 			auth.Source = "header"
 			return auth
 		}, true, "answer", false, false},
-		{"the address in capitals", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"the address in capitals", func(w *atWork, m *mail) ledger.Authentication {
 			m.From.Email, m.To[0].Email = strings.ToUpper(m.From.Email), strings.ToUpper(m.To[0].Email)
 			return stands("example.org")
 		}, true, "answer", false, false},
-		{"the address among others", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"the address among others", func(w *atWork, m *mail) ledger.Authentication {
 			m.To, m.Cc = []mailaddr.Address{ada, {Email: "support@example.org"}}, m.To
 			return stands("example.org")
 		}, true, "answer", false, false},
-		{"the address hidden", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"the address hidden", func(w *atWork, m *mail) ledger.Authentication {
 			m.DeliveredTo, m.To = []string{m.To[0].Email}, []mailaddr.Address{ada}
 			return stands("example.org")
 		}, true, "answer", false, false},
-		{"beside the customer's token", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"beside the customer's token", func(w *atWork, m *mail) ledger.Authentication {
 			answer := w.answer(w.id, helpdesk.InteractionInput{})
 			w.to = w.address(w.agent.UserID(), w.id, answer.ID)
 			m.To = []mailaddr.Address{{Email: begin(w.bundle, answer.ID).ReplyTo}, {Email: w.to}}
 			return stands("example.org")
 		}, true, "answer", false, false},
-		{"nothing known", func(w *atWork, m *mail) helpdesk.MailAuthentication { return helpdesk.MailAuthentication{} }, false, "nothing shows", true, true},
-		{"DMARC fails", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			return helpdesk.MailAuthentication{Source: "intake", DMARC: helpdesk.AuthPolicy{Result: "fail", Policy: "none", Domain: "example.org"}}
+		{"nothing known", func(w *atWork, m *mail) ledger.Authentication { return ledger.Authentication{} }, false, "nothing shows", true, true},
+		{"DMARC fails", func(w *atWork, m *mail) ledger.Authentication {
+			return ledger.Authentication{Source: "intake", DMARC: ledger.AuthPolicy{Result: "fail", Policy: "none", Domain: "example.org"}}
 		}, false, "nothing shows", true, true},
-		{"disowned", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			return helpdesk.MailAuthentication{Source: "intake", FromAligned: true, DMARC: helpdesk.AuthPolicy{Result: "fail", Policy: "reject", Domain: "example.org"}}
+		{"disowned", func(w *atWork, m *mail) ledger.Authentication {
+			return ledger.Authentication{Source: "intake", FromAligned: true, DMARC: ledger.AuthPolicy{Result: "fail", Policy: "reject", Domain: "example.org"}}
 		}, false, "nothing shows", true, true},
-		{"vouched for as another domain", func(w *atWork, m *mail) helpdesk.MailAuthentication { return stands("evil.example") }, false, "nothing shows", true, true},
-		{"a header that a stranger wrote", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"vouched for as another domain", func(w *atWork, m *mail) ledger.Authentication { return stands("evil.example") }, false, "nothing shows", true, true},
+		{"a header that a stranger wrote", func(w *atWork, m *mail) ledger.Authentication {
 			m.Authentication = stands("example.org")
 			m.Authentication.Source = "header"
-			return helpdesk.MailAuthentication{Source: "intake", DMARC: helpdesk.AuthPolicy{Result: "fail", Domain: "example.org"}}
+			return ledger.Authentication{Source: "intake", DMARC: ledger.AuthPolicy{Result: "fail", Domain: "example.org"}}
 		}, false, "nothing shows", true, true},
-		{"another's address", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"another's address", func(w *atWork, m *mail) ledger.Authentication {
 			m.From = mailaddr.Address{Email: "eve@evil.example"}
 			return stands("evil.example")
 		}, false, "nothing shows", true, false},
-		{"the agent's address as a name", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"the agent's address as a name", func(w *atWork, m *mail) ledger.Authentication {
 			m.From = mailaddr.Address{Name: m.From.Email, Email: "eve@evil.example"}
 			return stands("evil.example")
 		}, false, "nothing shows", true, false},
-		{"another address of the same domain", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"another address of the same domain", func(w *atWork, m *mail) ledger.Authentication {
 			m.From = mailaddr.Address{Email: "eve@example.org"}
 			return stands("example.org")
 		}, false, "nothing shows", true, false},
-		{"the agent's address with a tag", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"the agent's address with a tag", func(w *atWork, m *mail) ledger.Authentication {
 			m.From.Email = strings.Replace(m.From.Email, "@", "+x@", 1)
 			return stands("example.org")
 		}, false, "nothing shows", true, false},
-		{"two authors", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"two authors", func(w *atWork, m *mail) ledger.Authentication {
 			m.Authors = []mailaddr.Address{m.From, {Email: "eve@example.org"}}
 			return stands("example.org")
 		}, false, "nothing shows", true, true},
-		{"a From that can be read as two", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"a From that can be read as two", func(w *atWork, m *mail) ledger.Authentication {
 			m.Guessed = true
 			return stands("example.org")
 		}, false, "nothing shows", true, true},
-		{"by a list", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"by a list", func(w *atWork, m *mail) ledger.Authentication {
 			m.Rewritten = true
 			return stands("example.org")
 		}, false, "nothing shows", true, true},
-		{"as Sender alone", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"as Sender alone", func(w *atWork, m *mail) ledger.Authentication {
 			m.Sender, m.From = m.From, mailaddr.Address{Email: "eve@evil.example"}
 			return stands("evil.example")
 		}, false, "nothing shows", true, false},
-		{"from nobody", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"from nobody", func(w *atWork, m *mail) ledger.Authentication {
 			m.From = mailaddr.Address{}
-			return helpdesk.MailAuthentication{}
+			return ledger.Authentication{}
 		}, false, "nothing shows", true, false},
-		{"a colleague", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"a colleague", func(w *atWork, m *mail) ledger.Authentication {
 			m.From = mailaddr.Address{Email: w.owner.Email}
 			return stands("example.org")
 		}, false, "another member", true, true},
-		{"a changed token", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"a changed token", func(w *atWork, m *mail) ledger.Authentication {
 			at := strings.LastIndex(m.To[0].Email, "@") - 1
 			last := "a"
 			if m.To[0].Email[at] == 'a' {
@@ -266,107 +268,107 @@ func TestMailOfMembers(t *testing.T) {
 			m.To[0].Email = m.To[0].Email[:at-1] + last + m.To[0].Email[at:]
 			return stands("example.org")
 		}, false, "not valid", true, true},
-		{"a changed token, of a stranger", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"a changed token, of a stranger", func(w *atWork, m *mail) ledger.Authentication {
 			at := strings.LastIndex(m.To[0].Email, "@") - 5
 			m.To[0].Email = m.To[0].Email[:at] + strings.Map(func(r rune) rune { return map[bool]rune{true: 'b', false: 'c'}[r != 'b'] }, m.To[0].Email[at:at+1]) + m.To[0].Email[at+1:]
 			m.From = mailaddr.Address{Email: "eve@evil.example"}
 			return stands("evil.example")
 		}, false, "", false, false},
-		{"too late", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"too late", func(w *atWork, m *mail) ledger.Authentication {
 			w.clock.Add(15*24*time.Hour + time.Second)
 			return stands("example.org")
 		}, false, "too old", true, true},
-		{"in time", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"in time", func(w *atWork, m *mail) ledger.Authentication {
 			w.clock.Add(14 * 24 * time.Hour)
 			return stands("example.org")
 		}, true, "answer", false, false},
-		{"no member any more", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"no member any more", func(w *atWork, m *mail) ledger.Authentication {
 			w.leave()
 			return stands("example.org")
 		}, false, "not a member", true, true},
-		{"no member any more, and not shown", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"no member any more, and not shown", func(w *atWork, m *mail) ledger.Authentication {
 			w.leave()
-			return helpdesk.MailAuthentication{}
+			return ledger.Authentication{}
 		}, false, "nobody was told", false, false},
-		{"another mailbox alone", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"another mailbox alone", func(w *atWork, m *mail) ledger.Authentication {
 			other := must(w.desk.CreateMailbox(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(w.t)
 			w.membership(identity.RoleAgent, other.ID)
 			return stands("example.org")
 		}, false, "do not reach", true, true},
-		{"a role that may not answer", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"a role that may not answer", func(w *atWork, m *mail) ledger.Authentication {
 			w.membership(identity.RoleCollaborator)
 			return stands("example.org")
 		}, false, "not", true, true},
-		{"a note of that role", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"a note of that role", func(w *atWork, m *mail) ledger.Authentication {
 			w.membership(identity.RoleCollaborator)
 			m.Text = "@note\n" + m.Text
 			return stands("example.org")
 		}, true, "note", false, false},
-		{"a conversation that was deleted", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"a conversation that was deleted", func(w *atWork, m *mail) ledger.Authentication {
 			if err := w.desk.DeleteConversation(w.ctx, w.id); err != nil {
 				w.t.Fatal(err)
 			}
 			return stands("example.org")
 		}, false, "was deleted", true, true},
-		{"out of office", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"out of office", func(w *atWork, m *mail) ledger.Authentication {
 			m.AutoSubmitted = true
 			return stands("example.org")
 		}, false, "a program", false, false},
-		{"a bounce", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"a bounce", func(w *atWork, m *mail) ledger.Authentication {
 			m.AutoSubmitted, m.From = true, mailaddr.Address{Email: "mailer-daemon@example.org"}
-			m.Report = &helpdesk.DeliveryReport{Recipients: []helpdesk.ReportedRecipient{{Address: w.from.Email, State: helpdesk.DeliveryBounced}}}
-			return helpdesk.MailAuthentication{}
+			m.Report = &sending.Report{Recipients: []sending.ReportedRecipient{{Address: w.from.Email, State: sending.Bounced}}}
+			return ledger.Authentication{}
 		}, false, "a program", false, false},
-		{"no text", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"no text", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text = "\n> It does not open.\n"
 			return stands("example.org")
 		}, false, "no text", true, true},
-		{"a note without text", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"a note without text", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text = "@note\n@close"
 			return stands("example.org")
 		}, false, "no text", true, true},
-		{"files alone", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.Text, m.Attachments = "@close", []helpdesk.IncomingFile{{Filename: "a.txt", Content: []byte("a")}}
+		{"files alone", func(w *atWork, m *mail) ledger.Authentication {
+			m.Text, m.Attachments = "@close", []ledger.File{{Filename: "a.txt", Content: []byte("a")}}
 			return stands("example.org")
 		}, false, "files and no text", true, true},
-		{"a file that may not be uploaded", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.Attachments = []helpdesk.IncomingFile{{Filename: "a.exe", Content: []byte("MZ")}}
+		{"a file that may not be uploaded", func(w *atWork, m *mail) ledger.Authentication {
+			m.Attachments = []ledger.File{{Filename: "a.exe", Content: []byte("MZ")}}
 			return stands("example.org")
 		}, false, "a.exe cannot be sent", true, true},
-		{"a signature of S/MIME", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.Attachments = []helpdesk.IncomingFile{{Filename: "smime.p7s", ContentType: "application/pkcs7-signature", Content: []byte("0")}}
+		{"a signature of S/MIME", func(w *atWork, m *mail) ledger.Authentication {
+			m.Attachments = []ledger.File{{Filename: "smime.p7s", ContentType: "application/pkcs7-signature", Content: []byte("0")}}
 			return stands("example.org")
 		}, true, "answer", false, false},
-		{"encrypted", func(w *atWork, m *mail) helpdesk.MailAuthentication {
-			m.Text, m.Security = "", helpdesk.MailSecurity{Protocol: "openpgp", Encrypted: true}
+		{"encrypted", func(w *atWork, m *mail) ledger.Authentication {
+			m.Text, m.Security = "", ledger.Security{Protocol: "openpgp", Encrypted: true}
 			return stands("example.org")
 		}, false, "encrypted", true, true},
-		{"huge", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"huge", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text = strings.Repeat("x ", helpdesk.MaxBody)
 			return stands("example.org")
 		}, false, "larger than 1 MiB", true, true},
-		{"the mail that it answers, not quoted", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"the mail that it answers, not quoted", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text = "Reply-To " + w.to + "\n" + m.Text
 			return stands("example.org")
 		}, false, "what it quotes", true, true},
-		{"an unknown command", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"an unknown command", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text = "@note\n@cloze\n\nHers."
 			return stands("example.org")
 		}, false, "no such command", true, true},
-		{"an unknown tag", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"an unknown tag", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text = "@close\n@tag nothing\n\nPull."
 			return stands("example.org")
 		}, false, "no tag named nothing", true, true},
-		{"an unknown colleague", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"an unknown colleague", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text = "@assign ada@example.com\n\nPull."
 			return stands("example.org")
 		}, false, "no member", true, true},
-		{"a snooze of what is closed", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"a snooze of what is closed", func(w *atWork, m *mail) ledger.Authentication {
 			must(w.desk.UpdateConversation(w.ctx, w.id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(w.t)
 			m.Text = "@snooze 2d\n\nPull."
 			return stands("example.org")
 		}, false, "posted or pending", true, true},
-		{"@fwd", func(w *atWork, m *mail) helpdesk.MailAuthentication {
+		{"@fwd", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text = "@fwd\n" + m.Text
 			return stands("example.org")
 		}, false, "the address of a mailbox", true, true},
@@ -383,7 +385,7 @@ func TestMailOfMembers(t *testing.T) {
 				seen = w.said()
 			}
 			row := w.arrives(m, auth)
-			if !strings.Contains(row.Reason, tt.reason) || (row.State == helpdesk.InboundFiled) != tt.done || !tt.done && row.State != helpdesk.InboundIgnored {
+			if !strings.Contains(row.Reason, tt.reason) || (row.State == ledger.Filed) != tt.done || !tt.done && row.State != ledger.Ignored {
 				t.Errorf("the mail is %s: %s", row.State, row.Reason)
 			}
 			if after := w.count(); after != before {
@@ -440,19 +442,19 @@ func (w *atWork) membership(role string, mailboxes ...int64) {
 func TestMemberAnswersWhatWasMerged(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
-	other := w.receive(helpdesk.IncomingMail{MessageID: "2@example.com", From: ada, Subject: "Another door", Text: "That, too."})
+	other := w.receive(ledger.Incoming{MessageID: "2@example.com", From: ada, Subject: "Another door", Text: "That, too."})
 	sales := must(w.desk.CreateMailbox(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
 	must(w.desk.UpdateConversation(w.ctx, other.ConversationID, helpdesk.ConversationUpdate{Subject: "x", MailboxID: storage.Some(sales.ID)}))(t)
 	must(w.desk.MergeConversation(w.ctx, w.id, other.ConversationID))(t)
 	w.id = other.ConversationID
 	row := w.arrives(w.mail("Pull."), stands("example.org"))
 	back := w.back()
-	if row.State != helpdesk.InboundIgnored || len(back) != 1 || !strings.Contains(back[0].Text, "That, too.") || len(w.said()) != 0 {
+	if row.State != ledger.Ignored || len(back) != 1 || !strings.Contains(back[0].Text, "That, too.") || len(w.said()) != 0 {
 		t.Fatalf("it is %s: %s; %+v", row.State, row.Reason, back)
 	}
 	again := w.mail("Pull.")
 	again.MessageID, again.To = "again@example.org", []mailaddr.Address{{Email: back[0].ReplyTo}}
-	if row := w.arrives(again, stands("example.org")); row.State != helpdesk.InboundFiled || row.ConversationID != w.id {
+	if row := w.arrives(again, stands("example.org")); row.State != ledger.Filed || row.ConversationID != w.id {
 		t.Errorf("it is %s: %s", row.State, row.Reason)
 	}
 	if diff := cmp.Diff([]string{"user: Pull."}, w.said()); diff != "" {
@@ -466,14 +468,14 @@ func TestMemberAnswerCrosses(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
 	w.clock.Add(time.Minute)
-	w.receive(helpdesk.IncomingMail{MessageID: "2@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "It opens now!"})
-	send := func(n int, to, text string) helpdesk.InboundMail {
+	w.receive(ledger.Incoming{MessageID: "2@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "It opens now!"})
+	send := func(n int, to, text string) ledger.Mail {
 		w.clock.Add(time.Minute)
 		m := w.mail(text)
 		m.MessageID, m.To = fmt.Sprintf("m%d@example.org", n), []mailaddr.Address{{Email: to}}
 		return w.arrives(m, stands("example.org"))
 	}
-	if row := send(1, w.to, "@close\n\nPull."); row.State != helpdesk.InboundIgnored || !strings.Contains(row.Reason, "others have said more") {
+	if row := send(1, w.to, "@close\n\nPull."); row.State != ledger.Ignored || !strings.Contains(row.Reason, "others have said more") {
 		t.Fatalf("it is %s: %s", row.State, row.Reason)
 	}
 	first := w.back()
@@ -481,7 +483,7 @@ func TestMemberAnswerCrosses(t *testing.T) {
 		t.Fatalf("what goes back is %+v", first)
 	}
 	w.clock.Add(time.Minute)
-	w.receive(helpdesk.IncomingMail{MessageID: "3@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "No, it does not."})
+	w.receive(ledger.Incoming{MessageID: "3@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "No, it does not."})
 	send(2, first[0].ReplyTo, "Pull.")
 	second := w.back()
 	if len(second) != 1 || !strings.Contains(second[0].Text, "No, it does not.") || strings.Contains(second[0].Text, "It opens now!") {
@@ -490,10 +492,10 @@ func TestMemberAnswerCrosses(t *testing.T) {
 	if len(w.said()) != 0 {
 		t.Fatalf("said is %q", w.said())
 	}
-	if row := send(3, second[0].ReplyTo, "Pull harder."); row.State != helpdesk.InboundFiled {
+	if row := send(3, second[0].ReplyTo, "Pull harder."); row.State != ledger.Filed {
 		t.Errorf("it is %s: %s", row.State, row.Reason)
 	}
-	if row := send(4, w.to, "@note\nShe is impatient."); row.State != helpdesk.InboundFiled {
+	if row := send(4, w.to, "@note\nShe is impatient."); row.State != ledger.Filed {
 		t.Errorf("a note does not cross: it is %s: %s", row.State, row.Reason)
 	}
 	if diff := cmp.Diff([]string{"user: Pull harder.", "note: She is impatient."}, w.said()); diff != "" {
@@ -507,23 +509,23 @@ func TestMemberMailActsOnce(t *testing.T) {
 	w := newAtWork(t)
 	other := must(w.desk.CreateMailbox(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
 	m := w.mail("@note\nOnce.")
-	var states []helpdesk.InboundState
+	var states []ledger.State
 	states = append(states, w.arrives(m, stands("example.org")).State, w.arrives(m, stands("example.org")).State, w.arrivesAt(other.ID, m, stands("example.org")).State)
 	m.Text += "\n\nA footer of a list."
 	states = append(states, w.arrives(m, stands("example.org")).State)
-	if diff := cmp.Diff([]helpdesk.InboundState{helpdesk.InboundFiled, helpdesk.InboundIgnored, helpdesk.InboundIgnored, helpdesk.InboundIgnored}, states); diff != "" {
+	if diff := cmp.Diff([]ledger.State{ledger.Filed, ledger.Ignored, ledger.Ignored, ledger.Ignored}, states); diff != "" {
 		t.Error(diff)
 	}
 	commands := w.mail("@close")
 	commands.MessageID = "commands@example.org"
 	row := w.arrives(commands, stands("example.org"))
-	if row.State != helpdesk.InboundIgnored || !strings.Contains(row.Reason, "which are done") || w.conversation(w.id).Status != helpdesk.StatusClosed {
+	if row.State != ledger.Ignored || !strings.Contains(row.Reason, "which are done") || w.conversation(w.id).Status != helpdesk.StatusClosed {
 		t.Errorf("the commands are %s: %s", row.State, row.Reason)
 	}
 	must(w.desk.UpdateConversation(w.ctx, w.id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusPosted)}))(t)
 	must(w.desk.ReplayInbound(w.ctx, w.mailbox.ID, row.ID))(t)
 	row = must(w.svc.Intake().File(w.ctx, w.account.ID, row.ID, commands))(t)
-	if row.State != helpdesk.InboundIgnored || w.conversation(w.id).Status != helpdesk.StatusPosted {
+	if row.State != ledger.Ignored || w.conversation(w.id).Status != helpdesk.StatusPosted {
 		t.Errorf("replayed: %s: %s", row.State, row.Reason)
 	}
 	if diff := cmp.Diff([]string{"note: Once."}, w.said()); diff != "" {
@@ -539,17 +541,17 @@ func TestMemberMailActsOnce(t *testing.T) {
 func TestReturnsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
-	told := func(n int, text string, auth helpdesk.MailAuthentication) int {
+	told := func(n int, text string, auth ledger.Authentication) int {
 		m := w.mail(text)
 		m.MessageID = fmt.Sprintf("b%d@example.org", n)
 		w.arrives(m, auth)
 		return len(w.jobs(helpdesk.JobReturnMail))
 	}
 	got := []int{
-		told(1, "Let me in.", helpdesk.MailAuthentication{}), told(2, "Let me in!", helpdesk.MailAuthentication{}), told(3, "@cloze", stands("example.org")),
+		told(1, "Let me in.", ledger.Authentication{}), told(2, "Let me in!", ledger.Authentication{}), told(3, "@cloze", stands("example.org")),
 	}
 	w.clock.Add(time.Hour)
-	got = append(got, told(4, "Let me in.", helpdesk.MailAuthentication{}))
+	got = append(got, told(4, "Let me in.", ledger.Authentication{}))
 	if diff := cmp.Diff([]int{1, 0, 1, 1}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -562,7 +564,7 @@ func TestReturnsAreBounded(t *testing.T) {
 	}
 	m := w.mail("Pull.")
 	m.MessageID = "b1@example.org"
-	if row := w.arrives(m, stands("example.org")); row.State != helpdesk.InboundFiled {
+	if row := w.arrives(m, stands("example.org")); row.State != ledger.Filed {
 		t.Errorf("the genuine one is %s: %s", row.State, row.Reason)
 	}
 }
@@ -573,14 +575,14 @@ func TestNoLoopsWithMembers(t *testing.T) {
 	w := newAtWork(t)
 	w.arrives(w.mail("@cloze"), stands("example.org"))
 	back := w.back()[0]
-	for name, m := range map[string]helpdesk.IncomingMail{
+	for name, m := range map[string]ledger.Incoming{
 		"out of office": {From: w.from, To: []mailaddr.Address{{Email: "support@example.org"}}, AutoSubmitted: true, InReplyTo: []string{back.MessageID}, Text: "I am away."},
 		"a bounce": {From: mailaddr.Address{Email: "mailer-daemon@example.org"}, To: []mailaddr.Address{{Email: "support@example.org"}}, AutoSubmitted: true, Text: "No such user.",
-			Report: &helpdesk.DeliveryReport{MessageIDs: []string{back.MessageID}, Recipients: []helpdesk.ReportedRecipient{{Address: w.from.Email, State: helpdesk.DeliveryBounced}}}},
+			Report: &sending.Report{MessageIDs: []string{back.MessageID}, Recipients: []sending.ReportedRecipient{{Address: w.from.Email, State: sending.Bounced}}}},
 		"to its address": {From: w.from, To: []mailaddr.Address{{Email: back.ReplyTo}}, AutoSubmitted: true, Text: "I am away."},
 	} {
 		m.MessageID = strings.ReplaceAll(name, " ", "") + "@example.org"
-		if row := w.arrives(m, stands("example.org")); row.State != helpdesk.InboundIgnored || !strings.Contains(row.Reason, "a program") {
+		if row := w.arrives(m, stands("example.org")); row.State != ledger.Ignored || !strings.Contains(row.Reason, "a program") {
 			t.Errorf("%s is %s: %s", name, row.State, row.Reason)
 		}
 	}
@@ -600,7 +602,7 @@ func TestMemberTokens(t *testing.T) {
 	at, mine := w.account, w.mailbox
 	w.account, w.mailbox = second, box
 	row := w.arrives(w.mail("Pull."), stands("example.org"))
-	if row.State != helpdesk.InboundIgnored || !strings.Contains(row.Reason, "not valid here") {
+	if row.State != ledger.Ignored || !strings.Contains(row.Reason, "not valid here") {
 		t.Errorf("in another account it is %s: %s", row.State, row.Reason)
 	}
 	if all := must(desk.Conversations(w.ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))(t).Items; len(all) != 0 {
@@ -610,7 +612,7 @@ func TestMemberTokens(t *testing.T) {
 	w.bundle = w.with(func(cfg *helpdesk.Config) {
 		cfg.SigningKey, cfg.FormerSigningKeys = []byte(strings.Repeat("k", 32)), [][]byte{make([]byte, 32)}
 	})
-	if row := w.arrives(w.mail("Pull."), stands("example.org")); row.State != helpdesk.InboundFiled {
+	if row := w.arrives(w.mail("Pull."), stands("example.org")); row.State != ledger.Filed {
 		t.Errorf("with a new key it is %s: %s", row.State, row.Reason)
 	}
 	local, _, _ := strings.Cut(w.to, "@")
@@ -629,14 +631,14 @@ func TestMemberAnswersInHTML(t *testing.T) {
 	m := w.mail("")
 	m.HTML = `<div dir="ltr"><div>@tag&nbsp;door</div><div>Pull <b onclick="x()">it</b>:<script>x()</script> <img src="cid:own@x"></div><div><br></div><div class="gmail_signature">Anna <img src="cid:logo@x"></div></div>` +
 		`<div class="gmail_quote"><div class="gmail_attr">On Sun, Nov 1, 2026 Support &lt;s@example.org&gt; wrote:</div><blockquote class="gmail_quote">It does not open.</blockquote></div>`
-	m.Attachments = []helpdesk.IncomingFile{
+	m.Attachments = []ledger.File{
 		{Filename: "own.png", ContentType: "image/png", ContentID: "own@x", Inline: true, Content: png},
 		{Filename: "logo.png", ContentType: "image/png", ContentID: "logo@x", Inline: true, Content: png},
 		{Filename: "a.pdf", ContentType: "application/pdf", Content: []byte("%PDF-1.4 x")},
 	}
 	w.tag("Door")
 	row := w.arrives(m, stands("example.org"))
-	if row.State != helpdesk.InboundFiled {
+	if row.State != ledger.Filed {
 		t.Fatalf("it is %s: %s", row.State, row.Reason)
 	}
 	i := must(w.desk.Interaction(w.ctx, w.id, row.InteractionID))(t)
@@ -662,7 +664,7 @@ func TestForwardCommand(t *testing.T) {
 	const original = "\n\n---------- Forwarded message ---------\nFrom: Bob <bob@example.com>\nDate: Mon, Nov 2, 2026 at 3:04 PM\nSubject: The gate\nTo: <o@example.org>\n\n\nIt squeaks.\n"
 	tests := []struct {
 		name, subject, text string
-		auth                helpdesk.MailAuthentication
+		auth                ledger.Authentication
 		done                bool
 		reason, note        string
 	}{
@@ -675,18 +677,18 @@ func TestForwardCommand(t *testing.T) {
 		{"of nobody", "Fwd: The gate", "@fwd" + strings.Replace(original, "Bob <bob@example.com>", "Bob", 1), stands("example.org"), false, "nobody else", ""},
 		{"an unknown command", "Fwd: The gate", "@fwd\n@cloze" + original, stands("example.org"), false, "no such command", ""},
 		{"an unknown tag", "Fwd: The gate", "@fwd\n@tag x" + original, stands("example.org"), false, "no tag named x", ""},
-		{"not shown to be the member's", "Fwd: The gate", "@fwd" + original, helpdesk.MailAuthentication{}, false, "nothing shows", ""},
+		{"not shown to be the member's", "Fwd: The gate", "@fwd" + original, ledger.Authentication{}, false, "nothing shows", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newAtWork(t)
 			w.tag("Door")
-			m := helpdesk.IncomingMail{
+			m := ledger.Incoming{
 				MessageID: "f@example.org", From: w.from, To: []mailaddr.Address{{Email: "support@example.org"}}, Subject: tt.subject, Text: tt.text, InReplyTo: []string{"1@example.com"},
 			}
 			row := w.arrives(m, tt.auth)
-			if (row.State == helpdesk.InboundFiled) != tt.done || !strings.Contains(row.Reason, tt.reason) {
+			if (row.State == ledger.Filed) != tt.done || !strings.Contains(row.Reason, tt.reason) {
 				t.Fatalf("it is %s: %s", row.State, row.Reason)
 			}
 			back := w.back()
@@ -709,7 +711,7 @@ func TestForwardCommand(t *testing.T) {
 				t.Errorf("assigned: %v, tags: %s", assigned, w.tagsOf(c.ID))
 			}
 			again := w.arrives(m, tt.auth)
-			if again.State != helpdesk.InboundIgnored || w.count() != 2 {
+			if again.State != ledger.Ignored || w.count() != 2 {
 				t.Errorf("again it is %s: %s", again.State, again.Reason)
 			}
 		})

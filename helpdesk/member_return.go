@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -46,7 +48,7 @@ type memberWords struct {
 
 // giveBack finishes a command mail that is not executed: only its ledger row is kept, and it is
 // returned to the member with the reason.
-func (f *filing) giveBack(ctx context.Context, sys SystemTx, back *refusal) (InboundMail, error) {
+func (f *filing) giveBack(ctx context.Context, sys SystemTx, back *refusal) (ledger.Mail, error) {
 	tx := sys.Within(Scope{AccountID: f.accountID})
 	row, done, err := f.startWork(ctx, tx)
 	if done || err != nil {
@@ -77,7 +79,7 @@ func (f *filing) giveBack(ctx context.Context, sys SystemTx, back *refusal) (Inb
 			told = "the member was not told, who was told of others within the hour"
 		}
 	}
-	return row, f.drop(ctx, tx, &row, InboundIgnored, fmt.Sprintf("a member's mail that was not accepted, %s: %s", told, back.reason))
+	return row, f.drop(ctx, tx, &row, ledger.Ignored, fmt.Sprintf("a member's mail that was not accepted, %s: %s", told, back.reason))
 }
 
 // mayReturn reports whether a mail may be returned to a member within the hourly limit. It also
@@ -120,7 +122,7 @@ func forgetMemberMails(ctx context.Context, tx Tx, userID int64, now time.Time) 
 }
 
 // orderReturn enqueues the job that returns the message.
-func (f *filing) orderReturn(ctx context.Context, tx Tx, row InboundMail, back *refusal) error {
+func (f *filing) orderReturn(ctx context.Context, tx Tx, row ledger.Mail, back *refusal) error {
 	order := returnOrder{
 		Mailbox: row.MailboxID, To: mailaddr.Address{Name: back.to.Name, Email: back.to.Email}, Subject: f.mail.Subject, Reason: plain.Cut(plain.Line(back.reason), 500), Newer: back.newer,
 		Token:  memberWords{User: back.to.ID, Conversation: back.token.conversation, Expires: back.token.expires, Seen: back.token.seen},
@@ -160,17 +162,17 @@ func (r returnOrder) payload() ([]byte, error) {
 }
 
 // returnedMail builds the mail of a [JobReturnMail] job, for two days.
-func (s *Service) returnedMail(ctx context.Context, r Reader, job storage.ClaimedJob) (SystemMail, error) {
+func (s *Service) returnedMail(ctx context.Context, r Reader, job storage.ClaimedJob) (sending.SystemMail, error) {
 	var order returnOrder
 	if err := json.Unmarshal(job.Payload, &order); err != nil {
-		return SystemMail{}, fault.Wrap(fault.Internal, "reading a job", err)
+		return sending.SystemMail{}, fault.Wrap(fault.Internal, "reading a job", err)
 	}
 	if s.now().Sub(order.At) > returnLife {
-		return SystemMail{}, fault.Missing("mail", job.Subject)
+		return sending.SystemMail{}, fault.Missing("mail", job.Subject)
 	}
 	m, err := r.Mailboxes().Get(ctx, order.Mailbox)
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	// Without a conversation, the address contains an expired token: mail to it is returned and
 	// opens no conversation.
@@ -179,7 +181,7 @@ func (s *Service) returnedMail(ctx context.Context, r Reader, job storage.Claime
 		expires: order.Token.Expires, seen: order.Token.Seen,
 	}
 	from := s.mailFrom(m)
-	return SystemMail{
+	return sending.SystemMail{
 		MessageID: s.memberMessageID(token, job.Subject, from), Date: order.At,
 		From: mailaddr.Address{Name: fromName(m, ""), Email: from}, ReplyTo: s.memberAddress(m, token), To: order.To,
 		Subject: "Not accepted: " + order.Subject, InReplyTo: order.Refers, Text: order.text(),

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -20,7 +21,7 @@ func (b *bundle) pair() (adas, bobs int64) {
 	b.t.Helper()
 	adas = b.receive(opening()).ConversationID
 	b.clock.Add(time.Hour)
-	bobs = b.receive(helpdesk.IncomingMail{MessageID: "2@example.com", From: bob, Subject: "The door again", Text: "It is stuck."}).ConversationID
+	bobs = b.receive(ledger.Incoming{MessageID: "2@example.com", From: bob, Subject: "The door again", Text: "It is stuck."}).ConversationID
 	b.clock.Add(time.Hour)
 	return adas, bobs
 }
@@ -86,7 +87,7 @@ func TestAnswersAfterMerge(t *testing.T) {
 	must(b.desk.UpdateConversation(b.ctx, target, helpdesk.ConversationUpdate{Subject: "All doors", MailboxID: storage.Some(other.ID)}))(t)
 	must(b.desk.MergeConversation(b.ctx, adas, bobs))(t)
 	must(b.desk.MergeConversation(b.ctx, bobs, target))(t)
-	for name, mail := range map[string]helpdesk.IncomingMail{
+	for name, mail := range map[string]ledger.Incoming{
 		"token":      {MessageID: "3@example.com", From: mailaddr.Address{Email: "else@example.com"}, To: []mailaddr.Address{{Email: token}}, Text: "By token."},
 		"references": {MessageID: "4@example.com", From: ada, InReplyTo: []string{answer.MessageID}, Text: "By reference."},
 		"bob":        {MessageID: "5@example.com", From: bob, References: []string{"2@example.com"}, Text: "By Bob."},
@@ -95,17 +96,17 @@ func TestAnswersAfterMerge(t *testing.T) {
 			t.Errorf("%s: filed in %d, not in %d", name, row.ConversationID, target)
 		}
 	}
-	if row := b.receive(opening()); row.State != helpdesk.InboundIgnored {
+	if row := b.receive(opening()); row.State != ledger.Ignored {
 		t.Errorf("the first mail again is %s", row.State)
 	}
 	if err := b.desk.DeleteConversation(b.ctx, target); err != nil {
 		t.Fatal(err)
 	}
-	if row := b.receive(opening()); row.State != helpdesk.InboundIgnored {
+	if row := b.receive(opening()); row.State != ledger.Ignored {
 		t.Errorf("the first mail, after all was deleted, is %s", row.State)
 	}
-	late := b.receive(helpdesk.IncomingMail{MessageID: "6@example.com", From: ada, To: []mailaddr.Address{{Email: token}}, Text: "Late."})
-	if late.State != helpdesk.InboundFiled || late.ConversationID == target {
+	late := b.receive(ledger.Incoming{MessageID: "6@example.com", From: ada, To: []mailaddr.Address{{Email: token}}, Text: "Late."})
+	if late.State != ledger.Filed || late.ConversationID == target {
 		t.Errorf("an answer to what is gone: %+v", late)
 	}
 }

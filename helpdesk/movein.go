@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -45,7 +46,7 @@ type PastConversation struct {
 	Status   Status   // "" means posted
 	Priority Priority // "" means normal
 	Spam     bool     // it is closed, too
-	// Customer is whom answers go to. Without a valid address it is [UnknownSender].
+	// Customer is whom answers go to. Without a valid address it is [ledger.UnknownSender].
 	Customer mailaddr.Address
 	UserID   int64    // assigned member; who is none here is nobody
 	TeamID   int64    // assigned team; one that is not here is none
@@ -184,7 +185,7 @@ func (m *MoveIn) File(ctx context.Context, accountID, mailboxID int64, source st
 		p.discard(ctx, err)
 		return nil, err
 	}
-	err = retryUnique(func() error { return begin(ctx, p.fileAll) }, UniqueCustomerEmail, UniqueIdentity, UniqueTag)
+	err = retryUnique(func() error { return begin(ctx, p.fileAll) }, UniqueCustomerEmail, ledger.UniqueIdentity, UniqueTag)
 	p.discard(ctx, err)
 	if err != nil {
 		return nil, err
@@ -229,7 +230,7 @@ type past struct {
 	tags      map[string]int64
 	customers map[string]Customer
 	index     indexing
-	rows      []*InboundMail
+	rows      []*ledger.Mail
 }
 
 // preparedPast is what of a message can be made before the transaction.
@@ -255,7 +256,7 @@ const (
 )
 
 // findKnown looks which messages were filed before.
-func (p *past) findKnown(ctx context.Context, r LedgerReader) error {
+func (p *past) findKnown(ctx context.Context, r ledger.Reader) error {
 	p.known = map[string]int64{}
 	var identities [][]byte
 	for _, c := range p.conversations {
@@ -372,7 +373,7 @@ func (p *past) prepare(ctx context.Context) error {
 }
 
 func (p *past) prepareMessage(ctx context.Context, m PastMessage) (preparedPast, error) {
-	f := &filing{svc: p.svc, accountID: p.accountID, now: p.now, mail: IncomingMail{HTML: plain.Text(m.HTML), Text: plain.Text(m.Text)}}
+	f := &filing{svc: p.svc, accountID: p.accountID, now: p.now, mail: ledger.Incoming{HTML: plain.Text(m.HTML), Text: plain.Text(m.Text)}}
 	f.prepareBody()
 	files := slices.Clone(m.Files)
 	for _, whole := range f.mail.Attachments {
@@ -746,7 +747,7 @@ func (p *past) putConversation(ctx context.Context, tx Tx, c *Conversation, in P
 		}
 		i.IsStarter = n == starter && n == 0
 		if i.Type != TypeNote {
-			takes = append(takes, p.svc.bringsIn(p.accountID, p.mailbox, cmp.Or(i.CustomerEmail, UnknownSender), slices.Concat(i.To, i.Cc, i.Bcc), false)...)
+			takes = append(takes, p.svc.bringsIn(p.accountID, p.mailbox, cmp.Or(i.CustomerEmail, ledger.UnknownSender), slices.Concat(i.To, i.Cc, i.Bcc), false)...)
 		}
 		said[n] = &i
 	}
@@ -783,17 +784,17 @@ func (p *past) putConversation(ctx context.Context, tx Tx, c *Conversation, in P
 }
 
 // row is what the ledger keeps of a message, so that it is known again.
-func (p *past) row(c Conversation, i Interaction, in PastConversation, m PastMessage, identity string) *InboundMail {
-	return &InboundMail{
-		MailboxID: p.mailboxID, Source: p.source, Position: in.Key + "/" + m.Key, State: InboundFiled, Identity: []byte(identity),
-		MessageID: i.MessageID, MailHead: cleanHead(MailHead{Subject: c.Subject, From: m.Author}),
+func (p *past) row(c Conversation, i Interaction, in PastConversation, m PastMessage, identity string) *ledger.Mail {
+	return &ledger.Mail{
+		MailboxID: p.mailboxID, Source: p.source, Position: in.Key + "/" + m.Key, State: ledger.Filed, Identity: []byte(identity),
+		MessageID: i.MessageID, Head: cleanHead(ledger.Head{Subject: c.Subject, From: m.Author}),
 		ConversationID: c.ID, InteractionID: i.ID, ReceivedAt: p.now, UpdatedAt: p.now,
 	}
 }
 
 // pastInteraction is what a message becomes. It counts as made when it was written, so that nobody is over a budget of mails by it.
 func (p *past) pastInteraction(ctx context.Context, tx Tx, c Conversation, m PastMessage, body string) (Interaction, error) {
-	head := IncomingMail{MessageID: m.MessageID, References: m.References, From: m.Author, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject}
+	head := ledger.Incoming{MessageID: m.MessageID, References: m.References, From: m.Author, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject}
 	cleanIncoming(&head)
 	author := mailaddr.Address{Name: plain.Cut(plain.Line(m.Author.Name), 200), Email: plain.Cut(plain.Line(m.Author.Email), 320)}
 	i := Interaction{

@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -208,7 +209,7 @@ func toTell(ctx context.Context, tx Tx, letter tellOrder) ([]int64, error) {
 type tellMail struct {
 	*Service
 	order     tellOrder
-	links     MailLinks
+	links     sending.MailLinks
 	accountID int64
 	user      identity.User
 	desk      *Desk
@@ -223,28 +224,28 @@ type tellMail struct {
 
 // tellMail builds the mail of a [JobTellMail] job, unless the member has read everything or may no
 // longer see it.
-func (s *Service) tellMail(ctx context.Context, r Reader, job storage.ClaimedJob, links MailLinks) (SystemMail, error) {
+func (s *Service) tellMail(ctx context.Context, r Reader, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
 	t := &tellMail{Service: s, links: links, accountID: job.AccountID}
 	if err := json.Unmarshal(job.Payload, &t.order); err != nil {
-		return SystemMail{}, fault.Wrap(fault.Internal, "reading a job", err)
+		return sending.SystemMail{}, fault.Wrap(fault.Internal, "reading a job", err)
 	}
 	if s.now().Sub(t.order.At) > tellLife {
-		return SystemMail{}, fault.Missing("mail", job.ID)
+		return sending.SystemMail{}, fault.Missing("mail", job.ID)
 	}
 	var err error
 	if t.desk, err = s.Desk(ctx, s.As(job.Subject), job.AccountID); err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	if t.user, err = s.memberToMail(ctx, r, job.Subject, ""); err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	if err := t.read(ctx, r); err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	unread := slices.ContainsFunc(t.notifications, func(n Notification) bool { return n.ReadAt.IsZero() })
 	switch {
 	case !unread:
-		return SystemMail{}, fault.Missing("mail", job.ID)
+		return sending.SystemMail{}, fault.Missing("mail", job.ID)
 	case t.order.Many:
 		return t.ofMany(ctx, r)
 	case t.order.Conversation == 0:
@@ -433,15 +434,15 @@ func (t *tellMail) happened(n Notification) (short, long, who string) {
 }
 
 // ofConversation builds a mail about one conversation, which the member can reply to.
-func (t *tellMail) ofConversation(ctx context.Context) (SystemMail, error) {
+func (t *tellMail) ofConversation(ctx context.Context) (sending.SystemMail, error) {
 	c := t.conversations[t.notifications[0].ConversationID]
 	m, found := t.mailboxes[c.MailboxID]
 	if !found {
-		return SystemMail{}, fault.Missing("mailbox", c.MailboxID)
+		return sending.SystemMail{}, fault.Missing("mailbox", c.MailboxID)
 	}
 	said, err := t.said(ctx, c)
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	token := memberToken{account: t.accountID, user: t.user.ID, conversation: t.order.Conversation, expires: tokenDay(t.order.At.Add(mailWorkLife))}
 	if n := len(t.order.Interactions); n > 0 {
@@ -459,7 +460,7 @@ func (t *tellMail) ofConversation(ctx context.Context) (SystemMail, error) {
 	}
 	text := append([]string{lead}, said...)
 	text = append(text, "Conversation "+fmt.Sprint(c.Number)+" with "+t.customer(c.CustomerID)+":\n"+t.links.Conversation(t.accountID, c.ID), t.foot(footer))
-	return SystemMail{
+	return sending.SystemMail{
 		MessageID: t.memberMessageID(token, t.order.last(), from), Date: t.order.At,
 		InReplyTo: t.memberMessageID(memberToken{account: t.accountID, user: t.user.ID, conversation: t.order.Conversation}, 0, from), // the common thread root
 		From:      mailaddr.Address{Name: plain.Cut(plain.Line(who), 200), Email: from}, ReplyTo: replyTo, To: mailaddr.Address{Name: t.user.Name, Email: t.user.Email},
@@ -552,13 +553,13 @@ func (t *tellMail) noAnswer(m Mailbox) (token memberToken, replyTo string) {
 }
 
 // general builds a mail without reply address, from the account's first mailbox other than avoid.
-func (t *tellMail) general(ctx context.Context, r Reader, avoid int64, subject string, parts ...string) (SystemMail, error) {
+func (t *tellMail) general(ctx context.Context, r Reader, avoid int64, subject string, parts ...string) (sending.SystemMail, error) {
 	from, m, err := t.sender(ctx, r, avoid)
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	token, replyTo := t.noAnswer(m)
-	return SystemMail{
+	return sending.SystemMail{
 		MessageID: t.memberMessageID(token, t.order.last(), from.Email), Date: t.order.At,
 		From: from, ReplyTo: replyTo, To: mailaddr.Address{Name: t.user.Name, Email: t.user.Email}, Subject: subject,
 		Text: paragraphs(append(parts, t.foot("Answers to this mail reach nobody."))...),
@@ -566,7 +567,7 @@ func (t *tellMail) general(ctx context.Context, r Reader, avoid int64, subject s
 }
 
 // ofMailbox builds a mail about a mailbox.
-func (t *tellMail) ofMailbox(ctx context.Context, r Reader) (SystemMail, error) {
+func (t *tellMail) ofMailbox(ctx context.Context, r Reader) (sending.SystemMail, error) {
 	m := t.mailboxes[t.notifications[0].MailboxID]
 	name := cmp.Or(m.Name, m.Email)
 	return t.general(ctx, r, m.ID, "[Mailbox needs attention] "+name,
@@ -574,7 +575,7 @@ func (t *tellMail) ofMailbox(ctx context.Context, r Reader) (SystemMail, error) 
 }
 
 // ofMany builds a mail about several conversations.
-func (t *tellMail) ofMany(ctx context.Context, r Reader) (SystemMail, error) {
+func (t *tellMail) ofMany(ctx context.Context, r Reader) (sending.SystemMail, error) {
 	var lines []string
 	at := map[string]int{}
 	for _, n := range t.notifications {

@@ -12,11 +12,13 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
-var pages = helpdesk.MailLinks{
+var pages = sending.MailLinks{
 	Invitation:   func(token string) string { return "https://desk.example/invitations/" + token },
 	Conversation: func(account, id int64) string { return fmt.Sprintf("https://desk.example/%d/c/%d", account, id) },
 	Mailbox: func(account, id int64) string {
@@ -27,7 +29,7 @@ var pages = helpdesk.MailLinks{
 }
 
 // mailed does the jobs that are due, the first ones twice, and returns the mails that members get.
-func (b *bundle) mailed() []helpdesk.SystemMail {
+func (b *bundle) mailed() []sending.SystemMail {
 	b.t.Helper()
 	b.tell()
 	for _, job := range b.jobs(helpdesk.JobMailNotifications) {
@@ -37,7 +39,7 @@ func (b *bundle) mailed() []helpdesk.SystemMail {
 			}
 		}
 	}
-	var all []helpdesk.SystemMail
+	var all []sending.SystemMail
 	for _, job := range b.jobs(helpdesk.JobTellMail) {
 		mail, err := b.svc.Outgoing().SystemMail(b.ctx, job, pages)
 		if errors.Is(err, helpdesk.ErrNotFound) {
@@ -71,14 +73,14 @@ func (b *bundle) emailOf(d *helpdesk.Desk) string {
 }
 
 // replies has the customer write again.
-func (b *bundle) replies(n int, text string) helpdesk.InboundMail {
+func (b *bundle) replies(n int, text string) ledger.Mail {
 	b.t.Helper()
 	m := opening()
 	m.MessageID, m.InReplyTo, m.Text = fmt.Sprintf("%d@example.com", n), []string{"1@example.com"}, text
 	return b.receive(m)
 }
 
-func subjects(all []helpdesk.SystemMail) []string {
+func subjects(all []sending.SystemMail) []string {
 	var subjects []string
 	for _, m := range all {
 		subjects = append(subjects, m.Subject)
@@ -154,7 +156,7 @@ func TestNotificationMails(t *testing.T) {
 			b.soon()
 		}, nil},
 		"no address that works": {func(b *bundle, a *helpdesk.Desk, _ int64) {
-			must(b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: b.emailOf(a)}))(b.t)
+			must(b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: b.emailOf(a)}))(b.t)
 			b.replies(2, "x")
 			b.soon()
 		}, nil},
@@ -198,7 +200,7 @@ func TestNotificationMail(t *testing.T) {
 	first := b.mailed()[0]
 	m := opening()
 	m.MessageID, m.InReplyTo, m.HTML = "2@example.com", []string{"1@example.com"}, `<p>Look:</p><img src="https://tracker.example/x.png">`
-	m.Attachments = []helpdesk.IncomingFile{{Filename: "door.png", ContentType: "image/png", Content: []byte("\x89PNG\r\n\x1a\n0000")}}
+	m.Attachments = []ledger.File{{Filename: "door.png", ContentType: "image/png", Content: []byte("\x89PNG\r\n\x1a\n0000")}}
 	b.receive(m)
 	long := strings.Repeat("Long. ", 1000)
 	b.replies(3, long)
@@ -250,8 +252,8 @@ func TestNotificationMailIsAnswered(t *testing.T) {
 		away.MessageID, away.AutoSubmitted, away.InReplyTo, away.References = "away@example.org", true, []string{told.MessageID}, []string{told.InReplyTo, told.MessageID}
 		copied := w.mail(told.Text)
 		copied.MessageID, copied.AutoSubmitted, copied.From, copied.InReplyTo = told.MessageID, true, told.From, []string{told.InReplyTo}
-		for _, m := range []helpdesk.IncomingMail{away, copied} {
-			if row := w.arrives(m, stands("example.org")); row.State != helpdesk.InboundIgnored {
+		for _, m := range []ledger.Incoming{away, copied} {
+			if row := w.arrives(m, stands("example.org")); row.State != ledger.Ignored {
 				t.Errorf("plain %v: %s is %s: %s", plain, m.MessageID, row.State, row.Reason)
 			}
 		}
@@ -262,7 +264,7 @@ func TestNotificationMailIsAnswered(t *testing.T) {
 		if plain {
 			continue
 		}
-		if row := w.arrives(w.mail("Pull it."), stands("example.org")); row.State != helpdesk.InboundFiled {
+		if row := w.arrives(w.mail("Pull it."), stands("example.org")); row.State != ledger.Filed {
 			t.Errorf("the answer is %s: %s", row.State, row.Reason)
 		}
 		if diff := cmp.Diff([]string{"user: Pull it."}, w.said()); diff != "" {
@@ -278,7 +280,7 @@ func TestNotificationMailsAreBounded(t *testing.T) {
 	b := newBundle(t)
 	agent := b.member(identity.RoleAgent)
 	n := 0
-	assign := func(conversations int) []helpdesk.SystemMail {
+	assign := func(conversations int) []sending.SystemMail {
 		for range conversations {
 			n++
 			m := opening()
@@ -316,12 +318,12 @@ func TestNotificationMailOfMailbox(t *testing.T) {
 	admin := b.member(identity.RoleAdmin)
 	must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(t)
 	intake := b.svc.Intake()
-	if err := intake.ReportFetch(b.ctx, b.account.ID, helpdesk.FetchStatus{MailboxID: b.mailbox.ID, NeedsReauth: true, LastErrorAt: b.clock.Now()}); err != nil {
+	if err := intake.ReportFetch(b.ctx, b.account.ID, ledger.FetchStatus{MailboxID: b.mailbox.ID, NeedsReauth: true, LastErrorAt: b.clock.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	b.soon()
 	all := b.mailed()
-	at := slices.IndexFunc(all, func(m helpdesk.SystemMail) bool { return m.To.Email == b.emailOf(admin) })
+	at := slices.IndexFunc(all, func(m sending.SystemMail) bool { return m.To.Email == b.emailOf(admin) })
 	if len(all) != 2 || at < 0 || all[at].From.Email != "other@example.org" || !strings.Contains(all[at].Text, fmt.Sprintf("https://desk.example/%d/mailboxes/%d", b.account.ID, b.mailbox.ID)) {
 		t.Errorf("%+v", all)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -180,7 +181,7 @@ func TestNotifications(t *testing.T) {
 		"failed": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, b.desk)
 			i := must(a.CreateInteraction(b.ctx, c, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(b.t)
-			report(b, begin(b, i.ID), helpdesk.DeliveryFailed)
+			report(b, begin(b, i.ID), sending.Failed)
 		}, kinds{failed}, kinds{failed}},
 		"deleted": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, a)

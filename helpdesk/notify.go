@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -349,18 +350,15 @@ func (s *Service) PruneNotifications(ctx context.Context, job storage.ClaimedJob
 	return nil
 }
 
-// failingLong is how long fetching a mailbox may fail before members are notified.
-const failingLong = 30 * time.Minute
-
 // needsAttention reports whether a mailbox needs a member's attention.
-func needsAttention(s FetchStatus) bool {
+func needsAttention(s ledger.FetchStatus) bool {
 	switch {
 	case !s.ParkedAt.IsZero() || s.NeedsReauth:
 		return true
 	case s.Connected || s.LastErrorAt.IsZero() || s.LastSuccessAt.IsZero():
 		return false
 	}
-	return s.LastErrorAt.Sub(s.LastSuccessAt) >= failingLong
+	return s.LastErrorAt.Sub(s.LastSuccessAt) >= ledger.FailingLong
 }
 
 // tellBegun notifies members of a conversation that a caller starts with some interactions: of its

@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -10,8 +11,8 @@ type Declarations struct {
 	Attachments       storage.Noun[Attachment]
 	BlockedSenders    storage.Noun[BlockedSender]
 	Conversations     storage.Noun[Conversation]
-	Deliveries        storage.Noun[Delivery]
-	Domains           storage.Noun[Domain]
+	Deliveries        storage.Noun[sending.Delivery]
+	Domains           storage.Noun[sending.Domain]
 	Erasures          storage.Noun[Erasure]
 	Interactions      storage.Noun[Interaction]
 	Invitations       storage.Noun[identity.Invitation]
@@ -26,7 +27,7 @@ type Declarations struct {
 	Roles             storage.Noun[identity.Role]
 	SavedReplies      storage.Noun[SavedReply]
 	Signatures        storage.Noun[Signature]
-	Suppressions      storage.Noun[Suppression]
+	Suppressions      storage.Noun[sending.Suppression]
 	Tags              storage.Noun[Tag]
 	Teams             storage.Noun[Team]
 	Views             storage.Noun[View]
@@ -48,17 +49,17 @@ func Nouns() Declarations {
 			ID:          func(c *Conversation) *int64 { return &c.ID },
 			InMailboxes: true,
 		},
-		Deliveries: storage.Noun[Delivery]{
+		Deliveries: storage.Noun[sending.Delivery]{
 			Name:        "delivery",
-			ID:          func(d *Delivery) *int64 { return &d.ID },
+			ID:          func(d *sending.Delivery) *int64 { return &d.ID },
 			InMailboxes: true,
 		},
-		Domains: storage.Noun[Domain]{
+		Domains: storage.Noun[sending.Domain]{
 			Name:    "domain",
-			ID:      func(d *Domain) *int64 { return &d.ID },
-			Account: func(d *Domain) *int64 { return &d.AccountID },
-			Unique: []storage.Unique[Domain]{
-				{Code: UniqueDomain, Fields: func(d *Domain) []any { return []any{&d.Name} }},
+			ID:      func(d *sending.Domain) *int64 { return &d.ID },
+			Account: func(d *sending.Domain) *int64 { return &d.AccountID },
+			Unique: []storage.Unique[sending.Domain]{
+				{Code: sending.UniqueDomain, Fields: func(d *sending.Domain) []any { return []any{&d.Name} }},
 			},
 		},
 		Erasures: erasureNoun(),
@@ -110,11 +111,11 @@ func Nouns() Declarations {
 		ReplyFiles:   replyFileNoun(),
 		SavedReplies: savedReplyNoun(),
 		Signatures:   signatureNoun(),
-		Suppressions: storage.Noun[Suppression]{
+		Suppressions: storage.Noun[sending.Suppression]{
 			Name: "suppression",
-			ID:   func(s *Suppression) *int64 { return &s.ID },
-			Unique: []storage.Unique[Suppression]{
-				{Code: UniqueSuppression, Fields: func(s *Suppression) []any { return []any{&s.Key} }},
+			ID:   func(s *sending.Suppression) *int64 { return &s.ID },
+			Unique: []storage.Unique[sending.Suppression]{
+				{Code: sending.UniqueSuppression, Fields: func(s *sending.Suppression) []any { return []any{&s.Key} }},
 			},
 		},
 		Tags: storage.Noun[Tag]{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -47,16 +48,16 @@ type OutgoingMail struct {
 	References  []string
 	HTML        string // the body with its ending, see [Ending]
 	Attachments []Attachment
-	Due         []Delivery // recipients of this attempt, including Bcc; empty if it is to be encrypted
+	Due         []sending.Delivery // recipients of this attempt, including Bcc; empty if it is to be encrypted
 	// Encrypted, if not empty, are the copies to send instead, each encrypted for its own
 	// recipients; Due is then empty. If both are empty, nobody is due.
-	Encrypted []EncryptedMail
+	Encrypted []sending.EncryptedMail
 	// SeenToken identifies the message to [Service.SeenByPixel]; "" unless it is to contain a
 	// tracking image.
 	SeenToken string
 	// NextTry is the earliest next attempt for the other recipients; zero if there are none.
 	NextTry time.Time
-	DKIM    []DKIMKey // published keys to sign with; none: unsigned
+	DKIM    []sending.DKIMKey // published keys to sign with; none: unsigned
 }
 
 // maxTry limits how long a job may hold the recipients of one attempt. Afterwards, other jobs may
@@ -96,7 +97,7 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 	if err != nil {
 		return OutgoingMail{}, err
 	}
-	deliveries, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
+	deliveries, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return OutgoingMail{}, err
 	}
@@ -168,7 +169,7 @@ func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, er
 
 // withhold settles the due recipients that must not be attempted now: suppressed addresses, and
 // those that got too many messages.
-func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, all, due []Delivery) error {
+func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, all, due []sending.Delivery) error {
 	keys := make([]string, len(due))
 	for n, d := range due {
 		keys[n] = d.AddressKey
@@ -179,9 +180,9 @@ func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conve
 	}
 	var outcomes []Outcome
 	for _, d := range due {
-		at := slices.IndexFunc(suppressed, func(s Suppression) bool { return s.Key == d.AddressKey })
+		at := slices.IndexFunc(suppressed, func(s sending.Suppression) bool { return s.Key == d.AddressKey })
 		if at >= 0 {
-			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: DeliverySuppressed, Response: explainSuppression(suppressed[at])})
+			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: sending.Suppressed, Response: explainSuppression(suppressed[at])})
 			continue
 		}
 		tooMuch, err := o.svc.sentTooMuch(ctx, tx.Reader(), d.AddressKey)
@@ -189,7 +190,7 @@ func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conve
 			return err
 		}
 		if tooMuch {
-			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: DeliveryDeferred, Response: overBudget})
+			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: sending.Deferred, Response: overBudget})
 		}
 	}
 	if len(outcomes) == 0 {
@@ -205,11 +206,11 @@ func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conve
 
 // refuse fails all waiting recipients. The decision is final, so that a message is never sent
 // unencrypted to some after others were refused.
-func (o *Outgoing) refuse(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, deliveries []Delivery, reason string) error {
+func (o *Outgoing) refuse(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, deliveries []sending.Delivery, reason string) error {
 	var outcomes []Outcome
 	for _, d := range deliveries {
-		if d.State == DeliveryQueued || d.State == DeliveryDeferred {
-			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: DeliveryFailed, Response: reason})
+		if d.State == sending.Queued || d.State == sending.Deferred {
+			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: sending.Failed, Response: reason})
 		}
 	}
 	now := o.svc.now()
@@ -221,14 +222,14 @@ func (o *Outgoing) refuse(ctx context.Context, tx Tx, accountID int64, c Convers
 }
 
 // due returns the deliveries that a job may attempt now, and the earliest time for the others.
-func due(all []Delivery, job int64, now time.Time) (ready []Delivery, next time.Time) {
+func due(all []sending.Delivery, job int64, now time.Time) (ready []sending.Delivery, next time.Time) {
 	for _, d := range all {
 		at := d.NextAttemptAt
 		if d.HeldBy != 0 && d.HeldBy != job && d.HeldUntil.After(now) {
 			at = d.HeldUntil
 		}
 		switch {
-		case d.State != DeliveryQueued && d.State != DeliveryDeferred:
+		case d.State != sending.Queued && d.State != sending.Deferred:
 		case !at.After(now):
 			ready = append(ready, d)
 		case next.IsZero() || at.Before(next):
@@ -324,7 +325,7 @@ func (o *Outgoing) OpenAttachment(ctx context.Context, accountID int64, a Attach
 // Outcome is the result of one attempt for one recipient.
 type Outcome struct {
 	DeliveryID   int64
-	State        DeliveryState // sent, deferred or failed
+	State        sending.State // sent, deferred or failed
 	Code         int
 	EnhancedCode string
 	Response     string
@@ -353,7 +354,7 @@ func (o *Outgoing) Report(ctx context.Context, accountID, interactionID int64, o
 		if err != nil {
 			return err
 		}
-		deliveries, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
+		deliveries, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {
 			return err
 		}
@@ -370,27 +371,27 @@ func (o *Outgoing) Report(ctx context.Context, accountID, interactionID int64, o
 }
 
 // apply copies outcomes into deliveries and returns the changed ones.
-func (o *Outgoing) apply(deliveries []Delivery, outcomes []Outcome, posted, now time.Time) []Delivery {
-	var changed []Delivery
+func (o *Outgoing) apply(deliveries []sending.Delivery, outcomes []Outcome, posted, now time.Time) []sending.Delivery {
+	var changed []sending.Delivery
 	for _, out := range outcomes {
-		at := slices.IndexFunc(deliveries, func(d Delivery) bool { return d.ID == out.DeliveryID })
+		at := slices.IndexFunc(deliveries, func(d sending.Delivery) bool { return d.ID == out.DeliveryID })
 		if at < 0 {
 			continue
 		}
 		d := &deliveries[at]
-		if d.HeldBy == 0 && (d.State == DeliverySent || d.State == out.State) && out.State != DeliverySuppressed {
+		if d.HeldBy == 0 && (d.State == sending.Sent || d.State == out.State) && out.State != sending.Suppressed {
 			continue // already reported: an earlier report was written, but its caller did not learn so
 		}
 		d.State, d.Code, d.EnhancedCode = out.State, out.Code, plain.Cut(plain.Line(out.EnhancedCode), 20)
 		d.Response, d.UpdatedAt = plain.Cut(plain.Line(out.Response), 500), now
-		if d.State != DeliverySuppressed {
+		if d.State != sending.Suppressed {
 			d.Attempts++
 		}
 		d.NextAttemptAt, d.HeldBy, d.HeldUntil = time.Time{}, 0, time.Time{}
-		if d.State == DeliveryDeferred {
+		if d.State == sending.Deferred {
 			d.NextAttemptAt = now.Add(sendBackoff(d.Attempts))
 			if d.NextAttemptAt.Sub(posted) > o.svc.cfg.MaxSendTime {
-				d.State, d.NextAttemptAt = DeliveryFailed, time.Time{}
+				d.State, d.NextAttemptAt = sending.Failed, time.Time{}
 			}
 		}
 		changed = append(changed, *d)
@@ -409,15 +410,15 @@ func sendBackoff(attempts int) time.Duration {
 }
 
 // conclude updates the desk with a message's outcomes.
-func (o *Outgoing) conclude(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, changed []Delivery, now time.Time) error {
+func (o *Outgoing) conclude(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, changed []sending.Delivery, now time.Time) error {
 	var events []storage.Event
-	for _, state := range []DeliveryState{DeliverySent, DeliveryDeferred, DeliveryFailed, DeliveryBounced, DeliverySuppressed} {
-		if slices.ContainsFunc(changed, func(d Delivery) bool { return d.State == state }) {
+	for _, state := range []sending.State{sending.Sent, sending.Deferred, sending.Failed, sending.Bounced, sending.Suppressed} {
+		if slices.ContainsFunc(changed, func(d sending.Delivery) bool { return d.State == state }) {
 			kind := "interaction.delivery_" + string(state)
 			events = append(events, storage.Event{Type: kind, Subject: i.ID, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(i.ID), Time: now})
 		}
 	}
-	failed := slices.ContainsFunc(changed, func(d Delivery) bool { return d.State.Undelivered() })
+	failed := slices.ContainsFunc(changed, func(d sending.Delivery) bool { return d.State.Undelivered() })
 	if failed && !c.IsSpam() {
 		lost := occurrence{Kind: NotifyFailed, ConversationID: c.ID, InteractionID: i.ID, UserIDs: []int64{i.PostedByID}}
 		if err := o.svc.tell(ctx, tx, accountID, lost); err != nil {

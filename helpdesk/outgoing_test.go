@@ -10,7 +10,9 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -20,7 +22,7 @@ func begin(b *bundle, interactionID int64) helpdesk.OutgoingMail {
 }
 
 // report says the same of every recipient of a try.
-func report(b *bundle, mail helpdesk.OutgoingMail, state helpdesk.DeliveryState) time.Time {
+func report(b *bundle, mail helpdesk.OutgoingMail, state sending.State) time.Time {
 	b.t.Helper()
 	var outcomes []helpdesk.Outcome
 	for _, d := range mail.Due {
@@ -70,7 +72,7 @@ func TestAnswer(t *testing.T) {
 	if again := begin(b, i.ID); again.MessageID != mail.MessageID || !again.Date.Equal(mail.Date) {
 		t.Error("a second try is another mail")
 	}
-	if next := report(b, mail, helpdesk.DeliverySent); !next.IsZero() {
+	if next := report(b, mail, sending.Sent); !next.IsZero() {
 		t.Errorf("a next try at %v", next)
 	}
 	if left := begin(b, i.ID); len(left.Due) != 0 {
@@ -104,10 +106,10 @@ func TestDeferredUntilGivenUp(t *testing.T) {
 		if len(mail.Due) != 1 {
 			t.Fatalf("try %d: %d recipients are due", tries, len(mail.Due))
 		}
-		next = report(b, mail, helpdesk.DeliveryDeferred)
+		next = report(b, mail, sending.Deferred)
 	}
 	d := must(b.desk.Deliveries(b.ctx, []int64{i.ID}))(t)[0]
-	if d.State != helpdesk.DeliveryFailed || d.Attempts != tries || tries < 20 {
+	if d.State != sending.Failed || d.Attempts != tries || tries < 20 {
 		t.Errorf("after %d tries the delivery is %s with %d attempts", tries, d.State, d.Attempts)
 	}
 	if c := b.conversation(id); c.Status != helpdesk.StatusPosted {
@@ -189,7 +191,7 @@ func TestForwardStaysAmongAgents(t *testing.T) {
 	if c := b.conversation(id); c.AwaitingSince.IsZero() || c.Preview != "It does not open." {
 		t.Errorf("a forward counts as an answer: %+v", c)
 	}
-	row := b.receive(helpdesk.IncomingMail{
+	row := b.receive(ledger.Incoming{
 		MessageID: "s@example.net", From: mailaddr.Address{Email: "smith@example.net"}, InReplyTo: []string{forward.MessageID}, Text: "I made it.",
 	})
 	i := must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(t)
@@ -211,7 +213,7 @@ func TestDeletedBeforeSending(t *testing.T) {
 	if err := b.desk.DeleteInteraction(b.ctx, id, i.ID); err != nil {
 		t.Fatal(err)
 	}
-	if next := report(b, mail, helpdesk.DeliverySent); !next.IsZero() {
+	if next := report(b, mail, sending.Sent); !next.IsZero() {
 		t.Errorf("a next try of a deleted mail at %v", next)
 	}
 	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, i.ID, 1); !errors.Is(err, helpdesk.ErrNotFound) {

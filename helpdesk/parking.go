@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -26,7 +27,7 @@ const parkedText = "The server process has ended several times while it talked t
 	"Test the connection, or change it, to have it fetched again at once."
 
 // died counts a crash, and parks the mailbox if there were too many.
-func fetchDied(s *FetchStatus, now time.Time) {
+func fetchDied(s *ledger.FetchStatus, now time.Time) {
 	recent := []time.Time{now}
 	for _, at := range s.Deaths {
 		if now.Sub(at) < deathsWindow && len(recent) < maxDeaths {
@@ -40,7 +41,7 @@ func fetchDied(s *FetchStatus, now time.Time) {
 }
 
 // rests reports whether a mailbox is parked and not yet due for a retry.
-func fetchRests(s *FetchStatus, now time.Time) bool {
+func fetchRests(s *ledger.FetchStatus, now time.Time) bool {
 	if s.ParkedAt.IsZero() {
 		return false
 	}
@@ -52,7 +53,7 @@ func fetchRests(s *FetchStatus, now time.Time) bool {
 }
 
 // worked records a success: the mailbox did not cause the crashes before it.
-func fetchWorked(s *FetchStatus) {
+func fetchWorked(s *ledger.FetchStatus) {
 	if !s.ParkedAt.IsZero() {
 		unpark(s)
 	}
@@ -60,30 +61,22 @@ func fetchWorked(s *FetchStatus) {
 }
 
 // unpark clears the recorded crashes.
-func unpark(s *FetchStatus) {
+func unpark(s *ledger.FetchStatus) {
 	if s.LastError == parkedText {
 		s.LastError = ""
 	}
 	s.Deaths, s.Fruitless, s.ParkedAt = nil, 0, time.Time{}
 }
 
-// FetchLeave is the result of [Intake.BeginFetch].
-type FetchLeave struct {
-	Parked bool // no work is allowed yet: see [FetchStatus].ParkedAt
-	// Suspect: a process has crashed at work on the mailbox, possibly for another reason. Working
-	// on one such mailbox at a time shows which one caused it.
-	Suspect bool
-}
-
 // BeginFetch records that this process starts work on a mailbox that could crash it. It does not if
 // the mailbox is parked, or if it is suspect and alone is false; a caller with alone set works on
 // no other suspect mailbox. [Intake.EndFetch] clears the record. Without Config.Processes nothing
 // is recorded.
-func (in *Intake) BeginFetch(ctx context.Context, accountID, mailboxID int64, alone bool) (FetchLeave, error) {
+func (in *Intake) BeginFetch(ctx context.Context, accountID, mailboxID int64, alone bool) (ledger.FetchLeave, error) {
 	return in.svc.beginFetch(ctx, in.desk(accountID), receive, accountID, mailboxID, alone)
 }
 
-func (s *Service) beginFetch(ctx context.Context, g deskGuard, p identity.Permission, accountID, mailboxID int64, alone bool) (leave FetchLeave, err error) {
+func (s *Service) beginFetch(ctx context.Context, g deskGuard, p identity.Permission, accountID, mailboxID int64, alone bool) (leave ledger.FetchLeave, err error) {
 	r, err := g.Read(p)
 	if err != nil {
 		return leave, err
@@ -117,7 +110,7 @@ func (s *Service) beginFetch(ctx context.Context, g deskGuard, p identity.Permis
 		if dead != "" && status.Worker == dead {
 			fetchDied(&status, s.now())
 		}
-		leave = FetchLeave{Parked: fetchRests(&status, s.now()), Suspect: status.Fruitless > 0}
+		leave = ledger.FetchLeave{Parked: fetchRests(&status, s.now()), Suspect: status.Fruitless > 0}
 		if !leave.Parked && (!leave.Suspect || alone) {
 			status.Worker = name
 		}
@@ -135,14 +128,14 @@ func (s *Service) beginFetch(ctx context.Context, g deskGuard, p identity.Permis
 // EndFetch clears the record of BeginFetch. If the work was done, earlier crashes are not
 // attributed to the mailbox.
 func (in *Intake) EndFetch(ctx context.Context, accountID, mailboxID int64, done bool) error {
-	return in.svc.endFetch(ctx, in.desk(accountID), receive, mailboxID, func(status *FetchStatus, noted bool) {
+	return in.svc.endFetch(ctx, in.desk(accountID), receive, mailboxID, func(status *ledger.FetchStatus, noted bool) {
 		if done && noted {
 			fetchWorked(status)
 		}
 	})
 }
 
-func (s *Service) endFetch(ctx context.Context, g deskGuard, p identity.Permission, mailboxID int64, change func(status *FetchStatus, noted bool)) error {
+func (s *Service) endFetch(ctx context.Context, g deskGuard, p identity.Permission, mailboxID int64, change func(status *ledger.FetchStatus, noted bool)) error {
 	begin, err := g.Write(p)
 	if err != nil || s.cfg.Processes == nil {
 		return err
@@ -166,9 +159,9 @@ func (s *Service) endFetch(ctx context.Context, g deskGuard, p identity.Permissi
 }
 
 // lockedStatus reads the status of a mailbox and locks it.
-func lockedStatus(ctx context.Context, tx Tx, mailboxID int64) (FetchStatus, error) {
+func lockedStatus(ctx context.Context, tx Tx, mailboxID int64) (ledger.FetchStatus, error) {
 	if _, err := tx.Mailboxes().Lock(ctx, mailboxID); err != nil {
-		return FetchStatus{}, err
+		return ledger.FetchStatus{}, err
 	}
 	status, err := tx.FetchStatus(ctx, mailboxID)
 	status.MailboxID = mailboxID
@@ -198,7 +191,7 @@ func (d *Desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func
 	defer func() { // also after a panic, which does not end the process
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		end := d.svc.endFetch(ctx, d.guard, identity.MailboxesConnection, mailboxID, func(status *FetchStatus, _ bool) {
+		end := d.svc.endFetch(ctx, d.guard, identity.MailboxesConnection, mailboxID, func(status *ledger.FetchStatus, _ bool) {
 			if worked && clears {
 				unpark(status)
 			}
@@ -225,12 +218,12 @@ func (in *Intake) StartMail(ctx context.Context, accountID, id int64) (ok bool, 
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		m, err := tx.InboundForUpdate(ctx, id)
-		ok = err == nil && m.State == InboundReceived && m.Deaths < deathsAtMail
-		if err != nil || m.State != InboundReceived {
+		ok = err == nil && m.State == ledger.Received && m.Deaths < deathsAtMail
+		if err != nil || m.State != ledger.Received {
 			return err
 		}
 		if !ok {
-			return settle(ctx, tx, &m, InboundQuarantined, "the server process has ended several times while it read this mail", in.svc.now())
+			return settle(ctx, tx, &m, ledger.Quarantined, "the server process has ended several times while it read this mail", in.svc.now())
 		}
 		m.Deaths++
 		return tx.UpdateInbound(ctx, &m)
@@ -247,7 +240,7 @@ func (in *Intake) StopMail(ctx context.Context, accountID, id int64) error {
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
 		m, err := tx.InboundForUpdate(ctx, id)
-		if err != nil || m.State != InboundReceived || m.Deaths == 0 {
+		if err != nil || m.State != ledger.Received || m.Deaths == 0 {
 			return err
 		}
 		m.Deaths--

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -33,9 +34,9 @@ func (p *processes) restart() {
 // answering are mail servers that answer a test.
 type answering struct{ err error }
 
-func (a *answering) Test(context.Context, helpdesk.FetchSource) error { return a.err }
+func (a *answering) Test(context.Context, ledger.FetchSource) error { return a.err }
 
-func (a *answering) List(context.Context, helpdesk.FetchSource, time.Time, func(context.Context, helpdesk.ServerMails) error) error {
+func (a *answering) List(context.Context, ledger.FetchSource, time.Time, func(context.Context, ledger.ServerMails) error) error {
 	return a.err
 }
 
@@ -93,8 +94,8 @@ func TestParking(t *testing.T) {
 				"done":   func() error { return in.EndFetch(b.ctx, b.account.ID, box.ID, true) },
 				"failed": func() error { return in.EndFetch(b.ctx, b.account.ID, box.ID, false) },
 				"mail": func() error {
-					mail := helpdesk.RawMail{Position: fmt.Sprint(len(p.own)), Raw: []byte("From: a@example.com\n\nText.")}
-					return in.Take(b.ctx, b.account.ID, box.ID, "imap", []helpdesk.RawMail{mail}, nil)
+					mail := ledger.Raw{Position: fmt.Sprint(len(p.own)), Raw: []byte("From: a@example.com\n\nText.")}
+					return in.Take(b.ctx, b.account.ID, box.ID, "imap", []ledger.Raw{mail}, nil)
 				},
 				"minute": func() error { b.clock.Add(time.Minute); return nil },
 				"hour":   func() error { b.clock.Add(time.Hour); return nil },
@@ -126,9 +127,9 @@ func TestParking(t *testing.T) {
 				}
 			}
 			leave := must(in.BeginFetch(b.ctx, b.account.ID, box.ID, false))(t)
-			got := map[helpdesk.FetchLeave]string{{}: "free", {Suspect: true}: "suspect", {Parked: true, Suspect: true}: "parked", {Parked: true}: "parked"}[leave]
+			got := map[ledger.FetchLeave]string{{}: "free", {Suspect: true}: "suspect", {Parked: true, Suspect: true}: "parked", {Parked: true}: "parked"}[leave]
 			status := must(b.desk.FetchStatus(b.ctx, box.ID))(t)
-			parked := status.State() == helpdesk.FetchParked
+			parked := status.State() == ledger.FetchParked
 			stays := got == "parked" || got == "suspect" && strings.Contains(tt.steps, "minute") // until a try works
 			if got != tt.want || parked != stays || parked != strings.Contains(status.LastError, "Test the connection") {
 				t.Errorf("%s, and the status is %+v; want %s", got, status, tt.want)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -59,22 +60,22 @@ func (s *Service) ForgotPassword(ctx context.Context, email string) error {
 
 // passwordMail builds the mail for a forgotten password, from the first account that the user is a
 // member of. Without a user or an account there is none.
-func (s *Service) passwordMail(ctx context.Context, job storage.ClaimedJob, links MailLinks) (SystemMail, error) {
+func (s *Service) passwordMail(ctx context.Context, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
 	var order forgotten
 	if err := json.Unmarshal(job.Payload, &order); err != nil {
-		return SystemMail{}, fault.Wrap(fault.Internal, "reading a job", err)
+		return sending.SystemMail{}, fault.Wrap(fault.Internal, "reading a job", err)
 	}
 	expires := order.At.Add(forgottenLife)
 	if !s.now().Before(expires) {
-		return SystemMail{}, fault.Missing("mail", job.ID)
+		return sending.SystemMail{}, fault.Missing("mail", job.ID)
 	}
 	user, err := s.cfg.Store.UserByEmail(ctx, mailaddr.Key(order.Email))
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	out, _, err := s.mailToUser(ctx, user.ID, "")
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	out.MessageID = fmt.Sprintf("password.%d.%d@%s", user.ID, order.At.UnixMicro(), s.cfg.IntakeDomain)
 	out.Date, out.Subject = order.At, "Choose a new password"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -20,7 +21,7 @@ func TestForgotPassword(t *testing.T) {
 	agent := b.member(identity.RoleAgent)
 	email := b.emailOf(agent)
 	from := func(address string) *helpdesk.Service { return b.svc.From(netip.MustParseAddr(address)) }
-	mail := func(email string) (helpdesk.SystemMail, error) {
+	mail := func(email string) (sending.SystemMail, error) {
 		t.Helper()
 		if err := b.svc.ForgotPassword(b.ctx, email); err != nil {
 			t.Fatal(err)
@@ -36,7 +37,7 @@ func TestForgotPassword(t *testing.T) {
 		}
 		return m, err
 	}
-	token := func(m helpdesk.SystemMail) string {
+	token := func(m sending.SystemMail) string {
 		_, text, _ := strings.Cut(m.Text, "token=")
 		token, _, _ := strings.Cut(text, "\n")
 		return token

@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -193,7 +194,7 @@ func TestNobodyGrantsMoreThanItHolds(t *testing.T) {
 func (b *bundle) mailedToken(id int64) (token string) {
 	b.t.Helper()
 	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobInvite, AccountID: b.account.ID, Subject: id}}
-	must(b.svc.Outgoing().SystemMail(b.ctx, job, helpdesk.MailLinks{Invitation: func(t string) string { token = t; return "link" }}))(b.t)
+	must(b.svc.Outgoing().SystemMail(b.ctx, job, sending.MailLinks{Invitation: func(t string) string { token = t; return "link" }}))(b.t)
 	return token
 }
 

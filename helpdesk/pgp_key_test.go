@@ -13,6 +13,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/pgp"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -115,7 +116,7 @@ func TestPGPSwitchedOff(t *testing.T) {
 // then the recipients.
 func copies(mail helpdesk.OutgoingMail) []string {
 	var out []string
-	list := func(words []string, due []helpdesk.Delivery) {
+	list := func(words []string, due []sending.Delivery) {
 		for _, d := range due {
 			words = append(words, d.Field+":"+d.Address)
 		}
@@ -207,7 +208,7 @@ func TestSealing(t *testing.T) {
 				t.Errorf("%+v", mail)
 			}
 			for _, d := range must(b.desk.Deliveries(b.ctx, []int64{i.ID}))(t) {
-				if failed := d.State == helpdesk.DeliveryFailed; failed != (tt.refused != "") || d.Response != tt.refused {
+				if failed := d.State == sending.Failed; failed != (tt.refused != "") || d.Response != tt.refused {
 					t.Errorf("%s to %s: %s", d.State, d.Address, d.Response)
 				}
 			}
@@ -231,7 +232,7 @@ func TestSealingAgain(t *testing.T) {
 	mail := begin(b, i.ID)
 	bob, carl := mail.Encrypted[0].Due[0], mail.Encrypted[0].Due[1]
 	must(b.svc.Outgoing().Report(b.ctx, b.account.ID, i.ID, []helpdesk.Outcome{
-		{DeliveryID: bob.ID, State: helpdesk.DeliverySent}, {DeliveryID: carl.ID, State: helpdesk.DeliveryDeferred},
+		{DeliveryID: bob.ID, State: sending.Sent}, {DeliveryID: carl.ID, State: sending.Deferred},
 	}))(t)
 	b.clock.Add(time.Hour)
 	again := begin(b, i.ID)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/internal/portaltoken"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -219,7 +220,7 @@ func (i Interaction) shownAt() time.Time {
 // shown returns an interaction as a customer sees it.
 func (r reading) shown(i Interaction) Interaction {
 	i.Bcc, i.References, i.Threading, i.MessageID = nil, nil, Threading{}, ""
-	i.Security, i.Authentication, i.Mail = MailSecurity{}, MailAuthentication{}, MailHeader{Date: i.Mail.sent()}
+	i.Security, i.Authentication, i.Mail = ledger.Security{}, ledger.Authentication{}, MailHeader{Date: i.Mail.sent()}
 	i.SendStartedAt, i.ReceivedAt, i.UpdatedAt = time.Time{}, time.Time{}, i.shownAt()
 	if i.CustomerID != r.customer.ID {
 		i.CustomerID, i.CustomerEmailID = 0, 0

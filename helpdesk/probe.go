@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -30,78 +32,57 @@ const (
 	probePause = time.Minute
 )
 
-// ProbeState is the state of a probe.
-type ProbeState string
-
-// The states of probes. More may be added.
-const (
-	ProbeNone    ProbeState = "none"    // none was sent
-	ProbePending ProbeState = "pending" // on its way
-	ProbeArrived ProbeState = "arrived" // tagged addresses work
-	ProbeRefused ProbeState = "refused" // returned, or could not be sent
-	ProbeMissing ProbeState = "missing" // did not arrive in time
-)
-
-func (p AddressProbe) state(now time.Time) ProbeState {
+func (p AddressProbe) state(now time.Time) ledger.ProbeState {
 	switch {
 	case p.SentAt.IsZero():
-		return ProbeNone
+		return ledger.ProbeNone
 	case p.Refused:
-		return ProbeRefused
+		return ledger.ProbeRefused
 	case !p.SeenAt.Before(p.SentAt):
-		return ProbeArrived
+		return ledger.ProbeArrived
 	case now.Sub(p.SentAt) <= probePatience:
-		return ProbePending
+		return ledger.ProbePending
 	}
-	return ProbeMissing
+	return ledger.ProbeMissing
 }
 
 // works reports whether tagged addresses are known to work: the latest probe arrived, or an earlier
 // one did and the latest is still on its way.
 func (p AddressProbe) works(now time.Time) bool {
 	state := p.state(now)
-	return state == ProbeArrived || state == ProbePending && !p.SeenAt.IsZero()
-}
-
-// TaggedAddress is the result of testing a mailbox's tagged address.
-type TaggedAddress struct {
-	State   ProbeState
-	Address string // address of the probe; "" for ProbeNone
-	SentAt  time.Time
-	SeenAt  time.Time // latest arrival of a probe
-	Text    string    // the result and its consequence, for people
+	return state == ledger.ProbeArrived || state == ledger.ProbePending && !p.SeenAt.IsZero()
 }
 
 // TaggedAddress returns the result of a mailbox's latest probe. It needs mailboxes.connection.
-func (d *Desk) TaggedAddress(ctx context.Context, mailboxID int64) (TaggedAddress, error) {
+func (d *Desk) TaggedAddress(ctx context.Context, mailboxID int64) (ledger.TaggedAddress, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
-		return TaggedAddress{}, err
+		return ledger.TaggedAddress{}, err
 	}
 	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {
-		return TaggedAddress{}, err
+		return ledger.TaggedAddress{}, err
 	}
 	return d.svc.taggedAddress(m), nil
 }
 
 // TaggedAddress is [Desk.TaggedAddress] for the server's operator.
-func (in *Intake) TaggedAddress(ctx context.Context, accountID, mailboxID int64) (TaggedAddress, error) {
+func (in *Intake) TaggedAddress(ctx context.Context, accountID, mailboxID int64) (ledger.TaggedAddress, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
-		return TaggedAddress{}, err
+		return ledger.TaggedAddress{}, err
 	}
 	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {
-		return TaggedAddress{}, err
+		return ledger.TaggedAddress{}, err
 	}
 	return in.svc.taggedAddress(m), nil
 }
 
-func (s *Service) taggedAddress(m Mailbox) TaggedAddress {
+func (s *Service) taggedAddress(m Mailbox) ledger.TaggedAddress {
 	now := s.now()
-	out := TaggedAddress{State: m.Probe.state(now), SentAt: m.Probe.SentAt, SeenAt: m.Probe.SeenAt}
-	if out.State != ProbeNone {
+	out := ledger.TaggedAddress{State: m.Probe.state(now), SentAt: m.Probe.SentAt, SeenAt: m.Probe.SeenAt}
+	if out.State != ledger.ProbeNone {
 		out.Address = s.probeAddress(m)
 	}
 	said := ""
@@ -116,19 +97,19 @@ func (s *Service) taggedAddress(m Mailbox) TaggedAddress {
 		plainly = " Answers ask for replies to an address of the intake, which this does not concern."
 	}
 	switch out.State {
-	case ProbeNone:
+	case ledger.ProbeNone:
 		out.Text = s.whyNoProbe(m)
 		if out.Text == "" {
 			out.Text = "Whether mail to the address with a tag arrives was not tried yet: test the mailbox."
 		}
-	case ProbePending:
+	case ledger.ProbePending:
 		out.Text = fmt.Sprintf("A mail to %s is on its way, to see whether addresses with a tag work.%s", out.Address, said)
-	case ProbeArrived:
+	case ledger.ProbeArrived:
 		out.Text = fmt.Sprintf("A mail to %s has arrived: addresses with a tag work.", out.Address)
-	case ProbeRefused:
+	case ledger.ProbeRefused:
 		out.Text = fmt.Sprintf("A mail to %s did not arrive: the mail server seems to know no addresses with a tag (recipient_delimiter of Postfix, subaddressing of others).%s%s",
 			out.Address, said, plainly)
-	case ProbeMissing:
+	case ledger.ProbeMissing:
 		out.Text = fmt.Sprintf("A mail to %s has not arrived within %d minutes: the mail server seems to know no addresses with a tag, or puts them into a folder that is not fetched.%s%s",
 			out.Address, int(probePatience.Minutes()), said, plainly)
 	}
@@ -138,7 +119,7 @@ func (s *Service) taggedAddress(m Mailbox) TaggedAddress {
 // whyNoProbe returns the reason why a mailbox cannot be probed, or need not be; "" if it can.
 func (s *Service) whyNoProbe(m Mailbox) string {
 	switch {
-	case m.Inbound.Type == InboundForward:
+	case m.Inbound.Type == ledger.InboundForward:
 		return "Mail of this mailbox is forwarded: answers ask for replies to its internal address."
 	case m.Email == "":
 		return "The mailbox has no address of its own that a tag could be put into."
@@ -169,12 +150,12 @@ func (s *Service) probeID(m Mailbox) string {
 
 // probe sends a message to the tagged address of a mailbox whose connection works, unless one is on
 // its way.
-func (d *Desk) probe(ctx context.Context, id int64) (TaggedAddress, error) {
+func (d *Desk) probe(ctx context.Context, id int64) (ledger.TaggedAddress, error) {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
-		return TaggedAddress{}, err
+		return ledger.TaggedAddress{}, err
 	}
-	var out TaggedAddress
+	var out ledger.TaggedAddress
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		m, err := tx.Mailboxes().Lock(ctx, id)
 		if err != nil {
@@ -182,7 +163,7 @@ func (d *Desk) probe(ctx context.Context, id int64) (TaggedAddress, error) {
 		}
 		now := d.svc.now()
 		wait := probePause
-		if m.Probe.state(now) == ProbePending {
+		if m.Probe.state(now) == ledger.ProbePending {
 			wait = probePatience
 		}
 		if d.svc.whyNoProbe(m) == "" && (m.Probe.SentAt.IsZero() || now.Sub(m.Probe.SentAt) > wait) {
@@ -209,16 +190,16 @@ func (d *Desk) probe(ctx context.Context, id int64) (TaggedAddress, error) {
 
 // probeMail returns the probe to send for a mailbox, if one is requested and has not ended. Other
 // readers of the mailbox see it, too.
-func (s *Service) probeMail(ctx context.Context, r Reader, mailboxID int64) (SystemMail, error) {
+func (s *Service) probeMail(ctx context.Context, r Reader, mailboxID int64) (sending.SystemMail, error) {
 	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
-	if m.Probe.state(s.now()) != ProbePending || s.whyNoProbe(m) != "" {
-		return SystemMail{}, fault.Missing("probe", mailboxID)
+	if m.Probe.state(s.now()) != ledger.ProbePending || s.whyNoProbe(m) != "" {
+		return sending.SystemMail{}, fault.Missing("probe", mailboxID)
 	}
 	to := s.probeAddress(m)
-	return SystemMail{
+	return sending.SystemMail{
 		MessageID: s.probeID(m), Date: m.Probe.SentAt, From: mailaddr.Address{Name: fromName(m, ""), Email: m.Email}, To: mailaddr.Address{Email: to},
 		Subject: "Test of addresses with a tag",
 		Text: paragraphs(
@@ -231,7 +212,7 @@ func (s *Service) probeMail(ctx context.Context, r Reader, mailboxID int64) (Sys
 
 // reportProbe records that a probe was deferred or failed. One that ended in the meantime is
 // unchanged.
-func (s *Service) reportProbe(ctx context.Context, tx Tx, mailboxID int64, sent SystemMail, out Outcome) error {
+func (s *Service) reportProbe(ctx context.Context, tx Tx, mailboxID int64, sent sending.SystemMail, out Outcome) error {
 	m, err := tx.Mailboxes().Lock(ctx, mailboxID)
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -244,10 +225,10 @@ func (s *Service) reportProbe(ctx context.Context, tx Tx, mailboxID int64, sent 
 
 // end records that a pending probe did not arrive, or not yet.
 func (p *AddressProbe) end(out Outcome, now time.Time) bool {
-	if p.state(now) != ProbePending || out.State == DeliverySent {
+	if p.state(now) != ledger.ProbePending || out.State == sending.Sent {
 		return false
 	}
-	p.Refused = out.State == DeliveryFailed || out.State == DeliveryBounced
+	p.Refused = out.State == sending.Failed || out.State == sending.Bounced
 	p.Note = plain.Cut(plain.Line(strings.TrimSpace(out.EnhancedCode+" "+out.Response)), 500)
 	return true
 }
@@ -273,7 +254,7 @@ func (s *Service) probe(detail string) (probeName, bool) {
 
 // probed handles a message about one of our probes: the probe itself, a report on it, or an
 // automatic reply to it. None of them is filed.
-func (f *filing) probed(ctx context.Context, tx Tx, row *InboundMail) (bool, error) {
+func (f *filing) probed(ctx context.Context, tx Tx, row *ledger.Mail) (bool, error) {
 	if name, ok := f.isProbe(); ok {
 		err := f.aboutProbe(ctx, tx, name, func(m *Mailbox) bool {
 			if m.ID != row.MailboxID || !f.mail.Relayed {
@@ -285,17 +266,17 @@ func (f *filing) probed(ctx context.Context, tx Tx, row *InboundMail) (bool, err
 		if err != nil {
 			return false, err
 		}
-		return true, f.drop(ctx, tx, row, InboundIgnored, "it is our own test of addresses with a tag")
+		return true, f.drop(ctx, tx, row, ledger.Ignored, "it is our own test of addresses with a tag")
 	}
 	if name, out, ok := f.reportsProbe(); ok {
 		err := f.aboutProbe(ctx, tx, name, func(m *Mailbox) bool { return m.Probe.end(out, f.now) })
 		if err != nil {
 			return false, err
 		}
-		return true, f.drop(ctx, tx, row, InboundIgnored, "it reports on our own test of addresses with a tag")
+		return true, f.drop(ctx, tx, row, ledger.Ignored, "it reports on our own test of addresses with a tag")
 	}
 	if f.mail.AutoSubmitted && slices.ContainsFunc(f.candidates(), func(id string) bool { _, ok := f.svc.probe(idLocal(id)); return ok }) {
-		return true, f.drop(ctx, tx, row, InboundIgnored, "it is an automatic answer to our own test of addresses with a tag")
+		return true, f.drop(ctx, tx, row, ledger.Ignored, "it is an automatic answer to our own test of addresses with a tag")
 	}
 	return false, nil
 }
@@ -324,7 +305,7 @@ func (f *filing) reportsProbe() (name probeName, out Outcome, ok bool) {
 			break
 		}
 	}
-	out.State = DeliveryBounced
+	out.State = sending.Bounced
 	for _, r := range f.mail.Report.Recipients {
 		for _, address := range reportedKeys(r) {
 			if one, is := f.svc.probe(detailOf(address)); is && (!ok || one == name) {

@@ -14,7 +14,9 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -31,18 +33,18 @@ type beyond struct {
 	question     helpdesk.Interaction
 	answer       helpdesk.Interaction
 	file         helpdesk.Attachment
-	mail         helpdesk.InboundMail // that was ignored
-	grace        helpdesk.Customer    // who wrote to both mailboxes
+	mail         ledger.Mail       // that was ignored
+	grace        helpdesk.Customer // who wrote to both mailboxes
 	near         helpdesk.Conversation
 	tag          int64
 	team         helpdesk.Team
 	view         helpdesk.View
 	hook         helpdesk.Webhook
 	role         identity.Role
-	domain       helpdesk.Domain
+	domain       sending.Domain
 	portalKey    helpdesk.PortalKey
 	pgpKey       helpdesk.AddressedKey
-	suppression  helpdesk.Suppression
+	suppression  sending.Suppression
 	blocked      helpdesk.BlockedSender
 	reply        helpdesk.SavedReply
 	replyFile    helpdesk.ReplyFile
@@ -63,8 +65,8 @@ func newBeyond(t *testing.T) *beyond {
 	b := newBundle(t, withProviders).with(func(cfg *helpdesk.Config) {
 		withProviders(cfg)
 		cfg.ParseKey, cfg.MailServers, cfg.Feed = parseKey, &answering{}, noFeed{}
-		cfg.DNS = func(_ context.Context, records []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
-			return make([]helpdesk.DNSResult, len(records)), nil
+		cfg.DNS = func(_ context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error) {
+			return make([]sending.DNSResult, len(records)), nil
 		}
 	})
 	w := &beyond{bundle: b}
@@ -72,17 +74,17 @@ func newBeyond(t *testing.T) *beyond {
 	w.box = must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some(secret), Email: storage.Some("two@example.org")}))(t)
 	b.mailbox = w.box
 	from := mailaddr.Address{Name: "Grace", Email: "ada@example.com"}
-	row := b.receive(helpdesk.IncomingMail{MessageID: "far@example.com", From: from, Subject: secret, Text: secret, Attachments: []helpdesk.IncomingFile{
+	row := b.receive(ledger.Incoming{MessageID: "far@example.com", From: from, Subject: secret, Text: secret, Attachments: []ledger.File{
 		{Filename: secret + ".txt", ContentType: "text/plain", Content: []byte(secret)},
 	}})
 	w.conversation = b.conversation(row.ConversationID)
 	w.question = b.interactions(row.ConversationID)[0]
 	w.answer = b.answer(row.ConversationID, helpdesk.InteractionInput{Body: secret})
 	w.file = must(b.desk.Attachments(b.ctx, w.conversation.ID, w.question.ID))(t)[0]
-	w.mail = b.receive(helpdesk.IncomingMail{MessageID: "far@example.com", From: from, Subject: secret, Text: secret, Identity: slices.Clone(row.Identity)})
+	w.mail = b.receive(ledger.Incoming{MessageID: "far@example.com", From: from, Subject: secret, Text: secret, Identity: slices.Clone(row.Identity)})
 	w.grace = must(b.desk.Customer(b.ctx, w.conversation.CustomerID))(t)
 	b.mailbox = first
-	w.near = b.conversation(b.receive(helpdesk.IncomingMail{MessageID: "near@example.com", From: from, Subject: "near", Text: "near"}).ConversationID)
+	w.near = b.conversation(b.receive(ledger.Incoming{MessageID: "near@example.com", From: from, Subject: "near", Text: "near"}).ConversationID)
 	w.tag = b.tag("urgent")
 	w.team = must(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "Sales", MemberIDs: storage.Some([]int64{b.owner.ID})}))(t)
 	w.view = must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "All", Filter: helpdesk.ViewFilter{MailboxID: w.box.ID}}))(t)
@@ -93,7 +95,7 @@ func newBeyond(t *testing.T) *beyond {
 	w.reply = must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "x", Shared: true}))(t)
 	w.replyFile = must(b.desk.CreateReplyFile(b.ctx, w.reply.ID, helpdesk.Upload{Filename: "ours.txt", Content: strings.NewReader("ours")}))(t)
 	w.blocked = must(b.desk.BlockSender(b.ctx, "spam.example"))(t)
-	w.suppression = must(b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: "gone@example.com"}))(t)
+	w.suppression = must(b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: "gone@example.com"}))(t)
 	w.pgpKey = must(b.desk.CreatePGPKey(b.ctx, w.grace.ID, w.key(t)))(t)
 	w.boss = membershipOf(t, b.ctx, b.desk)
 	w.joinRule = must(b.desk.CreateJoinRule(b.ctx, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: w.boss.RoleIDs}))(b.t)
@@ -345,7 +347,7 @@ func reachOf() map[string]struct {
 		"BlockSender":    {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.BlockSender(c, "eve@example.net")) }},
 		"UnblockSender":  {refused, func(c ctx, d desk, w w) (any, error) { return done(d.UnblockSender(c, w.blocked.ID)) }},
 		"Suppress": {refused, func(c ctx, d desk, _ w) (any, error) {
-			return say(d.Suppress(c, helpdesk.SuppressionInput{Email: "grace@example.com"}))
+			return say(d.Suppress(c, sending.SuppressionInput{Email: "grace@example.com"}))
 		}},
 		"LiftSuppression": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.LiftSuppression(c, w.suppression.ID)) }},
 
@@ -390,7 +392,7 @@ func reachOf() map[string]struct {
 		"MailHealth":    {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.MailHealth(c, time.Hour)) }},
 		"FetchStatus":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FetchStatus(c, w.box.ID)) }},
 		"InboundMails": {hidden, func(c ctx, d desk, w w) (any, error) {
-			return say(d.InboundMails(c, helpdesk.InboundFilter{MailboxID: w.box.ID}, page))
+			return say(d.InboundMails(c, ledger.Filter{MailboxID: w.box.ID}, page))
 		}},
 		"InboundMail":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.InboundMail(c, w.box.ID, w.mail.ID)) }},
 		"OpenRaw":       {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.OpenRaw(c, w.box.ID, w.mail.ID)) }},

@@ -9,50 +9,16 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// ServerMails are messages in a folder of a mailbox's server.
-type ServerMails struct {
-	Folder    string        // "" for POP3
-	Positions []string      // as in InboundMail.Position; at most 500, none for an empty folder
-	At        []FetchCursor // of Positions; nil if they have no order, as in POP3
-	// Cursor is the name of the folder's cursor.
-	Cursor string
-	// Source, Prefix and Suffix identify the folder's ledger rows.
-	Source, Prefix, Suffix string
-}
-
 // belongs reports whether a ledger row belongs to the folder.
-func belongs(s ServerMails, m InboundMail) bool {
+func belongs(s ledger.ServerMails, m ledger.Mail) bool {
 	rest, ok := strings.CutPrefix(m.Position, s.Prefix)
 	return ok && m.Source == s.Source && m.Position != "" && strings.HasSuffix(rest, s.Suffix) && !strings.Contains(rest, "\t")
-}
-
-// Reconciliation is a comparison of a mailbox's server with the ledger. It names the first 100
-// messages missing on either side.
-type Reconciliation struct {
-	Folders []ReconciledFolder
-	// Elsewhere is the number of ledger rows without counterpart: from another server or folder,
-	// from before the server renumbered its messages, or received by SMTP or LMTP.
-	Elsewhere int
-}
-
-// ReconciledFolder is the comparison of one folder.
-type ReconciledFolder struct {
-	Name     string // "" for POP3
-	OnServer int    // messages on the server
-	InLedger int    // ledger rows
-	Waiting  int    // messages on the server that the next fetch takes
-	// Missing messages are on the server but will not be fetched automatically, such as those that
-	// ImportSince skips. [Desk.Backfill] imports them.
-	Missing          int
-	MissingPositions []string
-	// Gone messages are in the ledger and no longer on the server.
-	Gone    int
-	GoneIDs []int64
 }
 
 // named limits the messages of each kind that a reconciliation names.
@@ -61,14 +27,14 @@ const named = 100
 // ReconcileMailbox compares the messages on a mailbox's server with the ledger. It changes nothing.
 // It needs mailboxes.connection. A mailbox of type FWD is a Conflict fault; an unreachable server
 // is an Unavailable fault with the reason.
-func (d *Desk) ReconcileMailbox(ctx context.Context, id int64) (Reconciliation, error) {
+func (d *Desk) ReconcileMailbox(ctx context.Context, id int64) (ledger.Reconciliation, error) {
 	source, err := d.fetchSource(ctx, id)
 	if err != nil {
-		return Reconciliation{}, err
+		return ledger.Reconciliation{}, err
 	}
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
-		return Reconciliation{}, err
+		return ledger.Reconciliation{}, err
 	}
 	c := comparison{Reader: r, mailbox: id, seed: maphash.MakeSeed()}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
@@ -77,7 +43,7 @@ func (d *Desk) ReconcileMailbox(ctx context.Context, id int64) (Reconciliation, 
 		return d.svc.cfg.MailServers.List(ctx, source, time.Time{}, c.server)
 	})
 	if err != nil {
-		return Reconciliation{}, serverFault(err)
+		return ledger.Reconciliation{}, serverFault(err)
 	}
 	return c.result, c.ledger(ctx)
 }
@@ -95,20 +61,20 @@ type comparison struct {
 	Reader
 	mailbox int64
 	seed    maphash.Seed
-	result  Reconciliation
+	result  ledger.Reconciliation
 	folders []serverFolder // parallel to result.Folders
 }
 
 type serverFolder struct {
-	ServerMails
-	cursor FetchCursor
+	ledger.ServerMails
+	cursor ledger.FetchCursor
 	// there contains a hash of each position on the server. For a hundred thousand messages, the
 	// positions themselves would take ten times the memory.
 	there map[uint64]struct{}
 }
 
 // server adds messages on the server.
-func (c *comparison) server(ctx context.Context, some ServerMails) error {
+func (c *comparison) server(ctx context.Context, some ledger.ServerMails) error {
 	n := len(c.folders) - 1
 	if n < 0 || c.folders[n].Folder != some.Folder {
 		cursor, err := c.FetchCursor(ctx, c.mailbox, some.Cursor)
@@ -116,7 +82,7 @@ func (c *comparison) server(ctx context.Context, some ServerMails) error {
 			return err
 		}
 		c.folders = append(c.folders, serverFolder{ServerMails: some, cursor: cursor, there: map[uint64]struct{}{}})
-		c.result.Folders = append(c.result.Folders, ReconciledFolder{Name: some.Folder})
+		c.result.Folders = append(c.result.Folders, ledger.ReconciledFolder{Name: some.Folder})
 		n++
 	}
 	known, err := c.InboundPositions(ctx, c.mailbox, some.Source, some.Positions)
@@ -145,7 +111,7 @@ func (c *comparison) server(ctx context.Context, some ServerMails) error {
 }
 
 // ahead reports whether the cursor has not reached a message yet.
-func (f serverFolder) ahead(at FetchCursor) bool {
+func (f serverFolder) ahead(at ledger.FetchCursor) bool {
 	return at.UIDValidity != f.cursor.UIDValidity || at.UID > f.cursor.UID
 }
 
@@ -153,7 +119,7 @@ func (f serverFolder) ahead(at FetchCursor) bool {
 func (c *comparison) ledger(ctx context.Context) error {
 	const batch = 1000
 	for from := (*storage.Position)(nil); ; {
-		rows, err := c.InboundMails(ctx, InboundFilter{MailboxID: c.mailbox}, storage.Seek{From: from, Limit: batch})
+		rows, err := c.InboundMails(ctx, ledger.Filter{MailboxID: c.mailbox}, storage.Seek{From: from, Limit: batch})
 		if err != nil {
 			return err
 		}
@@ -167,7 +133,7 @@ func (c *comparison) ledger(ctx context.Context) error {
 	}
 }
 
-func (c *comparison) row(row InboundMail) {
+func (c *comparison) row(row ledger.Mail) {
 	for n, folder := range c.folders {
 		if !belongs(folder.ServerMails, row) {
 			continue
@@ -182,11 +148,6 @@ func (c *comparison) row(row InboundMail) {
 		return
 	}
 	c.result.Elsewhere++
-}
-
-// Backfill is the payload of a job of kind [JobBackfill].
-type Backfill struct {
-	Since time.Time `json:"since"`
 }
 
 // Backfill imports, in the background, the messages that a mailbox's server received on a day or
@@ -207,10 +168,10 @@ func (d *Desk) Backfill(ctx context.Context, mailboxID int64, since time.Time) e
 	if err != nil {
 		return err
 	}
-	if source.Inbound.Type == InboundPOP3 {
+	if source.Inbound.Type == ledger.InboundPOP3 {
 		return fault.New(fault.Conflict, "A POP3 mailbox already imports all mail on the server.")
 	}
-	payload, err := json.Marshal(Backfill{Since: since.UTC()})
+	payload, err := json.Marshal(ledger.Backfill{Since: since.UTC()})
 	if err != nil {
 		return fault.Wrap(fault.Internal, "making a job", err)
 	}
@@ -227,26 +188,26 @@ func (d *Desk) Backfill(ctx context.Context, mailboxID int64, since time.Time) e
 
 // Source returns one mailbox to fetch. A mailbox of type FWD, or an absent one, is a NotFound
 // fault.
-func (in *Intake) Source(ctx context.Context, accountID, mailboxID int64) (FetchSource, error) {
+func (in *Intake) Source(ctx context.Context, accountID, mailboxID int64) (ledger.FetchSource, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
-		return FetchSource{}, err
+		return ledger.FetchSource{}, err
 	}
 	m, err := r.Mailboxes().Get(ctx, mailboxID)
-	if err == nil && m.Inbound.Type == InboundForward {
+	if err == nil && m.Inbound.Type == ledger.InboundForward {
 		err = fault.Missing("mailbox", mailboxID)
 	}
 	if err != nil {
-		return FetchSource{}, err
+		return ledger.FetchSource{}, err
 	}
 	return in.svc.fetchSource(m), nil
 }
 
 // Mail returns a ledger row.
-func (in *Intake) Mail(ctx context.Context, accountID, id int64) (InboundMail, error) {
+func (in *Intake) Mail(ctx context.Context, accountID, id int64) (ledger.Mail, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
-		return InboundMail{}, err
+		return ledger.Mail{}, err
 	}
 	return r.InboundMail(ctx, id)
 }
@@ -254,7 +215,7 @@ func (in *Intake) Mail(ctx context.Context, accountID, id int64) (InboundMail, e
 // Refetched takes a message that was fetched again because it was incomplete. A complete one is
 // filed next; one with a Problem stays quarantined with that reason. A row handled in the meantime
 // is unchanged.
-func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail RawMail) error {
+func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail ledger.Raw) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
 		return err
@@ -265,7 +226,7 @@ func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail RawMa
 	}
 	fresh := in.row(accountID, row.MailboxID, row.Source, mail)
 	if mail.Problem == "" {
-		if err := in.putAll(ctx, []InboundMail{fresh}, []RawMail{mail}); err != nil {
+		if err := in.putAll(ctx, []ledger.Mail{fresh}, []ledger.Raw{mail}); err != nil {
 			return err
 		}
 	}
@@ -273,7 +234,7 @@ func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail RawMa
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		named = false
 		row, err := tx.InboundForUpdate(ctx, id)
-		if err != nil || row.State != InboundQuarantined || !row.Partial {
+		if err != nil || row.State != ledger.Quarantined || !row.Partial {
 			return err
 		}
 		row.UpdatedAt = in.svc.now()
@@ -287,7 +248,7 @@ func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail RawMa
 				return err
 			}
 		}
-		row.State, row.Reason, row.Partial, row.RawKey, row.Size = InboundReceived, "", false, fresh.RawKey, fresh.Size
+		row.State, row.Reason, row.Partial, row.RawKey, row.Size = ledger.Received, "", false, fresh.RawKey, fresh.Size
 		if err := tx.UpdateInbound(ctx, &row); err != nil {
 			return err
 		}

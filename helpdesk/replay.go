@@ -7,38 +7,32 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// InboundCounts are the numbers of unfiled messages in a ledger.
-type InboundCounts struct {
-	Received    int64 // waiting to be filed
-	Quarantined int64
-	Ignored     int64
-}
-
 // InboundCounts counts a mailbox's unfiled messages. It needs mailboxes.connection.
-func (d *Desk) InboundCounts(ctx context.Context, mailboxID int64) (InboundCounts, error) {
+func (d *Desk) InboundCounts(ctx context.Context, mailboxID int64) (ledger.Counts, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
-		return InboundCounts{}, err
+		return ledger.Counts{}, err
 	}
 	if _, err := r.Mailboxes().Get(ctx, mailboxID); err != nil {
-		return InboundCounts{}, err
+		return ledger.Counts{}, err
 	}
 	return r.InboundCounts(ctx, mailboxID)
 }
 
 // inboundIn locks a row of a mailbox's ledger.
-func inboundIn(ctx context.Context, tx Tx, mailboxID, id int64) (InboundMail, error) {
+func inboundIn(ctx context.Context, tx Tx, mailboxID, id int64) (ledger.Mail, error) {
 	m, err := tx.InboundForUpdate(ctx, id)
 	if err == nil && m.MailboxID != mailboxID {
 		err = fault.Missing("mail", id)
 	}
 	if err != nil {
-		return InboundMail{}, err
+		return ledger.Mail{}, err
 	}
 	return m, nil
 }
@@ -46,27 +40,27 @@ func inboundIn(ctx context.Context, tx Tx, mailboxID, id int64) (InboundMail, er
 // ReplayInbound files a quarantined or ignored message again, after the cause was fixed. An
 // incomplete message is first fetched again, in the background. One that waits to be filed is
 // unchanged; a filed one is a Conflict fault. It needs mailboxes.connection.
-func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundMail, error) {
+func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (ledger.Mail, error) {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
-		return InboundMail{}, err
+		return ledger.Mail{}, err
 	}
-	var m InboundMail
+	var m ledger.Mail
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if m, err = inboundIn(ctx, tx, mailboxID, id); err != nil {
 			return err
 		}
 		switch {
-		case m.State == InboundFiled:
+		case m.State == ledger.Filed:
 			return fault.New(fault.Conflict, "The mail has already been filed.")
 		case m.RawKey == "":
 			return fault.New(fault.Conflict, "The raw mail has been deleted.")
-		case m.State == InboundReceived:
+		case m.State == ledger.Received:
 			return nil
 		}
-		m.State, m.Reason, m.UserID, m.Note, m.UpdatedAt = InboundReceived, "", 0, "", d.svc.now()
+		m.State, m.Reason, m.UserID, m.Note, m.UpdatedAt = ledger.Received, "", 0, "", d.svc.now()
 		if m.Partial {
-			m.State, m.Reason = InboundQuarantined, beingFetched
+			m.State, m.Reason = ledger.Quarantined, beingFetched
 		}
 		if err := tx.UpdateInbound(ctx, &m); err != nil {
 			return err
@@ -83,7 +77,7 @@ func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (InboundM
 const beingFetched = "it is being fetched again"
 
 // replayJob returns the next job for a replayed message.
-func replayJob(accountID int64, m InboundMail, now time.Time) storage.Job {
+func replayJob(accountID int64, m ledger.Mail, now time.Time) storage.Job {
 	if m.Partial {
 		return storage.Job{
 			Kind: JobRefetchMail, AccountID: accountID, Subject: m.ID, RunAt: now, UniqueKey: fmt.Sprintf("refetch/%d/%d", accountID, m.ID),
@@ -95,30 +89,30 @@ func replayJob(accountID int64, m InboundMail, now time.Time) storage.Job {
 // IgnoreInbound sets a quarantined message aside permanently: it is listed as ignored, with who did
 // it, when, and a note of at most 500 characters. [Desk.ReplayInbound] reverts that. An ignored
 // message is unchanged; any other is a Conflict fault. It needs mailboxes.connection.
-func (d *Desk) IgnoreInbound(ctx context.Context, mailboxID, id int64, note string) (InboundMail, error) {
+func (d *Desk) IgnoreInbound(ctx context.Context, mailboxID, id int64, note string) (ledger.Mail, error) {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
-		return InboundMail{}, err
+		return ledger.Mail{}, err
 	}
 	note = plain.Line(note)
 	var problems fault.Collector
 	bounded(&problems, "note", note, 500)
 	if err := problems.Err(); err != nil {
-		return InboundMail{}, err
+		return ledger.Mail{}, err
 	}
-	var m InboundMail
+	var m ledger.Mail
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if m, err = inboundIn(ctx, tx, mailboxID, id); err != nil {
 			return err
 		}
 		switch m.State {
-		case InboundIgnored:
+		case ledger.Ignored:
 			return nil
-		case InboundQuarantined:
+		case ledger.Quarantined:
 		default:
 			return fault.New(fault.Conflict, "Only a mail that could not be imported can be ignored.")
 		}
-		m.State, m.UserID, m.Note, m.UpdatedAt = InboundIgnored, d.userID, note, d.svc.now()
+		m.State, m.UserID, m.Note, m.UpdatedAt = ledger.Ignored, d.userID, note, d.svc.now()
 		if err := tx.UpdateInbound(ctx, &m); err != nil {
 			return err
 		}
@@ -146,7 +140,7 @@ func (d *Desk) ReplayMailbox(ctx context.Context, mailboxID int64) (int64, error
 	if err != nil {
 		return 0, fault.Wrap(fault.Internal, "making a job", err)
 	}
-	var counts InboundCounts
+	var counts ledger.Counts
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.Mailboxes().Get(ctx, mailboxID); err != nil {
 			return err
@@ -169,7 +163,7 @@ func (s *Service) ReplayMails(ctx context.Context, job storage.ClaimedJob) error
 	if err := json.Unmarshal(job.Payload, &order); err != nil {
 		return fault.Wrap(fault.Internal, "Service.ReplayMails", err)
 	}
-	filter := InboundFilter{MailboxID: job.Subject, States: []InboundState{InboundQuarantined}}
+	filter := ledger.Filter{MailboxID: job.Subject, States: []ledger.State{ledger.Quarantined}}
 	seek := storage.Seek{Limit: replayBatch}
 	for {
 		batch, err := s.cfg.Store.Within(Scope{AccountID: job.AccountID}).InboundMails(ctx, filter, seek)
@@ -184,7 +178,7 @@ func (s *Service) ReplayMails(ctx context.Context, job storage.ClaimedJob) error
 }
 
 // replay queues the messages of a batch that nobody has handled in the meantime.
-func (s *Service) replay(ctx context.Context, job storage.ClaimedJob, order Replay, batch []InboundMail) error {
+func (s *Service) replay(ctx context.Context, job storage.ClaimedJob, order Replay, batch []ledger.Mail) error {
 	var ids []int64
 	var jobs []storage.Job
 	now := s.now()
@@ -198,7 +192,7 @@ func (s *Service) replay(ctx context.Context, job storage.ClaimedJob, order Repl
 		}
 	}
 	return s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
-		changed, err := tx.SetInboundState(ctx, ids, InboundQuarantined, InboundReceived, now)
+		changed, err := tx.SetInboundState(ctx, ids, ledger.Quarantined, ledger.Received, now)
 		if err != nil {
 			return err
 		}
@@ -210,7 +204,7 @@ func (s *Service) replay(ctx context.Context, job storage.ClaimedJob, order Repl
 			})
 		}
 		if len(changed) > 0 {
-			todo = append(todo[:len(todo):len(todo)], replayJob(job.AccountID, InboundMail{MailboxID: job.Subject}, now))
+			todo = append(todo[:len(todo):len(todo)], replayJob(job.AccountID, ledger.Mail{MailboxID: job.Subject}, now))
 		}
 		if err := tx.Enqueue(ctx, todo...); err != nil {
 			return err

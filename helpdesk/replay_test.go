@@ -11,14 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
 // quarantine takes a mail that cannot be filed.
-func (b *bundle) quarantine(mail helpdesk.RawMail, reason string) helpdesk.InboundMail {
+func (b *bundle) quarantine(mail ledger.Raw, reason string) ledger.Mail {
 	b.t.Helper()
 	intake := b.svc.Intake()
-	if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, "imap", []helpdesk.RawMail{mail}, nil); err != nil {
+	if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, "imap", []ledger.Raw{mail}, nil); err != nil {
 		b.t.Fatal(err)
 	}
 	row := b.ledger()[0]
@@ -31,13 +32,13 @@ func (b *bundle) quarantine(mail helpdesk.RawMail, reason string) helpdesk.Inbou
 }
 
 // ledger lists the rows of the mailbox in some states, newest first.
-func (b *bundle) ledger(states ...helpdesk.InboundState) []helpdesk.InboundMail {
+func (b *bundle) ledger(states ...ledger.State) []ledger.Mail {
 	b.t.Helper()
-	filter := helpdesk.InboundFilter{MailboxID: b.mailbox.ID, States: states}
+	filter := ledger.Filter{MailboxID: b.mailbox.ID, States: states}
 	return must(b.desk.InboundMails(b.ctx, filter, storage.PageRequest{Limit: 100}))(b.t).Items
 }
 
-func (b *bundle) mail(id int64) helpdesk.InboundMail {
+func (b *bundle) mail(id int64) ledger.Mail {
 	b.t.Helper()
 	return must(b.desk.InboundMail(b.ctx, b.mailbox.ID, id))(b.t)
 }
@@ -55,26 +56,26 @@ func (b *bundle) jobs(kind string) []storage.ClaimedJob {
 func TestIgnore(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	row := b.quarantine(helpdesk.RawMail{Raw: []byte("1")}, "nested deeper than 50")
+	row := b.quarantine(ledger.Raw{Raw: []byte("1")}, "nested deeper than 50")
 	b.clock.Add(time.Minute)
 	ignored := must(b.desk.IgnoreInbound(b.ctx, b.mailbox.ID, row.ID, "  spam\r\nfrom the provider "))(t)
 	want := row
-	want.State, want.UserID, want.Note, want.UpdatedAt = helpdesk.InboundIgnored, b.owner.ID, "spam  from the provider", b.clock.Now()
-	if diff := cmp.Diff([]helpdesk.InboundMail{want, want}, []helpdesk.InboundMail{ignored, b.mail(row.ID)}); diff != "" {
+	want.State, want.UserID, want.Note, want.UpdatedAt = ledger.Ignored, b.owner.ID, "spam  from the provider", b.clock.Now()
+	if diff := cmp.Diff([]ledger.Mail{want, want}, []ledger.Mail{ignored, b.mail(row.ID)}); diff != "" {
 		t.Error(diff)
 	}
 	b.clock.Add(time.Minute)
 	if again := must(b.desk.IgnoreInbound(b.ctx, b.mailbox.ID, row.ID, "Again."))(t); !cmp.Equal(want, again) {
 		t.Errorf("ignored twice: %s", cmp.Diff(want, again))
 	}
-	if len(b.ledger(helpdesk.InboundQuarantined)) != 0 || len(b.ledger(helpdesk.InboundIgnored)) != 1 {
+	if len(b.ledger(ledger.Quarantined)) != 0 || len(b.ledger(ledger.Ignored)) != 1 {
 		t.Error("it is not listed among those that are ignored, or still among the failures")
 	}
-	if got := must(b.desk.InboundCounts(b.ctx, b.mailbox.ID))(t); got != (helpdesk.InboundCounts{Ignored: 1}) {
+	if got := must(b.desk.InboundCounts(b.ctx, b.mailbox.ID))(t); got != (ledger.Counts{Ignored: 1}) {
 		t.Errorf("counts: %+v", got)
 	}
 	back := must(b.desk.ReplayInbound(b.ctx, b.mailbox.ID, row.ID))(t)
-	if back.State != helpdesk.InboundReceived || back.Note != "" || back.UserID != 0 || back.Reason != "" {
+	if back.State != ledger.Received || back.Note != "" || back.UserID != 0 || back.Reason != "" {
 		t.Errorf("taken back: %+v", back)
 	}
 	if again := must(b.desk.ReplayInbound(b.ctx, b.mailbox.ID, row.ID))(t); !cmp.Equal(back, again) || len(b.jobs(helpdesk.JobFileMail)) != 2 {
@@ -84,7 +85,7 @@ func TestIgnore(t *testing.T) {
 		t.Errorf("ignoring what waits: %v", err)
 	}
 	filed := must(b.svc.Intake().File(b.ctx, b.account.ID, row.ID, withIdentity(opening())))(t)
-	if _, err := b.desk.IgnoreInbound(b.ctx, b.mailbox.ID, row.ID, ""); filed.State != helpdesk.InboundFiled || !errors.Is(err, helpdesk.ErrConflict) {
+	if _, err := b.desk.IgnoreInbound(b.ctx, b.mailbox.ID, row.ID, ""); filed.State != ledger.Filed || !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("ignoring what is %s: %v", filed.State, err)
 	}
 	if got := fieldsOf(second(b.desk.IgnoreInbound(b.ctx, b.mailbox.ID, row.ID, strings.Repeat("x", 501)))); len(got["note"]) != 1 {
@@ -97,7 +98,7 @@ func TestIgnore(t *testing.T) {
 	}
 }
 
-func withIdentity(m helpdesk.IncomingMail) helpdesk.IncomingMail {
+func withIdentity(m ledger.Incoming) ledger.Incoming {
 	m.Identity = []byte(m.MessageID)
 	return m
 }
@@ -106,20 +107,20 @@ func withIdentity(m helpdesk.IncomingMail) helpdesk.IncomingMail {
 func TestReplayOfIgnoredPart(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	row := b.quarantine(helpdesk.RawMail{Position: "7:1:INBOX", Raw: []byte("From: a"), Problem: "cut three times"}, "")
+	row := b.quarantine(ledger.Raw{Position: "7:1:INBOX", Raw: []byte("From: a"), Problem: "cut three times"}, "")
 	must(b.desk.IgnoreInbound(b.ctx, b.mailbox.ID, row.ID, ""))(t)
 	back := must(b.desk.ReplayInbound(b.ctx, b.mailbox.ID, row.ID))(t)
-	if back.State != helpdesk.InboundQuarantined || back.Reason != "it is being fetched again" || !back.Partial {
+	if back.State != ledger.Quarantined || back.Reason != "it is being fetched again" || !back.Partial {
 		t.Errorf("replayed: %+v", back)
 	}
 	must(b.desk.ReplayInbound(b.ctx, b.mailbox.ID, row.ID))(t)
 	if jobs := b.jobs(helpdesk.JobRefetchMail); len(jobs) != 1 || jobs[0].Subject != row.ID {
 		t.Errorf("fetched again by %+v", jobs)
 	}
-	if err := b.svc.Intake().Refetched(b.ctx, b.account.ID, row.ID, helpdesk.RawMail{Raw: []byte("From: ada@example.com\n\nWhole.")}); err != nil {
+	if err := b.svc.Intake().Refetched(b.ctx, b.account.ID, row.ID, ledger.Raw{Raw: []byte("From: ada@example.com\n\nWhole.")}); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.mail(row.ID); got.State != helpdesk.InboundReceived || got.Partial {
+	if got := b.mail(row.ID); got.State != ledger.Received || got.Partial {
 		t.Errorf("fetched again: %+v", got)
 	}
 }
@@ -131,10 +132,10 @@ func TestReplayMailbox(t *testing.T) {
 	b := newBundle(t)
 	const n = 230 // some batches
 	for i := range n {
-		b.quarantine(helpdesk.RawMail{Raw: fmt.Appendf(nil, "mail %d", i)}, "a bug")
+		b.quarantine(ledger.Raw{Raw: fmt.Appendf(nil, "mail %d", i)}, "a bug")
 	}
-	part := b.quarantine(helpdesk.RawMail{Position: "7:1:INBOX", Problem: "too large"}, "")
-	ignored := b.quarantine(helpdesk.RawMail{Raw: []byte("ignored")}, "a bug")
+	part := b.quarantine(ledger.Raw{Position: "7:1:INBOX", Problem: "too large"}, "")
+	ignored := b.quarantine(ledger.Raw{Raw: []byte("ignored")}, "a bug")
 	must(b.desk.IgnoreInbound(b.ctx, b.mailbox.ID, ignored.ID, ""))(t)
 	b.jobs(helpdesk.JobFileMail)
 	b.clock.Add(time.Minute)
@@ -144,7 +145,7 @@ func TestReplayMailbox(t *testing.T) {
 		}
 	}
 	b.clock.Add(time.Minute)
-	late := b.quarantine(helpdesk.RawMail{Raw: []byte("late")}, "a bug")
+	late := b.quarantine(ledger.Raw{Raw: []byte("late")}, "a bug")
 	orders := b.jobs(helpdesk.JobReplayMail)
 	if len(orders) != 2 {
 		t.Fatalf("%d jobs", len(orders))
@@ -158,11 +159,11 @@ func TestReplayMailbox(t *testing.T) {
 		})
 	}
 	both.Wait()
-	want := helpdesk.InboundCounts{Received: n, Quarantined: 2, Ignored: 1}
+	want := ledger.Counts{Received: n, Quarantined: 2, Ignored: 1}
 	if got := must(b.desk.InboundCounts(b.ctx, b.mailbox.ID))(t); got != want {
 		t.Errorf("afterwards: %+v, want %+v", got, want)
 	}
-	if b.mail(late.ID).State != helpdesk.InboundQuarantined || b.mail(ignored.ID).State != helpdesk.InboundIgnored {
+	if b.mail(late.ID).State != ledger.Quarantined || b.mail(ignored.ID).State != ledger.Ignored {
 		t.Error("a mail that nobody asked for was replayed")
 	}
 	if jobs := b.jobs(helpdesk.JobRefetchMail); len(jobs) != 1 || jobs[0].Subject != part.ID {
@@ -187,7 +188,7 @@ func TestReplayMailbox(t *testing.T) {
 	if err := b.svc.ReplayMails(b.ctx, orders[0]); err != nil { // the job comes again
 		t.Fatal(err)
 	}
-	if got := b.mail(1); got.State != helpdesk.InboundQuarantined || got.Reason != "another bug" {
+	if got := b.mail(1); got.State != ledger.Quarantined || got.Reason != "another bug" {
 		t.Errorf("the poisoned mail: %+v", got)
 	}
 	if _, err := b.desk.ReplayMailbox(b.ctx, 999); !errors.Is(err, helpdesk.ErrNotFound) {

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage/plain"
 	"strings"
 	"time"
@@ -32,7 +34,7 @@ func (m Mailbox) repliesTo(now time.Time) ReplyAddress {
 	switch {
 	case m.ReplyAddress != "":
 		return m.ReplyAddress
-	case m.Inbound.Type == InboundForward:
+	case m.Inbound.Type == ledger.InboundForward:
 		return ReplyIntake
 	case m.Probe.works(now):
 		return ReplySubaddress
@@ -136,7 +138,7 @@ func (s *Service) tokenConversation(accountID int64, address string) (conversati
 type returned struct{ interactionID, deliveryID int64 }
 
 // returnPath returns the envelope sender of one delivery's message; "" if it would be too long.
-func (s *Service) returnPath(address string, accountID int64, d Delivery) string {
+func (s *Service) returnPath(address string, accountID int64, d sending.Delivery) string {
 	return tagged(address, s.sign(bounceTag, accountID, d.InteractionID, d.ID))
 }
 

@@ -10,16 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
 // imapServers are mail servers whose connections work unless they say otherwise.
 type imapServers struct{ failure error }
 
-func (s *imapServers) Test(context.Context, helpdesk.FetchSource) error { return s.failure }
+func (s *imapServers) Test(context.Context, ledger.FetchSource) error { return s.failure }
 
-func (s *imapServers) List(context.Context, helpdesk.FetchSource, time.Time, func(context.Context, helpdesk.ServerMails) error) error {
+func (s *imapServers) List(context.Context, ledger.FetchSource, time.Time, func(context.Context, ledger.ServerMails) error) error {
 	return nil
 }
 
@@ -106,29 +108,29 @@ func TestReplyAddressProblems(t *testing.T) {
 }
 
 // probe tests the mailbox and returns the probe that this sends; "" when none is.
-func (b *bundle) probe() (helpdesk.SystemMail, helpdesk.TaggedAddress) {
+func (b *bundle) probe() (sending.SystemMail, ledger.TaggedAddress) {
 	b.t.Helper()
 	test := must(b.desk.TestMailbox(b.ctx, b.mailbox.ID))(b.t)
 	now := b.clock.Now()
 	jobs := must(b.store.Claim(b.ctx, []string{helpdesk.JobProbe}, 10, now, now.Add(24*time.Hour)))(b.t)
 	switch len(jobs) {
 	case 0:
-		return helpdesk.SystemMail{}, test.Tagged
+		return sending.SystemMail{}, test.Tagged
 	case 1:
-		return must(b.svc.Outgoing().SystemMail(b.ctx, jobs[0], helpdesk.MailLinks{}))(b.t), test.Tagged
+		return must(b.svc.Outgoing().SystemMail(b.ctx, jobs[0], sending.MailLinks{}))(b.t), test.Tagged
 	}
 	b.t.Fatalf("%d probes", len(jobs))
-	return helpdesk.SystemMail{}, test.Tagged
+	return sending.SystemMail{}, test.Tagged
 }
 
 // arriving is a probe as the mailbox gets it.
-func arriving(p helpdesk.SystemMail) helpdesk.IncomingMail {
-	return helpdesk.IncomingMail{
+func arriving(p sending.SystemMail) ledger.Incoming {
+	return ledger.Incoming{
 		MessageID: p.MessageID, From: p.From, To: []mailaddr.Address{p.To}, Subject: "Test", Text: "Test", AutoSubmitted: true, Relayed: true,
 	}
 }
 
-func (b *bundle) tagged() helpdesk.TaggedAddress {
+func (b *bundle) tagged() ledger.TaggedAddress {
 	b.t.Helper()
 	return must(b.desk.TaggedAddress(b.ctx, b.mailbox.ID))(b.t)
 }
@@ -137,72 +139,72 @@ func (b *bundle) tagged() helpdesk.TaggedAddress {
 // becomes of it is told.
 func TestProbe(t *testing.T) {
 	t.Parallel()
-	refusal := func(b *bundle, p helpdesk.SystemMail, ids []string, reported string) helpdesk.IncomingMail {
+	refusal := func(b *bundle, p sending.SystemMail, ids []string, reported string) ledger.Incoming {
 		m := reportOf("x", bounced(reported, "5.1.1", "User unknown in virtual mailbox table"))
 		m.Report.MessageIDs = ids
 		return m
 	}
 	for name, test := range map[string]struct {
-		happens func(b *bundle, p helpdesk.SystemMail)
-		state   helpdesk.ProbeState
+		happens func(b *bundle, p sending.SystemMail)
+		state   ledger.ProbeState
 		want    helpdesk.ReplyAddress
 		text    string
 	}{
-		"it arrives": {func(b *bundle, p helpdesk.SystemMail) { b.ignored(arriving(p), "our own test") }, helpdesk.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
-		"under another Message-ID": {func(b *bundle, p helpdesk.SystemMail) {
+		"it arrives": {func(b *bundle, p sending.SystemMail) { b.ignored(arriving(p), "our own test") }, ledger.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
+		"under another Message-ID": {func(b *bundle, p sending.SystemMail) {
 			m := arriving(p)
 			m.MessageID, m.To, m.DeliveredTo = "relay@ses.example", nil, []string{strings.ToUpper(p.To.Email)}
 			b.ignored(m, "our own test")
-		}, helpdesk.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
-		"twice": {func(b *bundle, p helpdesk.SystemMail) {
+		}, ledger.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
+		"twice": {func(b *bundle, p sending.SystemMail) {
 			b.ignored(arriving(p), "our own test")
 			b.ignored(arriving(p), "our own test")
-		}, helpdesk.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
-		"late": {func(b *bundle, p helpdesk.SystemMail) {
+		}, ledger.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
+		"late": {func(b *bundle, p sending.SystemMail) {
 			b.clock.Add(time.Hour)
-			if state := b.tagged().State; state != helpdesk.ProbeMissing {
+			if state := b.tagged().State; state != ledger.ProbeMissing {
 				b.t.Errorf("after an hour it is %s", state)
 			}
 			b.ignored(arriving(p), "our own test")
-		}, helpdesk.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
-		"only the copy of who sent it is there": {func(b *bundle, p helpdesk.SystemMail) {
+		}, ledger.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
+		"only the copy of who sent it is there": {func(b *bundle, p sending.SystemMail) {
 			m := arriving(p)
 			m.Relayed = false
 			b.ignored(m, "our own test")
-		}, helpdesk.ProbePending, helpdesk.ReplyPlain, "is on its way"},
-		"it does not arrive": {func(b *bundle, _ helpdesk.SystemMail) { b.clock.Add(16 * time.Minute) }, helpdesk.ProbeMissing, helpdesk.ReplyPlain, "within 15 minutes"},
-		"the relay refuses it": {func(b *bundle, p helpdesk.SystemMail) {
-			b.probeOutcome(p, helpdesk.DeliveryFailed, "5.1.1", "Recipient address rejected")
-		}, helpdesk.ProbeRefused, helpdesk.ReplyPlain, "5.1.1 Recipient address rejected"},
-		"the relay is away": {func(b *bundle, p helpdesk.SystemMail) {
-			b.probeOutcome(p, helpdesk.DeliveryDeferred, "", "The mail relay cannot be used.")
+		}, ledger.ProbePending, helpdesk.ReplyPlain, "is on its way"},
+		"it does not arrive": {func(b *bundle, _ sending.SystemMail) { b.clock.Add(16 * time.Minute) }, ledger.ProbeMissing, helpdesk.ReplyPlain, "within 15 minutes"},
+		"the relay refuses it": {func(b *bundle, p sending.SystemMail) {
+			b.probeOutcome(p, sending.Failed, "5.1.1", "Recipient address rejected")
+		}, ledger.ProbeRefused, helpdesk.ReplyPlain, "5.1.1 Recipient address rejected"},
+		"the relay is away": {func(b *bundle, p sending.SystemMail) {
+			b.probeOutcome(p, sending.Deferred, "", "The mail relay cannot be used.")
 			b.clock.Add(16 * time.Minute)
-		}, helpdesk.ProbeMissing, helpdesk.ReplyPlain, "The mail relay cannot be used."},
-		"it comes back": {func(b *bundle, p helpdesk.SystemMail) {
+		}, ledger.ProbeMissing, helpdesk.ReplyPlain, "The mail relay cannot be used."},
+		"it comes back": {func(b *bundle, p sending.SystemMail) {
 			b.ignored(refusal(b, p, []string{p.MessageID}, "someone@example.org"), "reports on our own test")
-		}, helpdesk.ProbeRefused, helpdesk.ReplyPlain, "5.1.1 User unknown"},
-		"it comes back and is not named": {func(b *bundle, p helpdesk.SystemMail) {
+		}, ledger.ProbeRefused, helpdesk.ReplyPlain, "5.1.1 User unknown"},
+		"it comes back and is not named": {func(b *bundle, p sending.SystemMail) {
 			b.ignored(refusal(b, p, nil, p.To.Email), "reports on our own test")
 		},
-			helpdesk.ProbeRefused, helpdesk.ReplyPlain, "5.1.1 User unknown"},
-		"a program answers it": {func(b *bundle, p helpdesk.SystemMail) {
-			b.ignored(helpdesk.IncomingMail{MessageID: "v", From: p.From, InReplyTo: []string{p.MessageID}, Text: "Away.", AutoSubmitted: true}, "automatic answer to our own test")
-		}, helpdesk.ProbePending, helpdesk.ReplyPlain, "is on its way"},
-		"somebody else writes there": {func(b *bundle, p helpdesk.SystemMail) {
+			ledger.ProbeRefused, helpdesk.ReplyPlain, "5.1.1 User unknown"},
+		"a program answers it": {func(b *bundle, p sending.SystemMail) {
+			b.ignored(ledger.Incoming{MessageID: "v", From: p.From, InReplyTo: []string{p.MessageID}, Text: "Away.", AutoSubmitted: true}, "automatic answer to our own test")
+		}, ledger.ProbePending, helpdesk.ReplyPlain, "is on its way"},
+		"somebody else writes there": {func(b *bundle, p sending.SystemMail) {
 			m := arriving(p)
 			m.From, m.MessageID = ada, "1@example.com"
-			if row := b.receive(m); row.State != helpdesk.InboundFiled {
+			if row := b.receive(m); row.State != ledger.Filed {
 				b.t.Errorf("it is %+v", row)
 			}
-		}, helpdesk.ProbePending, helpdesk.ReplyPlain, "is on its way"},
-		"the address changes meanwhile": {func(b *bundle, p helpdesk.SystemMail) {
+		}, ledger.ProbePending, helpdesk.ReplyPlain, "is on its way"},
+		"the address changes meanwhile": {func(b *bundle, p sending.SystemMail) {
 			must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("help@example.org")}))(b.t)
 			b.ignored(arriving(p), "our own test")
-		}, helpdesk.ProbeNone, helpdesk.ReplyPlain, "was not tried yet"},
-		"and is changed afterwards": {func(b *bundle, p helpdesk.SystemMail) {
+		}, ledger.ProbeNone, helpdesk.ReplyPlain, "was not tried yet"},
+		"and is changed afterwards": {func(b *bundle, p sending.SystemMail) {
 			b.ignored(arriving(p), "our own test")
 			must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("help@example.org")}))(b.t)
-		}, helpdesk.ProbeNone, helpdesk.ReplyPlain, "was not tried yet"},
+		}, ledger.ProbeNone, helpdesk.ReplyPlain, "was not tried yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -211,7 +213,7 @@ func TestProbe(t *testing.T) {
 				t.Fatalf("before, reply_address is %q", got)
 			}
 			p, tagged := b.probe()
-			if tagged.State != helpdesk.ProbePending || tagged.Address != p.To.Email || shape(p.To.Email) != "support+p-@example.org" || p.From.Email != "support@example.org" {
+			if tagged.State != ledger.ProbePending || tagged.Address != p.To.Email || shape(p.To.Email) != "support+p-@example.org" || p.From.Email != "support@example.org" {
 				t.Fatalf("sent is %+v, told %+v", p, tagged)
 			}
 			before := b.count()
@@ -228,14 +230,14 @@ func TestProbe(t *testing.T) {
 }
 
 // ignored receives a mail that is not for people.
-func (b *bundle) ignored(m helpdesk.IncomingMail, reason string) {
+func (b *bundle) ignored(m ledger.Incoming, reason string) {
 	b.t.Helper()
-	if row := b.receive(m); row.State != helpdesk.InboundIgnored || !strings.Contains(row.Reason, reason) {
+	if row := b.receive(m); row.State != ledger.Ignored || !strings.Contains(row.Reason, reason) {
 		b.t.Errorf("the mail is %s: %s", row.State, row.Reason)
 	}
 }
 
-func (b *bundle) probeOutcome(p helpdesk.SystemMail, state helpdesk.DeliveryState, code, response string) {
+func (b *bundle) probeOutcome(p sending.SystemMail, state sending.State, code, response string) {
 	b.t.Helper()
 	out := helpdesk.Outcome{State: state, EnhancedCode: code, Response: response}
 	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobProbe, AccountID: b.account.ID, Subject: b.mailbox.ID}}
@@ -252,17 +254,17 @@ func TestProbesAreNotDoubled(t *testing.T) {
 	first, _ := b.probe()
 	for range 3 {
 		b.clock.Add(time.Minute)
-		if again, tagged := b.probe(); again.MessageID != "" || tagged.State != helpdesk.ProbePending || tagged.Address != first.To.Email {
+		if again, tagged := b.probe(); again.MessageID != "" || tagged.State != ledger.ProbePending || tagged.Address != first.To.Email {
 			t.Errorf("another probe: %+v, %+v", again, tagged)
 		}
 	}
 	b.ignored(arriving(first), "our own test")
 	b.clock.Add(time.Second)
-	if again, tagged := b.probe(); again.MessageID == "" || tagged.State != helpdesk.ProbePending || b.replyAddress() != helpdesk.ReplySubaddress {
+	if again, tagged := b.probe(); again.MessageID == "" || tagged.State != ledger.ProbePending || b.replyAddress() != helpdesk.ReplySubaddress {
 		t.Errorf("a test later sends %+v and is %+v, reply_address %q", again, tagged, b.replyAddress())
 	}
 	b.ignored(arriving(first), "our own test") // of no meaning any more
-	if state := b.tagged().State; state != helpdesk.ProbePending {
+	if state := b.tagged().State; state != ledger.ProbePending {
 		t.Errorf("after an old probe it is %s", state)
 	}
 	b.clock.Add(20 * time.Minute)
@@ -270,14 +272,14 @@ func TestProbesAreNotDoubled(t *testing.T) {
 		t.Errorf("when the next is lost reply_address is %q", got)
 	}
 	servers.failure = errors.New("connect: refused")
-	if none, tagged := b.probe(); none.MessageID != "" || tagged.State != helpdesk.ProbeMissing {
+	if none, tagged := b.probe(); none.MessageID != "" || tagged.State != ledger.ProbeMissing {
 		t.Errorf("without a connection %+v is sent, %+v", none, tagged)
 	}
 	servers.failure = nil
 	for choice, want := range map[helpdesk.ReplyAddress]string{helpdesk.ReplyPlain: "reply_address is plain", helpdesk.ReplyIntake: "reply_address is intake"} {
 		b = fetched(t, servers)
 		must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(choice)}))(t)
-		if none, tagged := b.probe(); none.MessageID != "" || tagged.State != helpdesk.ProbeNone || !strings.Contains(tagged.Text, want) {
+		if none, tagged := b.probe(); none.MessageID != "" || tagged.State != ledger.ProbeNone || !strings.Contains(tagged.Text, want) {
 			t.Errorf("with %s %+v is sent, %+v", choice, none, tagged)
 		}
 	}
@@ -292,7 +294,7 @@ func TestProbeElsewhere(t *testing.T) {
 	b.mailbox = must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t)
 	b.ignored(arriving(p), "our own test")
 	b.mailbox = own
-	if diff := cmp.Diff(helpdesk.ProbePending, b.tagged().State); diff != "" {
+	if diff := cmp.Diff(ledger.ProbePending, b.tagged().State); diff != "" {
 		t.Error(diff)
 	}
 }

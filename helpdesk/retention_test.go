@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -192,7 +193,7 @@ func TestPruneRawMails(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, func(cfg *helpdesk.Config) { cfg.Retention = helpdesk.Retention{RawMails: tt.keep} })
 			filed := b.receive(opening())
-			waits := b.quarantine(helpdesk.RawMail{Raw: []byte("Subject: broken\r\n\r\nx")}, "unreadable")
+			waits := b.quarantine(ledger.Raw{Raw: []byte("Subject: broken\r\n\r\nx")}, "unreadable")
 			text := b.interactions(filed.ConversationID)
 			stored := b.stored()
 			b.clock.Add(time.Duration(tt.days) * aDay)

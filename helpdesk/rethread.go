@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -138,7 +139,7 @@ func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversa
 	f := filing{
 		svc: d.svc, accountID: d.scope.AccountID, now: d.svc.now(), users: users, auth: i.Authentication,
 		customer: mailaddr.Address{Email: i.CustomerEmail}, forOthers: i.Mail.Rewritten || noReply(i.author()), interactionID: i.ID, token: i.Threading.Token,
-		mail: IncomingMail{
+		mail: ledger.Incoming{
 			MessageID: i.MessageID, References: i.References, From: mailaddr.Address{Email: i.author()}, To: asAddresses(i.To), Cc: asAddresses(i.Cc),
 		},
 	}

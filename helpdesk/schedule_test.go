@@ -12,6 +12,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -62,7 +64,7 @@ func TestSendLater(t *testing.T) {
 	if c.AwaitingSince != before.AwaitingSince || c.Preview != before.Preview || b.unread(id) != 0 || i.MessageID != "" || i.Audience() != nil {
 		t.Errorf("while it waits: %+v, %+v", c, i)
 	}
-	if d := b.deliveries(i.ID); len(d) != 1 || d[0].State != helpdesk.DeliveryQueued || !d[0].NextAttemptAt.Equal(i.SendAt) {
+	if d := b.deliveries(i.ID); len(d) != 1 || d[0].State != sending.Queued || !d[0].NextAttemptAt.Equal(i.SendAt) {
 		t.Errorf("it waits as %+v", d)
 	}
 	drafts := must(b.desk.Conversations(b.ctx, helpdesk.ConversationQuery{DraftBy: b.owner.ID}, storage.PageRequest{}))(t).Items
@@ -104,7 +106,7 @@ func TestSendLater(t *testing.T) {
 // What becomes of an answer that waits for its time.
 func TestWhileItWaits(t *testing.T) {
 	t.Parallel()
-	reply := func(change func(m *helpdesk.IncomingMail)) func(*bundle, helpdesk.Interaction) {
+	reply := func(change func(m *ledger.Incoming)) func(*bundle, helpdesk.Interaction) {
 		return func(b *bundle, _ helpdesk.Interaction) {
 			m := opening()
 			m.MessageID, m.References, m.Text = "2@example.com", []string{"1@example.com"}, "Forget it."
@@ -134,9 +136,9 @@ func TestWhileItWaits(t *testing.T) {
 		why  string
 	}{
 		"nothing":                 {func(*bundle, helpdesk.Interaction) {}, "sent", ""},
-		"the customer writes":     {reply(func(*helpdesk.IncomingMail) {}), "draft", helpdesk.ReturnedByCustomer},
-		"a machine writes":        {reply(func(m *helpdesk.IncomingMail) { m.AutoSubmitted = true }), "sent", ""},
-		"the customer, elsewhere": {reply(func(m *helpdesk.IncomingMail) { m.References = nil }), "sent", ""},
+		"the customer writes":     {reply(func(*ledger.Incoming) {}), "draft", helpdesk.ReturnedByCustomer},
+		"a machine writes":        {reply(func(m *ledger.Incoming) { m.AutoSubmitted = true }), "sent", ""},
+		"the customer, elsewhere": {reply(func(m *ledger.Incoming) { m.References = nil }), "sent", ""},
 		"the customer, by the portal": {func(b *bundle, i helpdesk.Interaction) {
 			must(b.portal(ada.Email).CreateInteraction(b.ctx, i.ConversationID, helpdesk.PortalMessage{Body: "Forget it."}))(b.t)
 		}, "draft", helpdesk.ReturnedByCustomer},
@@ -164,7 +166,7 @@ func TestWhileItWaits(t *testing.T) {
 			must(b.desk.UpdateConversations(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{MailboxID: storage.Some(box.ID)}))(b.t)
 		}, "sent", ""},
 		"merged": {func(b *bundle, i helpdesk.Interaction) {
-			other := b.receive(helpdesk.IncomingMail{MessageID: "b@example.com", From: bob, Subject: "Again", Text: "Stuck."}).ConversationID
+			other := b.receive(ledger.Incoming{MessageID: "b@example.com", From: bob, Subject: "Again", Text: "Stuck."}).ConversationID
 			must(b.desk.MergeConversation(b.ctx, other, i.ConversationID))(b.t)
 		}, "draft", helpdesk.ReturnedByMerge},
 		"split": {func(b *bundle, i helpdesk.Interaction) {
@@ -297,7 +299,7 @@ func TestAuthorLeft(t *testing.T) {
 				t.Fatalf("it leaves: %+v", mail)
 			}
 			d := b.deliveries(i.ID)[0]
-			if d.State != helpdesk.DeliveryFailed || !strings.HasPrefix(d.Response, "Not sent: whoever told it") || b.conversation(id).Status != helpdesk.StatusPosted {
+			if d.State != sending.Failed || !strings.HasPrefix(d.Response, "Not sent: whoever told it") || b.conversation(id).Status != helpdesk.StatusPosted {
 				t.Errorf("%+v", d)
 			}
 			must(b.desk.RetryDeliveries(b.ctx, id, i.ID))(t)

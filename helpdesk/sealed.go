@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -24,9 +25,9 @@ func sealedOfMailboxes() []sealedField[Mailbox] {
 	}
 }
 
-func sealedOfDomains() []sealedField[Domain] {
-	return []sealedField[Domain]{
-		{"SealedKey", func(d *Domain) *[]byte { return &d.SealedKey }, func(_ int64, d *Domain) string { return dkimContext(d) }},
+func sealedOfDomains() []sealedField[sending.Domain] {
+	return []sealedField[sending.Domain]{
+		{"SealedKey", func(d *sending.Domain) *[]byte { return &d.SealedKey }, func(_ int64, d *sending.Domain) string { return sending.DKIMContext(d) }},
 	}
 }
 

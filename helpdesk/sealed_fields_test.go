@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 )
 
 // TestSealedFieldsAreDeclared finds a sealed field that would be left behind when the secret key changes.
@@ -19,7 +20,7 @@ func TestSealedFieldsAreDeclared(t *testing.T) {
 		id, _ := nouns.Field(i).Type.FieldByName("ID") // func(*T) *int64
 		want = append(want, sealedPaths(id.Type.In(0).Elem(), "")...)
 	}
-	for _, other := range []reflect.Type{reflect.TypeFor[identity.User](), reflect.TypeFor[identity.Account](), reflect.TypeFor[Customer](), reflect.TypeFor[identity.AccessToken](), reflect.TypeFor[FetchStatus]()} {
+	for _, other := range []reflect.Type{reflect.TypeFor[identity.User](), reflect.TypeFor[identity.Account](), reflect.TypeFor[Customer](), reflect.TypeFor[identity.AccessToken](), reflect.TypeFor[ledger.FetchStatus]()} {
 		want = append(want, sealedPaths(other, "")...)
 	}
 	slices.Sort(want)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -43,7 +44,7 @@ func newSealed(t *testing.T) *bundle {
 	t.Helper()
 	b := newBundle(t, func(c *helpdesk.Config) { c.Sealer = keyring(t, "a") })
 	password := oauthInbound()
-	password.Auth, password.OAuth, password.Password = helpdesk.AuthPassword, helpdesk.OAuthInput{}, storage.Some("hunter2")
+	password.Auth, password.OAuth, password.Password = ledger.AuthPassword, helpdesk.OAuthInput{}, storage.Some("hunter2")
 	for _, in := range []helpdesk.InboundInput{password, oauthInbound()} {
 		must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Inbound: storage.Some(in)}))(t)
 	}
@@ -125,7 +126,7 @@ func TestResealDuringChanges(t *testing.T) {
 		}
 	})
 	in := oauthInbound()
-	in.Auth, in.OAuth = helpdesk.AuthPassword, helpdesk.OAuthInput{}
+	in.Auth, in.OAuth = ledger.AuthPassword, helpdesk.OAuthInput{}
 	mailboxes := must(b.desk.Mailboxes(b.ctx, storage.PageRequest{Limit: 10}))(t).Items
 	for i := range 30 {
 		in.Password = storage.Some(fmt.Sprint("password ", i))

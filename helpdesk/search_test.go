@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -41,7 +42,7 @@ func TestSearchFollowsChanges(t *testing.T) {
 	b.finds("lovelace open", id)
 	b.finds("ada@example.com", id)
 	b.finds("bell")
-	b.receive(helpdesk.IncomingMail{
+	b.receive(ledger.Incoming{
 		MessageID: "2@example.com", InReplyTo: []string{"1@example.com"}, From: ada, Subject: "Bell", HTML: "<p>It <b>rin</b>gs</p>",
 	})
 	b.finds("bell rings", id)
@@ -132,7 +133,7 @@ func TestMergeCustomers(t *testing.T) {
 	b.finds("augusta", first, second.ID)
 	b.finds("lovelace")
 	// the next mail from the address goes on with the customer that stayed
-	b.receive(helpdesk.IncomingMail{MessageID: "3@example.com", From: ada, Subject: "Again", Text: "x"})
+	b.receive(ledger.Incoming{MessageID: "3@example.com", From: ada, Subject: "Again", Text: "x"})
 	if stats := must(b.desk.CustomerStats(b.ctx, into))(t); stats.Total != 3 {
 		t.Errorf("%+v", stats)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -372,7 +373,7 @@ func TestInvitationKeepsSecondFactor(t *testing.T) {
 	}
 	var mailed string
 	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobInvite, AccountID: other.ID, Subject: i.ID}}
-	must(w.svc.Outgoing().SystemMail(w.ctx, job, helpdesk.MailLinks{Invitation: func(t string) string { mailed = t; return "link" }}))(t)
+	must(w.svc.Outgoing().SystemMail(w.ctx, job, sending.MailLinks{Invitation: func(t string) string { mailed = t; return "link" }}))(t)
 	in := identity.AcceptInput{Name: "Mallory", Password: "another horse"}
 	if _, err := w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, mailed, in); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("with another password: %v", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -73,7 +74,7 @@ func (o *Outgoing) seenToken(ctx context.Context, tx Tx, c Conversation, i Inter
 	if err != nil || !account.TrackSeen {
 		return "", err
 	}
-	deliveries, err := tx.Deliveries().List(ctx, DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
+	deliveries, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil || len(deliveries) != 1 {
 		return "", err
 	}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -28,7 +30,7 @@ func (b *bundle) hold(d time.Duration) {
 	must(b.desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme", SendHold: storage.Some(d)}))(b.t)
 }
 
-func (b *bundle) deliveries(interactionID int64) []helpdesk.Delivery {
+func (b *bundle) deliveries(interactionID int64) []sending.Delivery {
 	b.t.Helper()
 	return must(b.desk.Deliveries(b.ctx, []int64{interactionID}))(b.t)
 }
@@ -63,7 +65,7 @@ func TestHold(t *testing.T) {
 	id := b.receive(opening()).ConversationID
 	i := b.answer(id, helpdesk.InteractionInput{})
 	sendAt := i.PostedAt.Add(30 * time.Second)
-	if d := b.deliveries(i.ID)[0]; d.State != helpdesk.DeliveryQueued || !d.NextAttemptAt.Equal(sendAt) {
+	if d := b.deliveries(i.ID)[0]; d.State != sending.Queued || !d.NextAttemptAt.Equal(sendAt) {
 		t.Errorf("held: %+v", d)
 	}
 	b.clock.Add(29 * time.Second)
@@ -159,7 +161,7 @@ func TestRecipientsOfAJob(t *testing.T) {
 	if _, err := b.desk.RetryDeliveries(b.ctx, i.ConversationID, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("retried while it is tried: %v", err)
 	}
-	report(b, mail, helpdesk.DeliveryDeferred)
+	report(b, mail, sending.Deferred)
 	must(b.desk.RetryDeliveries(b.ctx, i.ConversationID, i.ID))(t)
 	if other := take(2); len(other.Due) != 1 {
 		t.Error("after the report another job gets nothing")
@@ -178,7 +180,7 @@ func TestRetryDeliveries(t *testing.T) {
 	b.jobsDue()
 	mail := begin(b, i.ID)
 	var outcomes []helpdesk.Outcome
-	for n, state := range []helpdesk.DeliveryState{helpdesk.DeliverySent, helpdesk.DeliveryDeferred, helpdesk.DeliveryFailed} {
+	for n, state := range []sending.State{sending.Sent, sending.Deferred, sending.Failed} {
 		outcomes = append(outcomes, helpdesk.Outcome{DeliveryID: mail.Due[n].ID, State: state, Code: 400, Response: "no"})
 	}
 	must(b.svc.Outgoing().Report(b.ctx, b.account.ID, i.ID, outcomes))(t)
@@ -188,11 +190,11 @@ func TestRetryDeliveries(t *testing.T) {
 		t.Errorf("a collaborator sends: %v", err)
 	}
 	all := must(b.desk.RetryDeliveries(b.ctx, id, i.ID))(t)
-	var states []helpdesk.DeliveryState
+	var states []sending.State
 	for _, d := range all {
 		states = append(states, d.State)
 	}
-	want := []helpdesk.DeliveryState{helpdesk.DeliverySent, helpdesk.DeliveryQueued, helpdesk.DeliveryQueued}
+	want := []sending.State{sending.Sent, sending.Queued, sending.Queued}
 	if diff := cmp.Diff(want, states); diff != "" || b.jobsDue() == 0 {
 		t.Error(diff)
 	}
@@ -200,7 +202,7 @@ func TestRetryDeliveries(t *testing.T) {
 	if len(again.Due) != 2 || again.MessageID != mail.MessageID || again.Due[0].Response != "no" {
 		t.Errorf("the retry sends %+v", again)
 	}
-	report(b, again, helpdesk.DeliverySent)
+	report(b, again, sending.Sent)
 	if _, err := b.desk.RetryDeliveries(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("nobody is left: %v", err)
 	}
@@ -210,16 +212,16 @@ func TestSuppressions(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	for input, problem := range map[string]string{"": "is required", "nobody": "is not an email address"} {
-		_, err := b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: input})
+		_, err := b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: input})
 		if diff := cmp.Diff(fault.Fields{"email": {problem}}, fieldsOf(err)); diff != "" {
 			t.Error(diff)
 		}
 	}
-	s := must(b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: "ADA@example.com", Detail: "asked\nfor it"}))(t)
-	if _, err := b.desk.Suppress(b.ctx, helpdesk.SuppressionInput{Email: "ada@EXAMPLE.com"}); fieldsOf(err)["email"] == nil {
+	s := must(b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: "ADA@example.com", Detail: "asked\nfor it"}))(t)
+	if _, err := b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: "ada@EXAMPLE.com"}); fieldsOf(err)["email"] == nil {
 		t.Errorf("suppressed twice: %v", err)
 	}
-	if shown := must(b.desk.Suppression(b.ctx, s.ID))(t); shown.UserID != b.owner.ID || shown.Reason != helpdesk.SuppressedManual || shown.Detail != "asked for it" {
+	if shown := must(b.desk.Suppression(b.ctx, s.ID))(t); shown.UserID != b.owner.ID || shown.Reason != sending.SuppressedManual || shown.Detail != "asked for it" {
 		t.Errorf("the suppression is %+v", shown)
 	}
 	id := b.receive(opening()).ConversationID
@@ -230,13 +232,13 @@ func TestSuppressions(t *testing.T) {
 		t.Errorf("due are %+v", mail.Due)
 	}
 	d := b.deliveries(i.ID)[0]
-	if d.State != helpdesk.DeliverySuppressed || d.Attempts != 0 || !strings.Contains(d.Response, "asked for it") {
+	if d.State != sending.Suppressed || d.Attempts != 0 || !strings.Contains(d.Response, "asked for it") {
 		t.Errorf("the delivery is %+v", d)
 	}
 	if b.conversation(id).Status != helpdesk.StatusPosted {
 		t.Error("nobody is told that the mail was not sent")
 	}
-	report(b, mail, helpdesk.DeliverySent)
+	report(b, mail, sending.Sent)
 	if err := b.desk.LiftSuppression(b.ctx, s.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -258,28 +260,28 @@ func TestOutgoingBudget(t *testing.T) {
 	b := newBundle(t).with(func(cfg *helpdesk.Config) { cfg.MaxMailPerAddress = 2 })
 	id := b.receive(opening()).ConversationID
 	for range 2 {
-		report(b, begin(b, b.answer(id, helpdesk.InteractionInput{}).ID), helpdesk.DeliverySent)
+		report(b, begin(b, b.answer(id, helpdesk.InteractionInput{}).ID), sending.Sent)
 	}
 	third := b.answer(id, helpdesk.InteractionInput{Cc: []string{"other@example.com"}})
 	mail := begin(b, third.ID)
 	if len(mail.Due) != 1 || mail.Due[0].Address != "other@example.com" || mail.NextTry.IsZero() {
 		t.Errorf("due are %+v", mail)
 	}
-	if d := b.deliveries(third.ID)[0]; d.State != helpdesk.DeliveryDeferred || !strings.Contains(d.Response, "too many") {
+	if d := b.deliveries(third.ID)[0]; d.State != sending.Deferred || !strings.Contains(d.Response, "too many") {
 		t.Errorf("the delivery is %+v", d)
 	}
 	b.clock.Add(61 * time.Minute)
-	if mail := begin(b, third.ID); !slices.ContainsFunc(mail.Due, func(d helpdesk.Delivery) bool { return d.Address == "ada@example.com" }) {
+	if mail := begin(b, third.ID); !slices.ContainsFunc(mail.Due, func(d sending.Delivery) bool { return d.Address == "ada@example.com" }) {
 		t.Error("after an hour it still waits")
 	}
 }
 
 // verified is a domain whose records of some hosts were seen in DNS.
-func (b *bundle) verified(name string, published func(helpdesk.DNSRecord) bool) helpdesk.Domain {
+func (b *bundle) verified(name string, published func(sending.DNSRecord) bool) sending.Domain {
 	b.t.Helper()
 	b.with(func(cfg *helpdesk.Config) {
-		cfg.DNS = func(_ context.Context, records []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
-			results := make([]helpdesk.DNSResult, len(records))
+		cfg.DNS = func(_ context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error) {
+			results := make([]sending.DNSResult, len(records))
 			for n, r := range records {
 				results[n].Verified = published(r)
 			}
@@ -293,16 +295,16 @@ func (b *bundle) verified(name string, published func(helpdesk.DNSRecord) bool) 
 // Mail is signed with the published keys of the nearest domain.
 func TestSigners(t *testing.T) {
 	t.Parallel()
-	any := func(helpdesk.DNSRecord) bool { return true }
+	any := func(sending.DNSRecord) bool { return true }
 	for name, test := range map[string]struct {
 		domain    string
-		published func(helpdesk.DNSRecord) bool
+		published func(sending.DNSRecord) bool
 		want      []string // kinds of keys
 	}{
 		"both":           {"example.org", any, []string{"rsa", "ed25519"}},
-		"RSA only":       {"example.org", func(r helpdesk.DNSRecord) bool { return !strings.Contains(r.Hostname, "-ed.") }, []string{"rsa"}},
-		"nothing":        {"example.org", func(helpdesk.DNSRecord) bool { return false }, nil},
-		"SPF only":       {"example.org", func(r helpdesk.DNSRecord) bool { return r.Label == helpdesk.LabelSPF }, nil},
+		"RSA only":       {"example.org", func(r sending.DNSRecord) bool { return !strings.Contains(r.Hostname, "-ed.") }, []string{"rsa"}},
+		"nothing":        {"example.org", func(sending.DNSRecord) bool { return false }, nil},
+		"SPF only":       {"example.org", func(r sending.DNSRecord) bool { return r.Label == sending.LabelSPF }, nil},
 		"another domain": {"example.com", any, nil},
 		"one below":      {"mail.example.org", any, nil},
 		"a look-alike":   {"ample.org", any, nil},
@@ -363,7 +365,7 @@ func TestSigners(t *testing.T) {
 func TestIncomingBudget(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t).with(func(cfg *helpdesk.Config) { cfg.MaxMailPerAddress = 2 })
-	mail := func(id string, date time.Time, answers ...string) helpdesk.InboundMail {
+	mail := func(id string, date time.Time, answers ...string) ledger.Mail {
 		m := opening()
 		m.MessageID, m.Date, m.InReplyTo = id, date, answers
 		return b.receive(m)
@@ -372,12 +374,12 @@ func TestIncomingBudget(t *testing.T) {
 	mail("2@x", b.clock.Now())
 	must(b.desk.UpdateConversation(b.ctx, first.ConversationID, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	for what, test := range map[string]struct {
-		row  helpdesk.InboundMail
+		row  ledger.Mail
 		want helpdesk.Status
 	}{
 		"a new one": {mail("3@x", time.Time{}), helpdesk.StatusClosed},
 		"an answer": {mail("4@x", b.clock.Now(), "1@x"), helpdesk.StatusClosed},
-		"an old one": {func() helpdesk.InboundMail {
+		"an old one": {func() ledger.Mail {
 			b.source = "imap"
 			defer func() { b.source = "" }()
 			return mail("5@x", b.clock.Now().AddDate(-1, 0, 0))
@@ -386,7 +388,7 @@ func TestIncomingBudget(t *testing.T) {
 		"an answer that says so":  {mail("8@x", b.clock.Now().AddDate(-1, 0, 0), "1@x"), helpdesk.StatusClosed},
 	} {
 		c := b.conversation(test.row.ConversationID)
-		if test.row.State != helpdesk.InboundFiled || c.Status != test.want || (test.row.Reason == "") != (what == "an old one") {
+		if test.row.State != ledger.Filed || c.Status != test.want || (test.row.Reason == "") != (what == "an old one") {
 			t.Errorf("%s: %+v in %+v", what, test.row, c)
 		}
 		if what == "a new one" && !c.AwaitingSince.IsZero() {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -75,11 +77,11 @@ type Config struct {
 
 	// MailServers connects to the servers that mail is fetched from, for interactive operations
 	// such as [Desk.TestMailbox]. If nil, those methods return a Disabled fault.
-	MailServers MailServers
+	MailServers ledger.MailServers
 
 	// DNS looks up a domain's records and returns one result for each, in the same order; see
 	// package dnscheck. If nil, domains cannot be verified.
-	DNS func(ctx context.Context, records []DNSRecord) ([]DNSResult, error)
+	DNS func(ctx context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error)
 	// SPF holds the mechanisms (RFC 7208 section 5) that authorize the outgoing relay, for the
 	// suggested SPF record of domains: "include:spf.example.net". Empty means "a mx", the domain's
 	// own hosts.
@@ -102,7 +104,7 @@ type Config struct {
 
 	// Processes reports which of the processes that share the store are alive; a bunstore.DB
 	// implements it. It identifies mailboxes whose fetching crashed a process. A mailbox that does
-	// so repeatedly is no longer fetched, see [FetchStatus]. If nil, crashes are not detected.
+	// so repeatedly is no longer fetched, see [ledger.FetchStatus]. If nil, crashes are not detected.
 	Processes storage.Processes
 
 	Now    func() time.Time // nil: time.Now

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -141,7 +142,7 @@ func TestQuotes(t *testing.T) {
 		"who is told in Bcc": {helpdesk.QuoteAll, nil, helpdesk.InteractionInput{To: []string{"boss@example.net"}, Bcc: []string{bob.Email}}, nil},
 		"what they quote": {helpdesk.QuoteAll, func(b *bundle, id int64) {
 			first := b.answer(id, helpdesk.InteractionInput{Body: "Push."})
-			b.receive(helpdesk.IncomingMail{MessageID: "again@example.com", From: bob, Subject: "Re: Door", References: []string{first.MessageID},
+			b.receive(ledger.Incoming{MessageID: "again@example.com", From: bob, Subject: "Re: Door", References: []string{first.MessageID},
 				Text: "It moved.\n\nOn 3 March 2026 at 10:00 UTC, Help wrote:\n> Push.\n"})
 		}, helpdesk.InteractionInput{}, []string{"Bob: It moved.", "Help: Push.", "Bob: Stuck."}},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -69,7 +70,7 @@ func TestSnooze(t *testing.T) {
 		"a machine's mail":    {func(b *bundle, _ int64) { reply(b, true) }, true, false},
 		"an answer":           {func(b *bundle, id int64) { b.answer(id, helpdesk.InteractionInput{}) }, true, false},
 		"an answer that does not arrive": {func(b *bundle, id int64) {
-			report(b, begin(b, b.answer(id, helpdesk.InteractionInput{}).ID), helpdesk.DeliveryFailed)
+			report(b, begin(b, b.answer(id, helpdesk.InteractionInput{}).ID), sending.Failed)
 		}, false, true},
 		"another subject": {func(b *bundle, id int64) { update(b, id, helpdesk.ConversationUpdate{Subject: "x"}) }, true, false},
 		"null": {func(b *bundle, id int64) {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -49,12 +51,8 @@ const (
 	UniqueMailboxEmail  = "mailbox_email"  // (account, mailbox EmailKey) when not empty
 	UniqueMailboxLocal  = "mailbox_local"  // InternalLocal, over all accounts
 	UniqueCustomerEmail = "customer_email" // (account, customer email Key)
-	UniqueIdentity      = "mail_identity"  // (account, mailbox, Identity) of ledger rows, when not empty
-	UniqueMailPosition  = "mail_position"  // (account, mailbox, Source, Position) of ledger rows, when not empty
-	UniqueDomain        = "domain"         // (account, domain Name)
 	UniquePGPKey        = "pgp_key"        // (account, CustomerEmailID, Fingerprint)
 	UniqueTag           = "tag"            // (account, tag Key)
-	UniqueSuppression   = "suppression"    // (account, suppression Key)
 )
 
 // Directory finds data that is needed before an account is known.
@@ -93,8 +91,8 @@ type Reader interface {
 	// Conversation.SortKey.
 	Conversations() storage.RowReader[Conversation, ConversationOrder]
 	// Deliveries lists the deliveries of the interactions that the filter names, and no others.
-	Deliveries() storage.RowReader[Delivery, DeliveryFilter]
-	Domains() storage.RowReader[Domain, storage.NoFilter]
+	Deliveries() storage.RowReader[sending.Delivery, sending.DeliveryFilter]
+	Domains() storage.RowReader[sending.Domain, storage.NoFilter]
 	// Erasures lists by id.
 	Erasures() storage.RowReader[Erasure, ErasureFilter]
 	// Interactions lists the interactions of one conversation, by SortKey and id.
@@ -118,7 +116,7 @@ type Reader interface {
 	SavedReplies() storage.RowReader[SavedReply, SavedReplyFilter]
 	// Signatures lists the signatures of the users that the filter names, and no others.
 	Signatures() storage.RowReader[Signature, SignatureFilter]
-	Suppressions() storage.RowReader[Suppression, storage.NoFilter]
+	Suppressions() storage.RowReader[sending.Suppression, storage.NoFilter]
 	Tags() storage.RowReader[Tag, storage.NoFilter]
 	Teams() storage.RowReader[Team, storage.NoFilter]
 	Views() storage.RowReader[View, storage.NoFilter]
@@ -135,8 +133,8 @@ type Rows interface {
 	BlockedSenders() storage.Rows[BlockedSender, BlockedSenderFilter]
 	// Conversations: Delete works like DeleteConversations for one existing conversation.
 	Conversations() storage.Rows[Conversation, ConversationOrder]
-	Deliveries() storage.Rows[Delivery, DeliveryFilter]
-	Domains() storage.Rows[Domain, storage.NoFilter]
+	Deliveries() storage.Rows[sending.Delivery, sending.DeliveryFilter]
+	Domains() storage.Rows[sending.Domain, storage.NoFilter]
 	Erasures() storage.Rows[Erasure, ErasureFilter]
 	// Interactions: Delete also removes attachments and deliveries. The ledger row becomes a
 	// tombstone as in DeleteConversations. If both need a lock, lock the conversation first.
@@ -159,7 +157,7 @@ type Rows interface {
 	Roles() storage.Rows[identity.Role, storage.NoFilter]
 	SavedReplies() storage.Rows[SavedReply, SavedReplyFilter]
 	Signatures() storage.Rows[Signature, SignatureFilter]
-	Suppressions() storage.Rows[Suppression, storage.NoFilter]
+	Suppressions() storage.Rows[sending.Suppression, storage.NoFilter]
 	// Tags: Delete also removes the tag from conversations.
 	Tags() storage.Rows[Tag, storage.NoFilter]
 	// Teams: Delete leaves the team's id in conversations.
@@ -174,16 +172,16 @@ type Rows interface {
 // Finder offers queries that go beyond one noun's rows or their ids.
 type Finder interface {
 	identity.AccountReader
-	MailboxReader
+	ledger.FetchReader
 	CustomerReader
 	ConversationReader
 	InteractionReader
 	AttachmentReader
-	LedgerReader
+	ledger.Reader
 	PGPKeyReader
 	MarksReader
 	MergeReader
-	SuppressionReader
+	sending.SuppressionReader
 	TrafficReader
 	EventReader
 	CorrespondenceReader
@@ -196,14 +194,6 @@ type Finder interface {
 	BuriedJobReader
 	WebhookReader
 	TransferReader
-}
-
-// MailboxReader reads the state of fetching.
-type MailboxReader interface {
-	// FetchStatus returns a mailbox's status, or the zero value if nothing was reported yet.
-	FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, error)
-	// FetchCursor returns a folder's cursor, or the zero value if nothing was fetched yet.
-	FetchCursor(ctx context.Context, mailboxID int64, folder string) (FetchCursor, error)
 }
 
 // CustomerReader reads customers with their emails, phones and websites.
@@ -252,23 +242,6 @@ type AttachmentReader interface {
 	BlobKeys(ctx context.Context, conversationIDs []int64) ([]string, error)
 }
 
-// LedgerReader reads the ledger of received messages.
-type LedgerReader interface {
-	InboundMail(ctx context.Context, id int64) (InboundMail, error)
-	// InboundMails lists rows by id.
-	InboundMails(ctx context.Context, filter InboundFilter, seek storage.Seek) ([]InboundMail, error)
-	// InboundByIdentity returns the rows of all mailboxes that have one of the identities, by id.
-	// The empty identity matches nothing.
-	InboundByIdentity(ctx context.Context, identities [][]byte) ([]InboundMail, error)
-	// InboundOf returns the rows that an interaction was filed from, by id.
-	InboundOf(ctx context.Context, interactionID int64) ([]InboundMail, error)
-	// InboundPositions returns the given positions that the ledger of a mailbox contains for the
-	// source, in bytewise order. The empty position matches nothing.
-	InboundPositions(ctx context.Context, mailboxID int64, source string, positions []string) ([]string, error)
-	// InboundCounts counts a mailbox's unfiled rows.
-	InboundCounts(ctx context.Context, mailboxID int64) (InboundCounts, error)
-}
-
 // Tx reads and writes within a scope, in one transaction. It has no InTx, so transactions cannot
 // nest. When a method fails, fn must return the error, because some databases cannot continue the
 // transaction. The Tx is invalid after fn returns; its methods then return Internal faults.
@@ -278,11 +251,11 @@ type Tx interface {
 	// Reader returns the transaction as a read-only Reader.
 	Reader() Reader
 	identity.AccountWriter
-	MailboxWriter
+	ledger.FetchWriter
 	CustomerWriter
 	ConversationWriter
 	InteractionWriter
-	LedgerWriter
+	ledger.Writer
 	TagWriter
 	UnreadWriter
 	PresenceWriter
@@ -317,12 +290,6 @@ type RetentionWriter interface {
 	PruneEvents(ctx context.Context, before time.Time, n int) (int, error)
 }
 
-// MailboxWriter records the state of fetching.
-type MailboxWriter interface {
-	SaveFetchStatus(ctx context.Context, s FetchStatus) error
-	SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c FetchCursor) error
-}
-
 // CustomerWriter changes customers.
 type CustomerWriter interface {
 	// InsertCustomer stores the customer with its items and sets all IDs.
@@ -338,7 +305,7 @@ type CustomerWriter interface {
 // ConversationWriter changes conversations.
 type ConversationWriter interface {
 	// DeleteConversations removes conversations with all their contents. Ledger rows stay as
-	// tombstones: they lose InteractionID, ConversationID, RawKey and MailHead but keep their
+	// tombstones: they lose InteractionID, ConversationID, RawKey and Head but keep their
 	// Identity, so that the messages are not imported again. RefersTo of other conversations is
 	// cleared. Absent ids are ignored.
 	DeleteConversations(ctx context.Context, ids []int64) error
@@ -353,22 +320,6 @@ type ConversationWriter interface {
 type InteractionWriter interface {
 	// DeleteDeliveries removes the deliveries of one interaction.
 	DeleteDeliveries(ctx context.Context, interactionID int64) error
-}
-
-// LedgerWriter changes the ledger of received messages.
-type LedgerWriter interface {
-	// InsertInbound stores rows and sets their IDs. A row whose (mailbox, Source, Position) already
-	// exists is skipped and keeps ID 0.
-	InsertInbound(ctx context.Context, mails []*InboundMail) error
-	// UpdateInbound writes all fields. An Identity that another row of the mailbox already has is a
-	// Conflict fault with code UniqueIdentity.
-	UpdateInbound(ctx context.Context, m *InboundMail) error
-	// InboundForUpdate reads a row and locks it until the transaction ends.
-	InboundForUpdate(ctx context.Context, id int64) (InboundMail, error)
-	// SetInboundState moves rows from state from to state to. It sets UpdatedAt and clears Reason,
-	// UserID and Note. It returns the IDs of the changed rows in order; rows in other states are
-	// ignored.
-	SetInboundState(ctx context.Context, ids []int64, from, to InboundState, at time.Time) ([]int64, error)
 }
 
 // SystemTx writes data above accounts, in one transaction.
@@ -459,12 +410,6 @@ type MergeWriter interface {
 	// fault. Each user with a read mark in either conversation gets the highest mark in IntoID that
 	// covers no unread interaction.
 	MoveInteractions(ctx context.Context, ids []int64, m Move) error
-}
-
-// SuppressionReader reads the addresses that mail is not sent to.
-type SuppressionReader interface {
-	// SuppressionsByKey returns the suppressions of addresses, given by EmailKey, by id.
-	SuppressionsByKey(ctx context.Context, keys []string) ([]Suppression, error)
 }
 
 // TrafficReader counts one correspondent's messages, up to limit.

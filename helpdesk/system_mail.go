@@ -3,45 +3,12 @@ package helpdesk
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
-
-// SystemMail is a mail from the help desk itself to one recipient who is not a customer. Every
-// attempt gets the same content.
-type SystemMail struct {
-	MessageID string
-	Date      time.Time
-	From      mailaddr.Address
-	ReplyTo   string // address for replies; "": From
-	To        mailaddr.Address
-	Subject   string
-	InReplyTo string
-	Text      string
-	DKIM      []DKIMKey // to sign with; none: unsigned
-}
-
-// MailLinks build the URLs of pages in system mails. All but Forgotten are required.
-type MailLinks struct {
-	Invitation    func(token string) string        // for accepting an invitation
-	Conversation  func(accountID, id int64) string // for reading a conversation
-	Mailbox       func(accountID, id int64) string // for managing a mailbox
-	Notifications func(accountID int64) string     // for choosing notifications
-	Password      func(token string) string        // for choosing a new password
-	Forgotten     func() string                    // for asking for a new password; nil: no link
-}
-
-// Check adds problems for missing links, on fields below Links.
-func (l MailLinks) Check(problems *fault.Collector) {
-	problems.Check(l.Invitation != nil, "Links.Invitation", "is required")
-	problems.Check(l.Conversation != nil, "Links.Conversation", "is required")
-	problems.Check(l.Mailbox != nil, "Links.Mailbox", "is required")
-	problems.Check(l.Notifications != nil, "Links.Notifications", "is required")
-	problems.Check(l.Password != nil, "Links.Password", "is required")
-}
 
 // SystemMailKinds returns the kinds of jobs that [Outgoing.SystemMail] handles.
 func SystemMailKinds() []string {
@@ -50,12 +17,12 @@ func SystemMailKinds() []string {
 
 // SystemMail returns the mail of a job of one of the [SystemMailKinds]. If it is no longer to be
 // sent, or its data is gone, it is a NotFound fault.
-func (o *Outgoing) SystemMail(ctx context.Context, job storage.ClaimedJob, links MailLinks) (SystemMail, error) {
+func (o *Outgoing) SystemMail(ctx context.Context, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
 	r, err := o.desk(job.AccountID).Read(transmit)
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
-	var out SystemMail
+	var out sending.SystemMail
 	switch job.Kind {
 	case JobInvite:
 		out, err = o.svc.invitationMail(ctx, r, job, links)
@@ -70,10 +37,10 @@ func (o *Outgoing) SystemMail(ctx context.Context, job storage.ClaimedJob, links
 	case JobTellMail:
 		out, err = o.svc.tellMail(ctx, r, job, links)
 	default:
-		return SystemMail{}, fault.New(fault.Internal, "No system mail belongs to this kind of job.")
+		return sending.SystemMail{}, fault.New(fault.Internal, "No system mail belongs to this kind of job.")
 	}
 	if err != nil {
-		return SystemMail{}, err
+		return sending.SystemMail{}, err
 	}
 	out.DKIM, err = o.svc.signers(ctx, r, out.From.Email)
 	return out, err
@@ -81,9 +48,9 @@ func (o *Outgoing) SystemMail(ctx context.Context, job storage.ClaimedJob, links
 
 // ReportSystemMail records the outcome of an attempt where it matters beyond retrying: see
 // [Desk.TaggedAddress].
-func (o *Outgoing) ReportSystemMail(ctx context.Context, job storage.ClaimedJob, sent SystemMail, out Outcome) error {
+func (o *Outgoing) ReportSystemMail(ctx context.Context, job storage.ClaimedJob, sent sending.SystemMail, out Outcome) error {
 	begin, err := o.desk(job.AccountID).Write(transmit)
-	if err != nil || job.Kind != JobProbe || out.State == DeliverySent {
+	if err != nil || job.Kind != JobProbe || out.State == sending.Sent {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error { return o.svc.reportProbe(ctx, tx, job.Subject, sent, out) })

@@ -74,9 +74,6 @@ func (m *Mailbox) Secrets() []storage.Secret {
 	return []storage.Secret{{&m.Inbound.SealedPassword, passwordContext(m)}, {&m.Inbound.OAuth.SealedSecrets, oauthContext(m)}}
 }
 
-// Secrets are the sealed fields of a domain. They hang on what names it and its keys.
-func (d *Domain) Secrets() []storage.Secret { return []storage.Secret{{&d.SealedKey, dkimContext(d)}} }
-
 // Secrets are the sealed fields of a portal key. They hang on the account and on CreatedAt.
 func (k *PortalKey) Secrets(accountID int64) []storage.Secret {
 	return []storage.Secret{{&k.SealedSecret, k.secretContext(accountID)}}

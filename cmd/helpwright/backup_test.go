@@ -264,7 +264,7 @@ func TestBackupUnderLoad(t *testing.T) {
 		t.Logf("%d rows of mails, %d of attachments, %d files; %d mails came in meanwhile", len(rows["hw_inbound_mails"]), len(rows["hw_attachments"]), len(named), done)
 	}
 	l.stop()
-	eventually(t, "every mail is filed", 2*time.Minute, func() bool { return len(ledger(s, m.ID, "received")) == 0 })
+	eventually(t, "every mail is filed", 2*time.Minute, func() bool { return len(ledgerOf(s, m.ID, "received")) == 0 })
 	s.stop()
 	s.sameAfterRestore(s.archived())
 }

@@ -116,9 +116,9 @@ func (d *hostileDesk) file(mails [][]byte) {
 		}
 		taken++
 	}
-	eventually(d.t, "every mail is filed", 3*time.Minute, func() bool { return len(ledger(d.process, d.box.ID, "received")) == 0 })
+	eventually(d.t, "every mail is filed", 3*time.Minute, func() bool { return len(ledgerOf(d.process, d.box.ID, "received")) == 0 })
 	d.t.Logf("%d of %d mails came in, %d were ignored, %d quarantined", taken, len(mails),
-		len(ledger(d.process, d.box.ID, "ignored")), len(ledger(d.process, d.box.ID, "quarantined")))
+		len(ledgerOf(d.process, d.box.ID, "ignored")), len(ledgerOf(d.process, d.box.ID, "quarantined")))
 }
 
 func sendOne(client *smtp.Client, from, to string, raw []byte) error {

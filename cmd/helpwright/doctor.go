@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/dnscheck"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/backup"
@@ -267,7 +267,7 @@ func (d *doctor) mailboxes(a *app) {
 	}
 }
 
-func (d *doctor) try(test func(context.Context, helpdesk.FetchSource) error, source helpdesk.FetchSource) error {
+func (d *doctor) try(test func(context.Context, ledger.FetchSource) error, source ledger.FetchSource) error {
 	ctx, cancel := context.WithTimeout(d.ctx, 30*time.Second)
 	defer cancel()
 	if source.Problem != "" {

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -120,7 +121,7 @@ func dated(ctx context.Context, address string) (time.Time, error) {
 
 // tagged finds out whether a mailbox gets mail to its address with a tag: by the mail that the mailbox's test has sent, or
 // else by asking the relay whether it would take one, which leaves no trace.
-func (d *doctor) tagged(a *app, name string, source helpdesk.FetchSource) {
+func (d *doctor) tagged(a *app, name string, source ledger.FetchSource) {
 	found, err := a.Service().Intake().TaggedAddress(d.ctx, source.AccountID, source.MailboxID)
 	if err != nil {
 		return
@@ -128,10 +129,10 @@ func (d *doctor) tagged(a *app, name string, source helpdesk.FetchSource) {
 	what := name + ", address with a tag"
 	const advice = "let the mail server know such addresses (recipient_delimiter = + of Postfix, subaddressing of others) and test the mailbox again; or set the mailbox's reply_address"
 	switch found.State {
-	case helpdesk.ProbeArrived:
+	case ledger.ProbeArrived:
 		d.check(what, nil, "")
 		return
-	case helpdesk.ProbeRefused, helpdesk.ProbeMissing:
+	case ledger.ProbeRefused, ledger.ProbeMissing:
 		d.check(what, errors.New(found.Text), advice)
 		return
 	}
@@ -156,7 +157,7 @@ func (d *doctor) refusesTags(email string) string {
 	ctx, cancel := context.WithTimeout(d.ctx, 30*time.Second)
 	defer cancel()
 	results, err := relay.Ask(ctx, email, []string{email, email[:at] + "+doctor" + email[at:]})
-	if err != nil || results[0].State != "" || results[1].State != helpdesk.DeliveryFailed {
+	if err != nil || results[0].State != "" || results[1].State != sending.Failed {
 		return ""
 	}
 	return fmt.Sprintf("the relay takes mail for the mailbox's address, and none for it with a tag: %d %s", results[1].Code, results[1].Response)

@@ -22,9 +22,9 @@ func TestImportFromDovecot(t *testing.T) {
 		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL, "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true")
 		m := s.mailbox(imapForm(dovecot, user, "support@example.org", "INBOX", "Archive"))
 		eventually(t, "all mails are in the ledger and none waits", 3*time.Minute, func() bool {
-			return len(ledger(s, m.ID)) == len(mails) && len(ledger(s, m.ID, "received")) == 0
+			return len(ledgerOf(s, m.ID)) == len(mails) && len(ledgerOf(s, m.ID, "received")) == 0
 		})
-		got := tally{Ignored: len(ledger(s, m.ID, "ignored")), Quarantined: len(ledger(s, m.ID, "quarantined"))}
+		got := tally{Ignored: len(ledgerOf(s, m.ID, "ignored")), Quarantined: len(ledgerOf(s, m.ID, "quarantined"))}
 		for _, c := range s.conversations() {
 			got.Conversations++
 			for _, i := range s.interactions(c.ID) {
@@ -60,7 +60,7 @@ func TestImportFromDovecot(t *testing.T) {
 // reasons counts why mails were not filed.
 func reasons(s *process, mailbox int64) map[string]int {
 	counts := map[string]int{}
-	for _, f := range ledger(s, mailbox, "quarantined", "ignored") {
+	for _, f := range ledgerOf(s, mailbox, "quarantined", "ignored") {
 		reason, _, _ := strings.Cut(f.Reason, " of mail ")
 		counts[f.State+": "+reason]++
 	}

@@ -76,7 +76,7 @@ func works(t *testing.T, s *process, m mailboxView, upload string) {
 	if err := smtp.SendMail(s.intake, nil, "a@example.com", []string{m.InternalEmailAddress}, []byte(raw)); err != nil {
 		t.Error(err)
 	}
-	if bad := ledger(s, m.ID, "quarantined"); len(bad) > 0 {
+	if bad := ledgerOf(s, m.ID, "quarantined"); len(bad) > 0 {
 		t.Errorf("%d mails were quarantined", len(bad))
 	}
 }

@@ -87,7 +87,7 @@ func TestKillWhileMailTrickles(t *testing.T) {
 			t.Helper()
 			for kind, id := range boxes {
 				eventually(t, kind+": every mail is filed", 3*time.Minute, func() bool {
-					return len(ledger(s, id, "filed")) >= want && len(ledger(s, id, "received")) == 0
+					return len(ledgerOf(s, id, "filed")) >= want && len(ledgerOf(s, id, "received")) == 0
 				})
 			}
 		}
@@ -120,7 +120,7 @@ func TestKillWhileMailTrickles(t *testing.T) {
 		const each = trickled + idleDeaths
 		filed(each)
 		for kind, id := range boxes {
-			if all := ledger(s, id); len(all) != each {
+			if all := ledgerOf(s, id); len(all) != each {
 				t.Errorf("%s: %d mails in the ledger, want %d", kind, len(all), each)
 			}
 			var r object[struct {

@@ -46,7 +46,7 @@ func TestKillDuringImport(t *testing.T) {
 		killing(s)
 		wait.Wait()
 		eventually(t, "every mail is filed", 3*time.Minute, func() bool {
-			return len(ledger(s, m.ID, "received")) == 0 && len(ledger(s, forward.ID, "received")) == 0 && len(s.conversations()) >= fetched+submitted
+			return len(ledgerOf(s, m.ID, "received")) == 0 && len(ledgerOf(s, forward.ID, "received")) == 0 && len(s.conversations()) >= fetched+submitted
 		})
 		subjects := map[string]int{}
 		for _, c := range s.conversations() {
@@ -60,9 +60,9 @@ func TestKillDuringImport(t *testing.T) {
 		if len(subjects) != fetched+submitted {
 			t.Errorf("%d mails were filed, want %d", len(subjects), fetched+submitted)
 		}
-		doubles := len(ledger(s, forward.ID, "ignored"))
+		doubles := len(ledgerOf(s, forward.ID, "ignored"))
 		t.Logf("%d kills; %d fetched and %d submitted mails filed once each; %d submitted again after a lost 250 and recognised", kills, fetched, submitted, doubles)
-		if bad := append(ledger(s, m.ID, "quarantined", "ignored"), ledger(s, forward.ID, "quarantined")...); len(bad) > 0 {
+		if bad := append(ledgerOf(s, m.ID, "quarantined", "ignored"), ledgerOf(s, forward.ID, "quarantined")...); len(bad) > 0 {
 			t.Errorf("%d mails were not filed, the first: %+v", len(bad), bad[0])
 		}
 	})

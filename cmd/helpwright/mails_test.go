@@ -158,7 +158,7 @@ func byIMAP(t *testing.T, _ []*wildMail) intakeOf {
 // rows are those of the ledger, the oldest first.
 func (in intakeOf) rows() []failureView {
 	in.t.Helper()
-	rows := ledger(in.process, in.mailbox.ID)
+	rows := ledgerOf(in.process, in.mailbox.ID)
 	slices.SortFunc(rows, func(a, b failureView) int { return int(a.ID - b.ID) })
 	return rows
 }
@@ -167,7 +167,7 @@ func (in intakeOf) rows() []failureView {
 func (in intakeOf) settled(n int) []failureView {
 	in.t.Helper()
 	eventually(in.t, fmt.Sprintf("%d mails are dealt with", n), time.Minute, func() bool {
-		return len(in.rows()) >= n && len(ledger(in.process, in.mailbox.ID, "received")) == 0
+		return len(in.rows()) >= n && len(ledgerOf(in.process, in.mailbox.ID, "received")) == 0
 	})
 	return in.rows()
 }

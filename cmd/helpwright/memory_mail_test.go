@@ -87,7 +87,7 @@ func TestMemoryOfLargeMails(t *testing.T) {
 			eventually(t, "all mails are filed", 5*time.Minute, func() bool {
 				filed := 0
 				for _, b := range all {
-					filed += len(ledger(s, b.ID, "filed"))
+					filed += len(ledgerOf(s, b.ID, "filed"))
 				}
 				return filed == n
 			})

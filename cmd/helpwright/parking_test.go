@@ -70,7 +70,7 @@ func TestDeadlyMailboxIsParked(t *testing.T) {
 			t.Helper()
 			maildir(t, dovecot, user, head(mails, fmt.Sprintf("Message-ID: <%d.%s@example.com>\n\nText.\n", mails, user)))
 			mails++
-			eventually(t, when+", mail comes", time.Minute, func() bool { return len(ledger(s, healthy, "filed")) == mails })
+			eventually(t, when+", mail comes", time.Minute, func() bool { return len(ledgerOf(s, healthy, "filed")) == mails })
 			eventually(t, when+", it waits for mail", time.Minute, func() bool { return of(healthy).Connected })
 		}
 		works("at first")

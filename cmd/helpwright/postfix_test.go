@@ -83,7 +83,7 @@ func TestPostfixAsSource(t *testing.T) {
 			submitted := make(chan error, 1)
 			go func() { submitted <- submit(p, box.InternalEmailAddress, raws...) }()
 			for death := range deaths { // each in the midst of it
-				eventually(t, "mails come in", time.Minute, func() bool { return len(ledger(s, box.ID)) >= (death+1)*mails/(deaths+2) })
+				eventually(t, "mails come in", time.Minute, func() bool { return len(ledgerOf(s, box.ID)) >= (death+1)*mails/(deaths+2) })
 				time.Sleep(time.Duration(rand.IntN(50)) * time.Millisecond)
 				s.kill()
 				s.start()
@@ -92,7 +92,7 @@ func TestPostfixAsSource(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, "every mail is filed", time.Minute, func() bool {
-				return !queued(t, p, domain) && len(ledger(s, box.ID, "received")) == 0
+				return !queued(t, p, domain) && len(ledgerOf(s, box.ID, "received")) == 0
 			})
 			subjects := map[string]int{}
 			for _, c := range s.conversations() {
@@ -101,13 +101,13 @@ func TestPostfixAsSource(t *testing.T) {
 			if diff := cmp.Diff(want, subjects); diff != "" {
 				t.Error(diff)
 			}
-			if n := len(ledger(s, box.ID, "filed")); n != mails {
+			if n := len(ledgerOf(s, box.ID, "filed")); n != mails {
 				t.Errorf("%d mails are filed, want %d", n, mails)
 			}
-			if bad := ledger(s, box.ID, "quarantined"); len(bad) > 0 {
+			if bad := ledgerOf(s, box.ID, "quarantined"); len(bad) > 0 {
 				t.Errorf("in quarantine are %+v", bad)
 			}
-			t.Logf("%d mails came again after a lost answer and were recognised", len(ledger(s, box.ID, "ignored")))
+			t.Logf("%d mails came again after a lost answer and were recognised", len(ledgerOf(s, box.ID, "ignored")))
 		})
 	}
 }

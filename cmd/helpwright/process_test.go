@@ -330,8 +330,8 @@ func eventually(t *testing.T, what string, limit time.Duration, holds func() boo
 
 func mailboxPath(id int64) string { return fmt.Sprintf("/accounts/1/mailboxes/%d", id) }
 
-// ledger lists the received mails of a mailbox in given states; none means all.
-func ledger(s *process, mailbox int64, states ...string) []failureView {
+// ledgerOf lists the received mails of a mailbox in given states; none means all.
+func ledgerOf(s *process, mailbox int64, states ...string) []failureView {
 	s.t.Helper()
 	if len(states) == 0 {
 		states = []string{"received", "filed", "ignored", "quarantined"}

@@ -243,5 +243,5 @@ func (s *process) received() {
 	s.t.Helper()
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 	submitAll(s.intake, m.InternalEmailAddress, 3)
-	eventually(s.t, "every mail is filed", time.Minute, func() bool { return len(s.conversations()) == 3 && len(ledger(s, m.ID, "received")) == 0 })
+	eventually(s.t, "every mail is filed", time.Minute, func() bool { return len(s.conversations()) == 3 && len(ledgerOf(s, m.ID, "received")) == 0 })
 }

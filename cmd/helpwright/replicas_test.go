@@ -42,7 +42,7 @@ func TestTwoServers(t *testing.T) {
 			"interactions[0][type]": {"user"}, "interactions[0][body]": {"Text."},
 		}, nil)
 	}
-	eventually(t, "all mails are filed", 2*time.Minute, func() bool { return len(ledger(other, m.ID, "filed")) == fetched })
+	eventually(t, "all mails are filed", 2*time.Minute, func() bool { return len(ledgerOf(other, m.ID, "filed")) == fetched })
 	eventually(t, "all answers are sent", time.Minute, func() bool { n, _ := relay.counts(); return n == answers })
 	subjects, numbers := map[string]int{}, map[int64]int{}
 	for _, c := range other.conversations() {
@@ -52,7 +52,7 @@ func TestTwoServers(t *testing.T) {
 	if len(subjects) != fetched+answers || len(numbers) != fetched+answers || numbers[fetched+answers] != 1 {
 		t.Errorf("%d subjects and %d numbers of %d conversations", len(subjects), len(numbers), fetched+answers)
 	}
-	if n := len(ledger(s, m.ID)); n != fetched {
+	if n := len(ledgerOf(s, m.ID)); n != fetched {
 		t.Errorf("the ledger has %d rows for %d mails", n, fetched)
 	}
 	if _, again := relay.counts(); again != 0 {

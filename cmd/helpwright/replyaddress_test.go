@@ -186,7 +186,7 @@ func TestReplyAddressOfPostfix(t *testing.T) {
 			if n := len(s.conversations()); n != 1 || len(s.interactions(id)) != 3 {
 				t.Errorf("%d conversations, %d interactions", n, len(s.interactions(id)))
 			}
-			if rows := ledger(s, box.ID, "ignored"); len(rows) != 1 && test.want == "subaddress" || len(rows) > 0 && !strings.Contains(rows[0].Reason, "our own test") {
+			if rows := ledgerOf(s, box.ID, "ignored"); len(rows) != 1 && test.want == "subaddress" || len(rows) > 0 && !strings.Contains(rows[0].Reason, "our own test") {
 				t.Errorf("ignored are %+v", rows)
 			}
 		})

@@ -166,8 +166,8 @@ func (k *soak) round(d time.Duration) {
 // settle waits until a mailbox has filed all its mails, each once.
 func (k *soak) settle(m mailboxView, want int) {
 	k.Helper()
-	eventually(k.T, "all mails are filed", 2*time.Minute, func() bool { return len(ledger(k.server, m.ID, "filed")) == want })
-	if rest := ledger(k.server, m.ID, "ignored", "quarantined", "received"); len(rest) > 0 {
+	eventually(k.T, "all mails are filed", 2*time.Minute, func() bool { return len(ledgerOf(k.server, m.ID, "filed")) == want })
+	if rest := ledgerOf(k.server, m.ID, "ignored", "quarantined", "received"); len(rest) > 0 {
 		k.Errorf("%d mails were not filed, the first: %+v", len(rest), rest[0])
 	}
 }

@@ -157,7 +157,7 @@ func TestSweepAfterKills(t *testing.T) {
 		}
 		stop()
 		wait.Wait()
-		eventually(t, "every mail is filed", 2*time.Minute, func() bool { return len(ledger(s, m.ID, "received")) == 0 })
+		eventually(t, "every mail is filed", 2*time.Minute, func() bool { return len(ledgerOf(s, m.ID, "received")) == 0 })
 		s.stop()
 		swept(t, s, databaseURL)
 	})

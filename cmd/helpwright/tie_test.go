@@ -103,12 +103,12 @@ func TestLostBlobs(t *testing.T) {
 			}
 			back()
 			s.says(http.StatusOK, "ready")
-			eventually(t, "every mail is filed", time.Minute, func() bool { return len(ledger(s, m.ID, "filed")) == sent })
+			eventually(t, "every mail is filed", time.Minute, func() bool { return len(ledgerOf(s, m.ID, "filed")) == sent })
 			eventually(t, "the answer is sent", time.Minute, func() bool {
 				return s.interactions(c.Data.ID)[0].Deliveries[0].State == "sent"
 			})
 		}
-		if bad := ledger(s, m.ID, "quarantined"); len(bad) > 0 {
+		if bad := ledgerOf(s, m.ID, "quarantined"); len(bad) > 0 {
 			t.Errorf("%d mails were quarantined: %+v", len(bad), bad[0])
 		}
 		if out, err := s.command("doctor"); err != nil || !strings.Contains(out, "ok    files that the database names") || !strings.Contains(out, "ok    integrity of the database") {

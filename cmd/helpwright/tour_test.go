@@ -92,9 +92,9 @@ func TestHostileMail(t *testing.T) {
 			}
 		}
 		eventually(t, "all seven mails are dealt with", 90*time.Second, func() bool {
-			return len(ledger(s, m.ID)) == 7 && len(ledger(s, m.ID, "received")) == 0
+			return len(ledgerOf(s, m.ID)) == 7 && len(ledgerOf(s, m.ID, "received")) == 0
 		})
-		for _, f := range ledger(s, m.ID, "quarantined") {
+		for _, f := range ledgerOf(s, m.ID, "quarantined") {
 			t.Logf("quarantined: %s", f.Reason)
 			if f.Reason == "" || strings.Contains(f.Reason, "unexpected") {
 				t.Errorf("mail %d is in quarantine without a clear reason: %q", f.ID, f.Reason)

@@ -23,6 +23,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
@@ -58,7 +59,7 @@ func (r relay) Send(_ context.Context, _ string, to []string, _ *outbound.Mail) 
 	r <- strings.Join(to, ", ")
 	results := make([]outbound.Result, len(to))
 	for i := range results {
-		results[i].State = helpdesk.DeliverySent
+		results[i].State = sending.Sent
 	}
 	return results, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest/archive"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -86,7 +87,7 @@ func importable(mails []archive.Entry) int {
 }
 
 func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []archive.Entry, dryRun bool) (known, erased int, err error) {
-	mails, positions, at := make([]helpdesk.RawMail, len(entries)), make([]string, len(entries)), map[string]time.Time{}
+	mails, positions, at := make([]ledger.Raw, len(entries)), make([]string, len(entries)), map[string]time.Time{}
 	for i, e := range entries {
 		if mails[i], err = im.read(a, e); err != nil {
 			return 0, 0, err
@@ -94,12 +95,12 @@ func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []arc
 		positions[i] = mails[i].Position
 		at[mails[i].Position] = e.At
 	}
-	taken, err := im.cfg.Intake.Taken(ctx, im.cfg.AccountID, im.cfg.MailboxID, helpdesk.SourceImport, positions)
+	taken, err := im.cfg.Intake.Taken(ctx, im.cfg.AccountID, im.cfg.MailboxID, ledger.SourceImport, positions)
 	if err != nil {
 		return 0, 0, err
 	}
 	known = len(mails)
-	mails = slices.DeleteFunc(mails, func(m helpdesk.RawMail) bool { return slices.Contains(taken, m.Position) })
+	mails = slices.DeleteFunc(mails, func(m ledger.Raw) bool { return slices.Contains(taken, m.Position) })
 	known -= len(mails)
 	erased = len(mails)
 	if mails, err = im.unerased(ctx, mails, at); err != nil {
@@ -110,7 +111,7 @@ func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []arc
 		return known, erased, nil
 	}
 	if len(mails) > 0 {
-		if err := im.cfg.Intake.Take(ctx, im.cfg.AccountID, im.cfg.MailboxID, helpdesk.SourceImport, mails, nil); err != nil {
+		if err := im.cfg.Intake.Take(ctx, im.cfg.AccountID, im.cfg.MailboxID, ledger.SourceImport, mails, nil); err != nil {
 			return known, erased, err
 		}
 	}
@@ -119,7 +120,7 @@ func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []arc
 }
 
 // unerased leaves out the messages from before their sender was erased. sent are their times, by position.
-func (im *Importer) unerased(ctx context.Context, mails []helpdesk.RawMail, sent map[string]time.Time) ([]helpdesk.RawMail, error) {
+func (im *Importer) unerased(ctx context.Context, mails []ledger.Raw, sent map[string]time.Time) ([]ledger.Raw, error) {
 	senders := make([]string, len(mails))
 	for i, m := range mails {
 		senders[i] = m.Head.From.Email
@@ -128,7 +129,7 @@ func (im *Importer) unerased(ctx context.Context, mails []helpdesk.RawMail, sent
 	if err != nil || len(at) == 0 {
 		return mails, err
 	}
-	return slices.DeleteFunc(mails, func(m helpdesk.RawMail) bool {
+	return slices.DeleteFunc(mails, func(m ledger.Raw) bool {
 		erased, found := at[m.Head.From.Email]
 		return found && !sent[m.Position].After(erased)
 	}), nil
@@ -136,17 +137,17 @@ func (im *Importer) unerased(ctx context.Context, mails []helpdesk.RawMail, sent
 
 // read reads an archive's message. Its position is derived from its content, since archives are
 // moved and split.
-func (im *Importer) read(a *archive.Archive, e archive.Entry) (helpdesk.RawMail, error) {
+func (im *Importer) read(a *archive.Archive, e archive.Entry) (ledger.Raw, error) {
 	limit := im.cfg.MaxMail
 	if e.Size > limit {
 		limit = archive.MaxHeader
 	}
 	raw, err := a.Mail(e, limit)
 	if err != nil {
-		return helpdesk.RawMail{}, err
+		return ledger.Raw{}, err
 	}
 	sum := sha256.Sum256(raw)
-	m := helpdesk.RawMail{Position: hex.EncodeToString(sum[:]), Raw: raw, DeliveredAt: e.Kept, Head: head(raw)}
+	m := ledger.Raw{Position: hex.EncodeToString(sum[:]), Raw: raw, DeliveredAt: e.Kept, Head: head(raw)}
 	if e.Size > im.cfg.MaxMail {
 		m.Problem = fmt.Sprintf("it is too large: %d bytes; only its beginning was imported", e.Size)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/archive"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -87,14 +88,14 @@ func TestImport(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	states := map[helpdesk.InboundState]int{}
+	states := map[ledger.State]int{}
 	for _, row := range b.ledger() {
 		states[row.State]++
-		if row.State == helpdesk.InboundQuarantined && !strings.Contains(row.Reason, "it is too large: 1100") {
+		if row.State == ledger.Quarantined && !strings.Contains(row.Reason, "it is too large: 1100") {
 			t.Error(row.Reason)
 		}
 	}
-	if diff := gocmp.Diff(map[helpdesk.InboundState]int{helpdesk.InboundFiled: 3, helpdesk.InboundQuarantined: 1}, states); diff != "" {
+	if diff := gocmp.Diff(map[ledger.State]int{ledger.Filed: 3, ledger.Quarantined: 1}, states); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -126,7 +127,7 @@ func TestImportGoesOn(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	rows := b.ledger()
-	if len(rows) != 350 || slices.ContainsFunc(rows, func(r helpdesk.InboundMail) bool { return r.State != helpdesk.InboundFiled }) {
+	if len(rows) != 350 || slices.ContainsFunc(rows, func(r ledger.Mail) bool { return r.State != ledger.Filed }) {
 		t.Errorf("%d rows", len(rows))
 	}
 }

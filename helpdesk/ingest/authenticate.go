@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailauth"
@@ -36,32 +36,32 @@ func DefaultRelays() []netip.Prefix {
 
 // Authenticator returns a function for smtpin.Config that evaluates SPF, DKIM and DMARC. An
 // unresponsive name server is a temporary error of a result, never of the message.
-func Authenticator(cfg AuthenticatorConfig) func(ctx context.Context, d smtpin.Delivery) helpdesk.MailAuthentication {
+func Authenticator(cfg AuthenticatorConfig) func(ctx context.Context, d smtpin.Delivery) ledger.Authentication {
 	if cfg.Relays == nil {
 		cfg.Relays = DefaultRelays()
 	}
 	checker := mailauth.Checker{Resolver: cfg.Resolver, Timeout: cfg.Timeout}
-	return func(ctx context.Context, d smtpin.Delivery) helpdesk.MailAuthentication {
+	return func(ctx context.Context, d smtpin.Delivery) ledger.Authentication {
 		m := mailauth.Mail{Hello: d.Hello, From: d.From, FromDomain: authorDomain(d.Raw), Raw: d.Raw}
 		relayed := !d.Peer.IsValid() || slices.ContainsFunc(cfg.Relays, func(p netip.Prefix) bool { return p.Contains(d.Peer) })
 		if !relayed {
 			m.Peer = d.Peer
 		}
-		out := authentication(helpdesk.AuthSourceIntake, checker.Check(ctx, m))
+		out := authentication(ledger.AuthSourceIntake, checker.Check(ctx, m))
 		out.Relayed = relayed
 		return out
 	}
 }
 
 // authentication converts a report for the help desk.
-func authentication(source string, r mailauth.Report) helpdesk.MailAuthentication {
-	out := helpdesk.MailAuthentication{
+func authentication(source string, r mailauth.Report) ledger.Authentication {
+	out := ledger.Authentication{
 		Source: source, Server: r.Server, FromAligned: r.Aligned,
-		SPF:   helpdesk.AuthCheck{Result: string(r.SPF.Result), Domain: r.SPF.Domain},
-		DMARC: helpdesk.AuthPolicy{Result: string(r.DMARC.Result), Domain: r.DMARC.Domain, Policy: r.DMARC.Policy},
+		SPF:   ledger.AuthCheck{Result: string(r.SPF.Result), Domain: r.SPF.Domain},
+		DMARC: ledger.AuthPolicy{Result: string(r.DMARC.Result), Domain: r.DMARC.Domain, Policy: r.DMARC.Policy},
 	}
 	for _, s := range r.DKIM {
-		out.DKIM = append(out.DKIM, helpdesk.AuthCheck{Result: string(s.Result), Domain: s.Domain})
+		out.DKIM = append(out.DKIM, ledger.AuthCheck{Result: string(s.Result), Domain: s.Domain})
 	}
 	return out
 }
@@ -89,13 +89,13 @@ func domainOf(author mailaddr.Address, ok bool) string {
 }
 
 // fromHeader reads the results that trusted servers added to the header.
-func (f *Filer) fromHeader(m *mail.Message) helpdesk.MailAuthentication {
+func (f *Filer) fromHeader(m *mail.Message) ledger.Authentication {
 	if len(f.cfg.TrustedServers) == 0 {
-		return helpdesk.MailAuthentication{}
+		return ledger.Authentication{}
 	}
 	r, ok := mailauth.ReadResults(m.Header.RawValues("Authentication-Results"), f.cfg.TrustedServers, domainOf(m.Author()))
 	if !ok {
-		return helpdesk.MailAuthentication{}
+		return ledger.Authentication{}
 	}
-	return authentication(helpdesk.AuthSourceHeader, r)
+	return authentication(ledger.AuthSourceHeader, r)
 }

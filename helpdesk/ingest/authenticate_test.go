@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
@@ -44,32 +44,32 @@ func (n names) LookupAddr(_ context.Context, name string) ([]string, error) {
 func TestAuthenticator(t *testing.T) {
 	t.Parallel()
 	zone := names{"example.com": "v=spf1 ip4:192.0.2.1 -all", "_dmarc.example.com": "v=DMARC1; p=reject"}
-	check := func(result string) helpdesk.AuthCheck {
-		return helpdesk.AuthCheck{Result: result, Domain: "example.com"}
+	check := func(result string) ledger.AuthCheck {
+		return ledger.AuthCheck{Result: result, Domain: "example.com"}
 	}
-	policy := func(result string) helpdesk.AuthPolicy {
-		return helpdesk.AuthPolicy{Result: result, Domain: "example.com", Policy: "reject"}
+	policy := func(result string) ledger.AuthPolicy {
+		return ledger.AuthPolicy{Result: result, Domain: "example.com", Policy: "reject"}
 	}
 	for name, tt := range map[string]struct {
 		zone names
 		peer string
 		raw  string
-		want helpdesk.MailAuthentication
+		want ledger.Authentication
 	}{
 		"its own server": {zone, "192.0.2.1", "From: Ada <ada@Example.com>\r\n\r\nx",
-			helpdesk.MailAuthentication{Source: "intake", SPF: check("pass"), DMARC: policy("pass"), FromAligned: true}},
+			ledger.Authentication{Source: "intake", SPF: check("pass"), DMARC: policy("pass"), FromAligned: true}},
 		"a forger": {zone, "203.0.113.1", "From: ada@example.com\r\n\r\nx",
-			helpdesk.MailAuthentication{Source: "intake", SPF: check("fail"), DMARC: policy("fail")}},
+			ledger.Authentication{Source: "intake", SPF: check("fail"), DMARC: policy("fail")}},
 		"a relay of ours": {zone, "127.0.0.1", "From: ada@example.com\r\n\r\nx",
-			helpdesk.MailAuthentication{Source: "intake", SPF: helpdesk.AuthCheck{Result: "unknown"}, DMARC: helpdesk.AuthPolicy{Result: "unknown", Domain: "example.com"}, Relayed: true}},
+			ledger.Authentication{Source: "intake", SPF: ledger.AuthCheck{Result: "unknown"}, DMARC: ledger.AuthPolicy{Result: "unknown", Domain: "example.com"}, Relayed: true}},
 		"a socket": {zone, "", "From: ada@example.com\r\n\r\nx",
-			helpdesk.MailAuthentication{Source: "intake", SPF: helpdesk.AuthCheck{Result: "unknown"}, DMARC: helpdesk.AuthPolicy{Result: "unknown", Domain: "example.com"}, Relayed: true}},
+			ledger.Authentication{Source: "intake", SPF: ledger.AuthCheck{Result: "unknown"}, DMARC: ledger.AuthPolicy{Result: "unknown", Domain: "example.com"}, Relayed: true}},
 		"two in From": {zone, "192.0.2.1", "From: ada@example.com, eve@example.net\r\n\r\nx",
-			helpdesk.MailAuthentication{Source: "intake", SPF: check("pass"), DMARC: helpdesk.AuthPolicy{Result: "permerror"}}},
+			ledger.Authentication{Source: "intake", SPF: check("pass"), DMARC: ledger.AuthPolicy{Result: "permerror"}}},
 		"two From fields": {zone, "192.0.2.1", "From: eve@example.net\r\nFrom: ada@example.com\r\n\r\nx",
-			helpdesk.MailAuthentication{Source: "intake", SPF: check("pass"), DMARC: helpdesk.AuthPolicy{Result: "permerror"}}},
+			ledger.Authentication{Source: "intake", SPF: check("pass"), DMARC: ledger.AuthPolicy{Result: "permerror"}}},
 		"no name server answers": {names{}, "203.0.113.1", "From: ada@example.com\r\n\r\nx",
-			helpdesk.MailAuthentication{Source: "intake", SPF: check("temperror"), DMARC: helpdesk.AuthPolicy{Result: "temperror", Domain: "example.com"}}},
+			ledger.Authentication{Source: "intake", SPF: check("temperror"), DMARC: ledger.AuthPolicy{Result: "temperror", Domain: "example.com"}}},
 	} {
 		d := smtpin.Delivery{Hello: "h.example", From: "ada@example.com", Raw: []byte(tt.raw)}
 		if tt.peer != "" {
@@ -90,7 +90,7 @@ func TestTrustedServer(t *testing.T) {
 	raw := crlf("Authentication-Results: mx.example.org;\n dkim=pass header.d=example.com;\n dmarc=fail (p=REJECT) header.from=example.com\n" +
 		"Received: from x by mx.example.org\n" +
 		"Authentication-Results: mx.example.org; dmarc=pass header.from=example.com\nFrom: ada@example.com\n\nHello")
-	mails := []helpdesk.RawMail{{Raw: []byte(raw), Position: "1"}}
+	mails := []ledger.Raw{{Raw: []byte(raw), Position: "1"}}
 	if err := b.intake.Take(t.Context(), b.desk.AccountID(), b.mailbox, "imap", mails, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -98,10 +98,10 @@ func TestTrustedServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := b.ledger()[0]
-	want := helpdesk.MailAuthentication{
-		Source: "header", Server: "mx.example.org", SPF: helpdesk.AuthCheck{Result: "none"},
-		DKIM:  []helpdesk.AuthCheck{{Result: "pass", Domain: "example.com"}},
-		DMARC: helpdesk.AuthPolicy{Result: "fail", Domain: "example.com", Policy: "reject"}, FromAligned: true,
+	want := ledger.Authentication{
+		Source: "header", Server: "mx.example.org", SPF: ledger.AuthCheck{Result: "none"},
+		DKIM:  []ledger.AuthCheck{{Result: "pass", Domain: "example.com"}},
+		DMARC: ledger.AuthPolicy{Result: "fail", Domain: "example.com", Policy: "reject"}, FromAligned: true,
 	}
 	got := check(b.desk.Interaction(t.Context(), row.ConversationID, row.InteractionID))(t).Authentication
 	if diff := cmp.Diff(want, got); diff != "" {

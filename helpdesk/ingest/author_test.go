@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
@@ -59,7 +60,7 @@ func (b *bundle) question() (conversationID int64, stolen string) {
 // fileFetched takes a mail out of a mailbox and files it.
 func (b *bundle) fileFetched(raw string) {
 	b.t.Helper()
-	mails := []helpdesk.RawMail{{Raw: []byte(raw), Position: fmt.Sprint(len(raw), raw)}}
+	mails := []ledger.Raw{{Raw: []byte(raw), Position: fmt.Sprint(len(raw), raw)}}
 	if err := b.intake.Take(b.t.Context(), b.desk.AccountID(), b.mailbox, "imap", mails, nil); err != nil {
 		b.t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestStolenMessageID(t *testing.T) {
 				if joined := i.ConversationID == id; joined != tt.joins || i.Authentication.FromAligned != tt.joins {
 					t.Errorf("%s: joined %v, aligned %v as %q: %+v", way, joined, i.Authentication.FromAligned, i.CustomerEmail, i.Authentication)
 				}
-				if i.Authentication.DMARC.Result == helpdesk.AuthTempError {
+				if i.Authentication.DMARC.Result == ledger.AuthTempError {
 					t.Errorf("%s: %+v", way, i.Authentication)
 				}
 			}

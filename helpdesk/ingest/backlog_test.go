@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -27,7 +27,7 @@ func TestBacklogOverIMAP(t *testing.T) {
 	}
 	maildir(t, dovecot, user, letter(1))
 	time.Sleep(1100 * time.Millisecond) // the server knows seconds
-	id := b.fetched("backlog@example.org", inbound(t, helpdesk.InboundIMAP, dovecot.Addr, user, dovecot.Password))
+	id := b.fetched("backlog@example.org", inbound(t, ledger.InboundIMAP, dovecot.Addr, user, dovecot.Password))
 	servers := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true, PollInterval: 50 * time.Millisecond})
 	fetcher := check(ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers}))(t)
 	run, cancel := context.WithCancel(ctx)

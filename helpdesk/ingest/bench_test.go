@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
@@ -109,7 +110,7 @@ func check[T any](v T, err error) func(testing.TB) T {
 func (f *fileBench) take(b *testing.B, raw []byte) {
 	b.Helper()
 	f.taken++
-	mails := []helpdesk.RawMail{{Raw: raw}}
+	mails := []ledger.Raw{{Raw: raw}}
 	if err := f.intake.Take(b.Context(), f.account, f.mailbox, "smtp", mails, nil); err != nil {
 		b.Fatal(err)
 	}

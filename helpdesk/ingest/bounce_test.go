@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -42,7 +44,7 @@ func (b *bundle) answer(name string) answered {
 	out := check(b.outgoing.Begin(b.t.Context(), b.desk.AccountID(), i.ID, i.ID))(b.t)
 	var outcomes []helpdesk.Outcome
 	for _, d := range out.Due {
-		outcomes = append(outcomes, helpdesk.Outcome{DeliveryID: d.ID, State: helpdesk.DeliverySent, Code: 250})
+		outcomes = append(outcomes, helpdesk.Outcome{DeliveryID: d.ID, State: sending.Sent, Code: 250})
 		if d.Address == a.to {
 			a.returnPath = out.ReturnPaths[d.ID]
 		}
@@ -53,9 +55,9 @@ func (b *bundle) answer(name string) answered {
 }
 
 // states are those of an answer's deliveries, by address.
-func (b *bundle) states(a answered) map[string]helpdesk.DeliveryState {
+func (b *bundle) states(a answered) map[string]sending.State {
 	b.t.Helper()
-	states := map[string]helpdesk.DeliveryState{}
+	states := map[string]sending.State{}
 	for _, d := range check(b.desk.Deliveries(b.t.Context(), []int64{a.id}))(b.t) {
 		states[d.Address] = d.State
 	}
@@ -206,7 +208,7 @@ func TestBouncesInEveryDialect(t *testing.T) {
 		for n, name := range names {
 			a := answers[name]
 			sent++
-			want := map[string]helpdesk.DeliveryState{a.to: helpdesk.DeliveryBounced, a.other: helpdesk.DeliverySent}
+			want := map[string]sending.State{a.to: sending.Bounced, a.other: sending.Sent}
 			if diff := cmp.Diff(want, b.states(a)); diff != "" {
 				t.Errorf("%s by %s: %s\nit is %s (%s)", name, way, diff, rows[n].State, rows[n].Reason)
 				continue
@@ -217,7 +219,7 @@ func TestBouncesInEveryDialect(t *testing.T) {
 				seen = 2
 			}
 			inside := check(b.desk.Interactions(t.Context(), a.conversation, storage.PageRequest{}))(t).Items
-			if rows[n].State != helpdesk.InboundFiled || rows[n].ConversationID != a.conversation || len(inside) != seen {
+			if rows[n].State != ledger.Filed || rows[n].ConversationID != a.conversation || len(inside) != seen {
 				t.Errorf("%s by %s is %s in %d (%s), not in %d, among %d interactions", name, way, rows[n].State, rows[n].ConversationID, rows[n].Reason, a.conversation, len(inside))
 			} else if seen == 2 && (!inside[1].AutoSubmitted || inside[1].Threading.Rule != helpdesk.RuleReport) {
 				t.Errorf("%s by %s is filed as %+v", name, way, inside[1].Threading)

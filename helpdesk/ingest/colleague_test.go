@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 )
@@ -15,15 +16,15 @@ import (
 // moves it there.
 func TestColleagueAnswers(t *testing.T) {
 	t.Parallel()
-	pass := func(domain string) helpdesk.MailAuthentication {
-		return helpdesk.MailAuthentication{
-			Source: "intake", FromAligned: true, SPF: helpdesk.AuthCheck{Result: "pass", Domain: domain},
-			DMARC: helpdesk.AuthPolicy{Result: "pass", Domain: domain},
+	pass := func(domain string) ledger.Authentication {
+		return ledger.Authentication{
+			Source: "intake", FromAligned: true, SPF: ledger.AuthCheck{Result: "pass", Domain: domain},
+			DMARC: ledger.AuthPolicy{Result: "pass", Domain: domain},
 		}
 	}
 	tests := []struct {
 		name, customer, from string
-		auth                 helpdesk.MailAuthentication
+		auth                 ledger.Authentication
 		more                 string
 		joins                bool
 	}{
@@ -32,10 +33,10 @@ func TestColleagueAnswers(t *testing.T) {
 		{"of the head office", "ada@eu.firm.co.uk", "bob@firm.co.uk", pass("firm.co.uk"), "", true},
 		{"in another spelling", "ada@bücher.example", "bob@XN--BCHER-KVA.example", pass("xn--bcher-kva.example"), "", true},
 		{"in copy with others", "ada@firm.example", "bob@partner.example", pass("partner.example"), "Cc: eve@partner.example\n", true},
-		{"not vouched for", "ada@firm.example", "bob@firm.example", helpdesk.MailAuthentication{Source: "intake", SPF: helpdesk.AuthCheck{Result: "fail"}}, "", false},
-		{"nobody knows", "ada@firm.example", "bob@firm.example", helpdesk.MailAuthentication{}, "", false},
+		{"not vouched for", "ada@firm.example", "bob@firm.example", ledger.Authentication{Source: "intake", SPF: ledger.AuthCheck{Result: "fail"}}, "", false},
+		{"nobody knows", "ada@firm.example", "bob@firm.example", ledger.Authentication{}, "", false},
 		{"vouched for as another domain", "ada@firm.example", "bob@firm.example", pass("evil.example"), "", false},
-		{"disowned", "ada@firm.example", "bob@firm.example", helpdesk.MailAuthentication{Source: "intake", FromAligned: true, DMARC: helpdesk.AuthPolicy{Result: "fail", Policy: "reject", Domain: "firm.example"}}, "", false},
+		{"disowned", "ada@firm.example", "bob@firm.example", ledger.Authentication{Source: "intake", FromAligned: true, DMARC: ledger.AuthPolicy{Result: "fail", Policy: "reject", Domain: "firm.example"}}, "", false},
 		{"a stranger", "ada@firm.example", "eve@evil.example", pass("evil.example"), "", false},
 		{"who only sounds so", "ada@firm.example", "eve@notfirm.example", pass("notfirm.example"), "", false},
 		{"another customer of a provider", "ada@gmail.com", "eve@gmail.com", pass("gmail.com"), "", false},
@@ -56,10 +57,10 @@ func TestColleagueAnswers(t *testing.T) {
 			b.take(crlf("From: Ada <" + tt.customer + ">\nMessage-ID: <1@x.example>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\nTo: support@example.org\n" + tt.more + "Subject: Help\n\nText."))
 			b.outcomes(1)
 			answer := check(b.desk.CreateInteraction(ctx, 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
-			send := func(id string) helpdesk.InboundMail {
-				raw := helpdesk.RawMail{Authentication: tt.auth, Raw: []byte(crlf("From: " + tt.from + "\nMessage-ID: <" + id + "@x.example>\n" +
+			send := func(id string) ledger.Mail {
+				raw := ledger.Raw{Authentication: tt.auth, Raw: []byte(crlf("From: " + tt.from + "\nMessage-ID: <" + id + "@x.example>\n" +
 					"Date: Tue, 03 Jan 2023 15:04:05 +0100\nTo: support@example.org\nSubject: AW: Help\nReferences: <1@x.example> <" + answer.MessageID + ">\n\nI am her colleague " + id))}
-				if err := b.intake.Take(ctx, b.desk.AccountID(), b.mailbox, "smtp", []helpdesk.RawMail{raw}, nil); err != nil {
+				if err := b.intake.Take(ctx, b.desk.AccountID(), b.mailbox, "smtp", []ledger.Raw{raw}, nil); err != nil {
 					t.Fatal(err)
 				}
 				b.outcomes(1)

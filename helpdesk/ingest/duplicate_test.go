@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
@@ -37,13 +38,13 @@ func TestDevices(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, memblob.New())
 	door, fire := device("15:04:05", "Door 3 opened", "alarm"), device("15:04:05", "Fire in room 7", "alarm")
-	mails := func(prefix string, raws ...string) (all []helpdesk.RawMail) {
+	mails := func(prefix string, raws ...string) (all []ledger.Raw) {
 		for i, raw := range raws {
-			all = append(all, helpdesk.RawMail{Position: fmt.Sprint(prefix, i), Raw: []byte(raw)})
+			all = append(all, ledger.Raw{Position: fmt.Sprint(prefix, i), Raw: []byte(raw)})
 		}
 		return all
 	}
-	take := func(source string, all []helpdesk.RawMail) {
+	take := func(source string, all []ledger.Raw) {
 		t.Helper()
 		if err := b.intake.Take(t.Context(), b.desk.AccountID(), b.mailbox, source, all, nil); err != nil {
 			t.Fatal(err)
@@ -96,11 +97,11 @@ func TestDoublesOfAnEarlierVersion(t *testing.T) {
 			b.take(tt.filed)
 			m := check(mail.Parse([]byte(tt.filed), mail.Limits{}))(t)
 			former := m.FormerIdentity()
-			old := helpdesk.IncomingMail{
+			old := ledger.Incoming{
 				Identity: former[:], MessageID: m.MessageID, From: mailaddr.Address{Email: m.From[0].Email}, Subject: m.Subject, Text: m.Text, Date: m.Date,
 			}
 			for _, a := range m.Attachments {
-				old.Attachments = append(old.Attachments, helpdesk.IncomingFile{Filename: a.Filename, Content: a.Body})
+				old.Attachments = append(old.Attachments, ledger.File{Filename: a.Filename, Content: a.Body})
 			}
 			row := check(b.intake.File(ctx, b.desk.AccountID(), b.ledger()[0].ID, old))(t)
 			if tt.deleted {
@@ -110,7 +111,7 @@ func TestDoublesOfAnEarlierVersion(t *testing.T) {
 			}
 			b.take(tt.now)
 			b.outcomes(1)
-			if got := b.ledger()[1]; (got.State == helpdesk.InboundIgnored) != tt.double || got.State == helpdesk.InboundQuarantined {
+			if got := b.ledger()[1]; (got.State == ledger.Ignored) != tt.double || got.State == ledger.Quarantined {
 				t.Errorf("it is %s: %s", got.State, got.Reason)
 			}
 		})

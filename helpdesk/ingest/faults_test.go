@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -122,16 +122,16 @@ func TestBadNetwork(t *testing.T) {
 	const mails = 400
 	cuts := []string{"drop", "reset", "delay", "silence"}
 	tests := []struct {
-		kind       helpdesk.InboundType
+		kind       ledger.InboundType
 		addr       string
-		encryption helpdesk.Encryption
+		encryption ledger.Encryption
 		faults     []string
 	}{
-		{helpdesk.InboundIMAP, dovecot.Addr, helpdesk.EncryptionNone, cuts},
-		{helpdesk.InboundIMAP, dovecot.Addr, helpdesk.EncryptionTLS, append(slices.Clone(cuts), "corrupt", "corrupt")},
-		{helpdesk.InboundIMAP, dovecot.TLSAddr, helpdesk.EncryptionSSL, []string{"corrupt"}},
-		{helpdesk.InboundPOP3, dovecot.POP3Addr, helpdesk.EncryptionNone, cuts},
-		{helpdesk.InboundPOP3, dovecot.POP3TLSAddr, helpdesk.EncryptionSSL, append(slices.Clone(cuts), "corrupt", "corrupt")},
+		{ledger.InboundIMAP, dovecot.Addr, ledger.EncryptionNone, cuts},
+		{ledger.InboundIMAP, dovecot.Addr, ledger.EncryptionSTARTTLS, append(slices.Clone(cuts), "corrupt", "corrupt")},
+		{ledger.InboundIMAP, dovecot.TLSAddr, ledger.EncryptionTLS, []string{"corrupt"}},
+		{ledger.InboundPOP3, dovecot.POP3Addr, ledger.EncryptionNone, cuts},
+		{ledger.InboundPOP3, dovecot.POP3TLSAddr, ledger.EncryptionTLS, append(slices.Clone(cuts), "corrupt", "corrupt")},
 	}
 	for i, test := range tests {
 		t.Run(fmt.Sprintf("%s %s %d", test.kind, test.encryption, i), func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestBadNetwork(t *testing.T) {
 			var got []string
 			named := 0
 			for _, row := range b.rows(id) {
-				if row.State == helpdesk.InboundQuarantined {
+				if row.State == ledger.Quarantined {
 					named++
 					if row.Reason == "" || !row.Partial {
 						t.Errorf("quarantined without a reason: %+v", row)

@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest/oauth"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -44,7 +45,7 @@ type Fetcher struct {
 
 // running is a running source.
 type running struct {
-	source helpdesk.FetchSource
+	source ledger.FetchSource
 	tokens *oauth.Tokens // nil: uses a password
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -109,7 +110,7 @@ func (f *Fetcher) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	wanted := map[int64]helpdesk.FetchSource{}
+	wanted := map[int64]ledger.FetchSource{}
 	for _, s := range sources {
 		wanted[s.MailboxID] = s
 	}
@@ -131,7 +132,7 @@ func (f *Fetcher) refresh(ctx context.Context) error {
 
 // is reports whether r uses these settings. A refresh token replaced by the token endpoint is not a
 // change.
-func (r *running) is(s helpdesk.FetchSource) bool {
+func (r *running) is(s ledger.FetchSource) bool {
 	if r.tokens != nil && s.RefreshToken != r.source.RefreshToken && s.RefreshToken == r.tokens.RefreshToken() {
 		r.source.RefreshToken = s.RefreshToken
 	}
@@ -139,7 +140,7 @@ func (r *running) is(s helpdesk.FetchSource) bool {
 }
 
 // start runs a source after the previous one has ended.
-func (f *Fetcher) start(ctx context.Context, s helpdesk.FetchSource, after <-chan struct{}) {
+func (f *Fetcher) start(ctx context.Context, s ledger.FetchSource, after <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &running{source: s, cancel: cancel, done: make(chan struct{})}
 	r.tokens = f.cfg.Servers.tokens(s, func(ctx context.Context, old, next string) error {
@@ -162,7 +163,7 @@ func (f *Fetcher) start(ctx context.Context, s helpdesk.FetchSource, after <-cha
 const afterPanic = 5 * time.Minute
 
 // fetch runs a source until ctx ends. Its error is a panic of the source.
-func (f *Fetcher) fetch(ctx context.Context, s helpdesk.FetchSource, tokens *oauth.Tokens) (err error) {
+func (f *Fetcher) fetch(ctx context.Context, s ledger.FetchSource, tokens *oauth.Tokens) (err error) {
 	l := &mailboxLedger{
 		intake: f.cfg.Intake, accountID: s.AccountID, mailboxID: s.MailboxID, epoch: s.Inbound.Epoch,
 		log: f.cfg.Logger.With("mailbox_id", s.MailboxID), suspects: &f.suspects, tracer: f.cfg.Tracer,

@@ -19,6 +19,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -70,7 +71,7 @@ func letters(prefix string, n int) []string {
 }
 
 // inbound are the settings of a user of a server.
-func inbound(t testing.TB, kind helpdesk.InboundType, addr, user, password string) helpdesk.InboundInput {
+func inbound(t testing.TB, kind ledger.InboundType, addr, user, password string) helpdesk.InboundInput {
 	t.Helper()
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -82,7 +83,7 @@ func inbound(t testing.TB, kind helpdesk.InboundType, addr, user, password strin
 	}
 	return helpdesk.InboundInput{
 		Type: kind, Host: host, Port: number, Username: user, Password: storage.Some(password),
-		Encryption: helpdesk.EncryptionNone, ValidateCertificate: storage.Some(false),
+		Encryption: ledger.EncryptionNone, ValidateCertificate: storage.Some(false),
 	}
 }
 
@@ -184,13 +185,13 @@ func TestSlowServersDelayNobody(t *testing.T) {
 	slow, connections := deaf(t)
 	var slowBoxes []int64
 	for i := range 20 {
-		kind := []helpdesk.InboundType{helpdesk.InboundIMAP, helpdesk.InboundPOP3}[i%2]
+		kind := []ledger.InboundType{ledger.InboundIMAP, ledger.InboundPOP3}[i%2]
 		slowBoxes = append(slowBoxes, b.fetched(fmt.Sprintf("slow%d@example.org", i), inbound(t, kind, slow, "u", "p")))
 	}
 	b.fetch()
 	until(t, "the slow servers are connected to", func() bool { return connections.Load() >= 20 })
 	boxes := map[int64]string{}
-	for name, addr := range map[helpdesk.InboundType]string{helpdesk.InboundIMAP: dovecot.Addr, helpdesk.InboundPOP3: dovecot.POP3Addr} {
+	for name, addr := range map[ledger.InboundType]string{ledger.InboundIMAP: dovecot.Addr, ledger.InboundPOP3: dovecot.POP3Addr} {
 		user := testenv.Name("fetch")
 		maildir(t, dovecot, user, letters(string(name), 30)...)
 		boxes[b.fetched(string(name)+"@example.org", inbound(t, name, addr, user, dovecot.Password))] = user
@@ -200,7 +201,7 @@ func TestSlowServersDelayNobody(t *testing.T) {
 	}
 	// New settings for the slow ones: those that work go on.
 	for _, id := range slowBoxes {
-		if _, err := b.desk.UpdateMailbox(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(inbound(t, helpdesk.InboundIMAP, slow, "other", "p"))}); err != nil {
+		if _, err := b.desk.UpdateMailbox(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(inbound(t, ledger.InboundIMAP, slow, "other", "p"))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -219,12 +220,12 @@ func TestSlowServersDelayNobody(t *testing.T) {
 func TestFetchIsTraced(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.POP3(t)
-	for kind, c := range map[helpdesk.InboundType]struct {
+	for kind, c := range map[ledger.InboundType]struct {
 		addr string
 		want []string
 	}{
-		helpdesk.InboundIMAP: {dovecot.Addr, []string{"imap greeting", "imap login", "imap select", "imap search", "imap fetch", "take mails from imap"}},
-		helpdesk.InboundPOP3: {dovecot.POP3Addr, []string{"pop3 greeting", "pop3 login", "pop3 list", "pop3 fetch", "take mails from pop3"}},
+		ledger.InboundIMAP: {dovecot.Addr, []string{"imap greeting", "imap login", "imap select", "imap search", "imap fetch", "take mails from imap"}},
+		ledger.InboundPOP3: {dovecot.POP3Addr, []string{"pop3 greeting", "pop3 login", "pop3 list", "pop3 fetch", "take mails from pop3"}},
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -259,7 +260,7 @@ func TestFetchIsTraced(t *testing.T) {
 func TestMoveToAnotherServer(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.POP3(t)
-	for kind, addr := range map[helpdesk.InboundType]string{helpdesk.InboundIMAP: dovecot.Addr, helpdesk.InboundPOP3: dovecot.POP3Addr} {
+	for kind, addr := range map[ledger.InboundType]string{ledger.InboundIMAP: dovecot.Addr, ledger.InboundPOP3: dovecot.POP3Addr} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, memblob.New())
@@ -342,9 +343,9 @@ func TestOAuthAtDovecot(t *testing.T) {
 			t.Cleanup(endpoint.Close)
 			b := newBundle(t, memblob.New())
 			b.fetch()
-			for kind, addr := range map[helpdesk.InboundType]string{helpdesk.InboundIMAP: dovecot.Addr, helpdesk.InboundPOP3: dovecot.POP3Addr} {
+			for kind, addr := range map[ledger.InboundType]string{ledger.InboundIMAP: dovecot.Addr, ledger.InboundPOP3: dovecot.POP3Addr} {
 				in := inbound(t, kind, addr, user, "")
-				in.Auth, in.OAuth = helpdesk.AuthOAuth2, helpdesk.OAuthInput{
+				in.Auth, in.OAuth = ledger.AuthOAuth2, helpdesk.OAuthInput{
 					ClientID: "client", TokenURL: endpoint.URL, RefreshToken: storage.Some("refresh"), ClientSecret: storage.Some("s"),
 				}
 				id := b.fetched(string(kind)+"@example.org", in)
@@ -378,8 +379,8 @@ func TestRotatedRefreshTokenIsKept(t *testing.T) {
 	t.Cleanup(endpoint.Close)
 	addr, connections := deaf(t)
 	b := newBundle(t, memblob.New())
-	in := inbound(t, helpdesk.InboundIMAP, addr, "u", "")
-	in.Auth, in.OAuth = helpdesk.AuthOAuth2, helpdesk.OAuthInput{ClientID: "c", TokenURL: endpoint.URL, RefreshToken: storage.Some("refresh-1")}
+	in := inbound(t, ledger.InboundIMAP, addr, "u", "")
+	in.Auth, in.OAuth = ledger.AuthOAuth2, helpdesk.OAuthInput{ClientID: "c", TokenURL: endpoint.URL, RefreshToken: storage.Some("refresh-1")}
 	id := b.fetched("rotated@example.org", in)
 	stop := b.fetch()
 	stored := func() string {
@@ -409,11 +410,11 @@ func TestRotatedRefreshTokenIsKept(t *testing.T) {
 		t.Errorf("%+v, %v", m.Inbound, err)
 	}
 	e.gone.Store(true)
-	err = ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true}).Test(t.Context(), helpdesk.FetchSource{Inbound: m.Inbound, RefreshToken: "x"})
-	if !errors.Is(err, helpdesk.ErrReauth) {
+	err = ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true}).Test(t.Context(), ledger.FetchSource{Inbound: m.Inbound, RefreshToken: "x"})
+	if !errors.Is(err, ledger.ErrReauth) {
 		t.Errorf("Test: %v, want ErrReauth", err)
 	}
-	err = ingest.NewServers(ingest.ServersConfig{}).Test(t.Context(), helpdesk.FetchSource{Inbound: m.Inbound, RefreshToken: "x"})
+	err = ingest.NewServers(ingest.ServersConfig{}).Test(t.Context(), ledger.FetchSource{Inbound: m.Inbound, RefreshToken: "x"})
 	if !errors.Is(err, netguard.ErrPrivateHost) {
 		t.Errorf("Test: %v, want the dial policy's refusal", err)
 	}

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -25,7 +27,7 @@ type FilerConfig struct {
 	// remove existing ones with its name.
 	TrustedServers []string
 	// Observe is called with each message's result: filed, ignored or quarantined. nil: none.
-	Observe func(helpdesk.InboundState)
+	Observe func(ledger.State)
 	Now     func() time.Time // nil: time.Now
 	Logger  *slog.Logger     // nil: discards
 }
@@ -122,7 +124,7 @@ func (f *Filer) drain(ctx context.Context, job storage.ClaimedJob) (err error) {
 			return err
 		}
 		// A process may have died at one of them, in this job or in another.
-		careful := job.Lost > 0 || slices.ContainsFunc(waiting, func(m helpdesk.InboundMail) bool { return m.Deaths > 0 })
+		careful := job.Lost > 0 || slices.ContainsFunc(waiting, func(m ledger.Mail) bool { return m.Deaths > 0 })
 		for rest := waiting; len(rest) > 0; {
 			n, file := together(rest), f.fileAll
 			if careful {
@@ -142,7 +144,7 @@ func (f *Filer) drain(ctx context.Context, job storage.ClaimedJob) (err error) {
 }
 
 // together returns the number of messages in the first batch.
-func together(mails []helpdesk.InboundMail) int {
+func together(mails []ledger.Mail) int {
 	n, size := 1, mails[0].Size
 	for n < len(mails) && n < batchMails && size+mails[n].Size <= batchBytes {
 		size += mails[n].Size
@@ -153,7 +155,7 @@ func together(mails []helpdesk.InboundMail) int {
 
 // fileCarefully files one message and records that before, so that a message that crashes the
 // process repeatedly is quarantined.
-func (f *Filer) fileCarefully(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (done int, err error) {
+func (f *Filer) fileCarefully(ctx context.Context, accountID int64, rows []ledger.Mail) (done int, err error) {
 	id := rows[0].ID
 	if f.owes(id) { // an outage must not count as a crash
 		if err := f.stopMail(ctx, accountID, id); err != nil {
@@ -204,7 +206,7 @@ func (f *Filer) owes(id int64) bool {
 // otherwise unreliable storage could block all progress.
 //
 // A large message takes several times its size in memory, so only one is filed at a time.
-func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (done int, err error) {
+func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []ledger.Mail) (done int, err error) {
 	if rows[0].Size > batchBytes {
 		select {
 		case f.large <- struct{}{}:
@@ -231,11 +233,11 @@ func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []helpdesk.In
 
 // readAll reads messages until one fails for a reason that affects all. A message that is itself
 // unreadable is quarantined.
-func (f *Filer) readAll(ctx context.Context, accountID int64, rows []helpdesk.InboundMail) (mails []helpdesk.ReceivedMail, aside int, err error) {
+func (f *Filer) readAll(ctx context.Context, accountID int64, rows []ledger.Mail) (mails []ledger.Parsed, aside int, err error) {
 	for _, row := range rows {
 		mail, err := f.read(ctx, accountID, row)
 		if err == nil {
-			mails = append(mails, helpdesk.ReceivedMail{ID: row.ID, Mail: mail})
+			mails = append(mails, ledger.Parsed{ID: row.ID, Mail: mail})
 			continue
 		}
 		if err := f.setAside(ctx, accountID, row.MailboxID, row.ID, err); err != nil {
@@ -254,12 +256,12 @@ func (f *Filer) setAside(ctx context.Context, accountID, mailboxID, id int64, er
 	f.cfg.Logger.WarnContext(ctx, "a mail was quarantined", "mailbox_id", mailboxID, "mail_id", id, "error", err)
 	err = f.cfg.Intake.Quarantine(ctx, accountID, id, reason(err))
 	if err == nil {
-		f.observe(helpdesk.InboundQuarantined)
+		f.observe(ledger.Quarantined)
 	}
 	return err
 }
 
-func (f *Filer) observe(state helpdesk.InboundState) {
+func (f *Filer) observe(state ledger.State) {
 	if f.cfg.Observe != nil {
 		f.cfg.Observe(state)
 	}
@@ -287,7 +289,7 @@ func reason(err error) string {
 }
 
 // try files messages, all or none.
-func (f *Filer) try(ctx context.Context, accountID int64, mails ...helpdesk.ReceivedMail) (err error) {
+func (f *Filer) try(ctx context.Context, accountID int64, mails ...ledger.Parsed) (err error) {
 	defer recovered(&err)
 	rows, err := f.cfg.Intake.FileAll(ctx, accountID, mails)
 	if err == nil {
@@ -306,7 +308,7 @@ func recovered(err *error) {
 }
 
 // read reads and parses a received message.
-func (f *Filer) read(ctx context.Context, accountID int64, row helpdesk.InboundMail) (in helpdesk.IncomingMail, err error) {
+func (f *Filer) read(ctx context.Context, accountID int64, row ledger.Mail) (in ledger.Incoming, err error) {
 	defer recovered(&err)
 	raw, err := f.cfg.Intake.Raw(ctx, accountID, row)
 	if err != nil {
@@ -326,14 +328,14 @@ func (f *Filer) read(ctx context.Context, accountID int64, row helpdesk.InboundM
 	if in.Security, err = f.security(ctx, accountID, in.From.Email, parsed.Protection); err != nil {
 		return in, err
 	}
-	in.Authentication, in.Archived = f.fromHeader(parsed), row.Source == helpdesk.SourceImport
+	in.Authentication, in.Archived = f.fromHeader(parsed), row.Source == ledger.SourceImport
 	return in, nil
 }
 
 // incoming converts a parsed message for the help desk.
-func incoming(m *mail.Message) helpdesk.IncomingMail {
+func incoming(m *mail.Message) ledger.Incoming {
 	identity, former := m.Identity(), m.FormerIdentity()
-	in := helpdesk.IncomingMail{
+	in := ledger.Incoming{
 		Identity: identity[:], FormerIdentity: former[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
 		ReplyTo: m.ReplyTo, ReturnPath: m.ReturnPath, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject, Date: m.Date, DateOffset: m.DateOffset(), LastHop: m.LastHop(),
 		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted, Relayed: m.Header.Has("Received"),
@@ -360,7 +362,7 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 		in.DeliveredTo = append(in.DeliveredTo, a.Email)
 	}
 	for _, p := range m.Attachments {
-		in.Attachments = append(in.Attachments, helpdesk.IncomingFile{
+		in.Attachments = append(in.Attachments, ledger.File{
 			Filename: p.Filename, ContentType: p.ContentType, ContentID: p.ContentID, Inline: p.Inline, Content: p.Body,
 		})
 	}
@@ -369,8 +371,8 @@ func incoming(m *mail.Message) helpdesk.IncomingMail {
 
 // attached returns the attached message, if there is exactly one. An unreadable one stays an
 // ordinary file.
-func attached(files []helpdesk.IncomingFile, limits mail.Limits) *helpdesk.IncomingMail {
-	var found []helpdesk.IncomingFile
+func attached(files []ledger.File, limits mail.Limits) *ledger.Incoming {
+	var found []ledger.File
 	for _, a := range files {
 		if a.ContentType == "message/rfc822" || a.ContentType == "message/global" {
 			found = append(found, a)
@@ -388,13 +390,13 @@ func attached(files []helpdesk.IncomingFile, limits mail.Limits) *helpdesk.Incom
 }
 
 // deliveryReport converts a message's report for the help desk.
-func deliveryReport(r mail.Report) *helpdesk.DeliveryReport {
-	out := &helpdesk.DeliveryReport{InWords: r.InWords, Complaint: r.Complaint, MessageIDs: r.MessageIDs, Senders: r.Senders}
-	states := map[mail.ReportAction]helpdesk.DeliveryState{
-		mail.ReportFailed: helpdesk.DeliveryBounced, mail.ReportDelayed: helpdesk.DeliveryDeferred, mail.ReportDelivered: helpdesk.DeliverySent,
+func deliveryReport(r mail.Report) *sending.Report {
+	out := &sending.Report{InWords: r.InWords, Complaint: r.Complaint, MessageIDs: r.MessageIDs, Senders: r.Senders}
+	states := map[mail.ReportAction]sending.State{
+		mail.ReportFailed: sending.Bounced, mail.ReportDelayed: sending.Deferred, mail.ReportDelivered: sending.Sent,
 	}
 	for _, one := range r.Recipients {
-		out.Recipients = append(out.Recipients, helpdesk.ReportedRecipient{
+		out.Recipients = append(out.Recipients, sending.ReportedRecipient{
 			Address: one.Address, Original: one.Original, State: states[one.Action], EnhancedCode: one.Status, Response: one.Diagnostic,
 		})
 	}

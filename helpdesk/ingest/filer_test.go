@@ -20,6 +20,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -66,11 +67,11 @@ func newBundle(t testing.TB, blobs storage.Blobs, change ...func(*helpdesk.Confi
 
 func (b *bundle) take(raws ...string) {
 	b.t.Helper()
-	mails := make([]helpdesk.RawMail, len(raws))
+	mails := make([]ledger.Raw, len(raws))
 	for i, raw := range raws {
 		mails[i].Raw = []byte(raw)
 		subject, from := mail.Head(mails[i].Raw)
-		mails[i].Head = helpdesk.MailHead{Subject: subject, From: from}
+		mails[i].Head = ledger.Head{Subject: subject, From: from}
 	}
 	if err := b.intake.Take(b.t.Context(), b.desk.AccountID(), b.mailbox, "smtp", mails, nil); err != nil {
 		b.t.Fatal(err)
@@ -82,11 +83,11 @@ func (b *bundle) job() storage.ClaimedJob {
 }
 
 // ledger lists the rows in the order they were received.
-func (b *bundle) ledger() []helpdesk.InboundMail {
+func (b *bundle) ledger() []ledger.Mail {
 	b.t.Helper()
-	var all []helpdesk.InboundMail
+	var all []ledger.Mail
 	for cursor := ""; ; {
-		page := check(b.desk.InboundMails(b.t.Context(), helpdesk.InboundFilter{MailboxID: b.mailbox}, storage.PageRequest{Limit: 100, Cursor: cursor}))(b.t)
+		page := check(b.desk.InboundMails(b.t.Context(), ledger.Filter{MailboxID: b.mailbox}, storage.PageRequest{Limit: 100, Cursor: cursor}))(b.t)
 		all = append(all, page.Items...) // newest first
 		if cursor = page.Next; cursor == "" {
 			slices.Reverse(all)
@@ -122,7 +123,7 @@ func TestFiling(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if c := check(b.desk.Conversation(t.Context(), 2))(t); c.CustomerEmail != helpdesk.UnknownSender {
+	if c := check(b.desk.Conversation(t.Context(), 2))(t); c.CustomerEmail != ledger.UnknownSender {
 		t.Errorf("a mail from nobody is from %q", c.CustomerEmail)
 	}
 	if c := check(b.desk.Conversation(t.Context(), 1))(t); c.Subject != "Grüße" {
@@ -224,18 +225,18 @@ func TestWhatConcernsAllMailsWaits(t *testing.T) {
 	if err := b.filer.Handle(t.Context(), b.job()); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("with the blobs away: %v", err)
 	}
-	if state := b.ledger()[0].State; state != helpdesk.InboundReceived {
+	if state := b.ledger()[0].State; state != ledger.Received {
 		t.Errorf("the mail is %s", state)
 	}
 	blobs.fail = errors.New("this one blob is broken")
 	check(0, b.filer.Handle(t.Context(), b.job()))(t)
-	if m := b.ledger()[0]; m.State != helpdesk.InboundQuarantined || m.Reason == "" {
+	if m := b.ledger()[0]; m.State != ledger.Quarantined || m.Reason == "" {
 		t.Errorf("the mail with a broken blob is %s: %s", m.State, m.Reason)
 	}
 	blobs.fail = nil
 	check(b.desk.ReplayInbound(t.Context(), b.mailbox, b.ledger()[0].ID))(t)
 	check(0, b.filer.Handle(t.Context(), b.job()))(t)
-	if state := b.ledger()[0].State; state != helpdesk.InboundFiled {
+	if state := b.ledger()[0].State; state != ledger.Filed {
 		t.Errorf("after the replay the mail is %s", state)
 	}
 }
@@ -256,7 +257,7 @@ func TestCrowd(t *testing.T) {
 	}
 	wait.Wait()
 	for _, m := range b.ledger() {
-		if m.State != helpdesk.InboundFiled || m.ConversationID != 1 {
+		if m.State != ledger.Filed || m.ConversationID != 1 {
 			t.Fatalf("mail %d is %s in conversation %d: %s", m.ID, m.State, m.ConversationID, m.Reason)
 		}
 	}
@@ -285,15 +286,15 @@ func TestCorpus(t *testing.T) {
 	if err := b.filer.Handle(t.Context(), b.job()); err != nil {
 		t.Fatal(err)
 	}
-	states, reasons := map[helpdesk.InboundState]int{}, map[string]int{}
+	states, reasons := map[ledger.State]int{}, map[string]int{}
 	for _, m := range b.ledger() {
 		states[m.State]++
-		if m.State == helpdesk.InboundQuarantined {
+		if m.State == ledger.Quarantined {
 			reasons[m.Reason]++
 		}
 	}
 	t.Logf("%d mails: %v; in quarantine: %v", total, states, reasons)
-	if states[helpdesk.InboundReceived] > 0 || states[helpdesk.InboundFiled] < total*9/10 {
+	if states[ledger.Received] > 0 || states[ledger.Filed] < total*9/10 {
 		t.Errorf("%d mails became %v", total, states)
 	}
 	for reason := range reasons {
@@ -316,14 +317,14 @@ func TestMailboxTestsTellNothingOfTheInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	servers := ingest.NewServers(ingest.ServersConfig{})
-	for _, kind := range []helpdesk.InboundType{helpdesk.InboundIMAP, helpdesk.InboundPOP3} {
+	for _, kind := range []ledger.InboundType{ledger.InboundIMAP, ledger.InboundPOP3} {
 		answers := map[string]string{}
 		for _, c := range []struct {
 			host string
 			port int
 		}{{host, port}, {host, 1}, {"localhost", port}, {"127.0.0.77", 1}, {"10.255.255.1", 143}, {"nothing.invalid", 143}, {"fd00::1", 143}, {"169.254.169.254", 80}} {
-			err := servers.Test(t.Context(), helpdesk.FetchSource{Password: "p", Inbound: helpdesk.Inbound{
-				Type: kind, Host: c.host, Port: c.port, Username: "u", Encryption: helpdesk.EncryptionNone,
+			err := servers.Test(t.Context(), ledger.FetchSource{Password: "p", Inbound: ledger.Inbound{
+				Type: kind, Host: c.host, Port: c.port, Username: "u", Encryption: ledger.EncryptionNone,
 			}})
 			if err == nil {
 				t.Fatal("connected")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -16,10 +17,10 @@ import (
 )
 
 // aligned says that the domain of an address stands behind a mail.
-func aligned(domain string) helpdesk.MailAuthentication {
-	return helpdesk.MailAuthentication{
-		Source: "intake", FromAligned: true, SPF: helpdesk.AuthCheck{Result: "pass", Domain: domain},
-		DMARC: helpdesk.AuthPolicy{Result: "pass", Domain: domain},
+func aligned(domain string) ledger.Authentication {
+	return ledger.Authentication{
+		Source: "intake", FromAligned: true, SPF: ledger.AuthCheck{Result: "pass", Domain: domain},
+		DMARC: ledger.AuthPolicy{Result: "pass", Domain: domain},
 	}
 }
 
@@ -29,9 +30,9 @@ const passedOn = "Date: Tue, 03 Jan 2023 09:00:00 +0100\nMessage-ID: <f@mail.gma
 	"---------- Forwarded message ---------\nFrom: Ada Lovelace <ada@example.com>\nDate: Mon, Jan 2, 2023 at 3:04 PM\nSubject: The door is stuck\nTo: <o@example.org>\n\n\nIt does not open.\n"
 
 // vouched files a mail of which it is known who stands behind it.
-func (b *bundle) vouched(raw string, auth helpdesk.MailAuthentication) helpdesk.InboundMail {
+func (b *bundle) vouched(raw string, auth ledger.Authentication) ledger.Mail {
 	b.t.Helper()
-	mails := []helpdesk.RawMail{{Authentication: auth, Raw: []byte(crlf(raw))}}
+	mails := []ledger.Raw{{Authentication: auth, Raw: []byte(crlf(raw))}}
 	if err := b.intake.Take(b.t.Context(), b.desk.AccountID(), b.mailbox, "smtp", mails, nil); err != nil {
 		b.t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func TestMemberForwards(t *testing.T) {
 		t.Fatalf("the interactions are %+v", all)
 	}
 	i := all[0]
-	want := helpdesk.ForwardedMail{
+	want := ledger.Forwarded{
 		UserID: all[1].UserID, From: mailaddr.Address{Name: "Ada Lovelace", Email: "ada@example.com"}, To: []mailaddr.Address{{Email: "o@example.org"}},
 		Subject: "The door is stuck", Date: time.Date(2023, 1, 2, 14, 4, 0, 0, time.UTC),
 	}
@@ -76,7 +77,7 @@ func TestMemberForwards(t *testing.T) {
 	if diff := cmp.Diff([]string{"ada@example.com"}, answer.To); diff != "" {
 		t.Errorf("the answer goes to: %s", diff)
 	}
-	reply := b.vouched("From: ada@example.com\nMessage-ID: <r@example.com>\nTo: support@example.org\nIn-Reply-To: <"+answer.MessageID+">\n\nIt does!", helpdesk.MailAuthentication{})
+	reply := b.vouched("From: ada@example.com\nMessage-ID: <r@example.com>\nTo: support@example.org\nIn-Reply-To: <"+answer.MessageID+">\n\nIt does!", ledger.Authentication{})
 	if reply.ConversationID != c.ID {
 		t.Errorf("her answer is in conversation %d, not %d", reply.ConversationID, c.ID)
 	}
@@ -100,17 +101,17 @@ func TestWhoForwards(t *testing.T) {
 	tests := []struct {
 		name     string
 		mail     func(string) string
-		auth     helpdesk.MailAuthentication
+		auth     ledger.Authentication
 		customer string
 		why      string
 	}{
 		{"a member", from("o@example.org"), aligned("example.org"), "ada@example.com", ""},
 		{"a customer", from("eve@evil.example"), aligned("evil.example"), "eve@evil.example", ""},
 		{"a colleague who is no member", from("c@example.org"), aligned("example.org"), "c@example.org", ""},
-		{"in a member's name", from("o@example.org"), helpdesk.MailAuthentication{}, "o@example.org", "nothing shows"},
-		{"in a member's name, checked", from("o@example.org"), helpdesk.MailAuthentication{Source: "intake", SPF: helpdesk.AuthCheck{Result: "fail"}}, "o@example.org", "nothing shows"},
+		{"in a member's name", from("o@example.org"), ledger.Authentication{}, "o@example.org", "nothing shows"},
+		{"in a member's name, checked", from("o@example.org"), ledger.Authentication{Source: "intake", SPF: ledger.AuthCheck{Result: "fail"}}, "o@example.org", "nothing shows"},
 		{"vouched for as another domain", from("o@example.org"), aligned("evil.example"), "o@example.org", "nothing shows"},
-		{"disowned", from("o@example.org"), helpdesk.MailAuthentication{Source: "intake", FromAligned: true, DMARC: helpdesk.AuthPolicy{Result: "fail", Policy: "reject", Domain: "example.org"}}, "o@example.org", "nothing shows"},
+		{"disowned", from("o@example.org"), ledger.Authentication{Source: "intake", FromAligned: true, DMARC: ledger.AuthPolicy{Result: "fail", Policy: "reject", Domain: "example.org"}}, "o@example.org", "nothing shows"},
 		{"two authors", from("o@example.org, eve@evil.example"), aligned("example.org"), "o@example.org", "nothing shows"},
 		{"two From", from("o@example.org\nFrom: eve@evil.example"), aligned("example.org"), "o@example.org", "nothing shows"},
 		{"a member as Sender alone", from("eve@evil.example\nSender: o@example.org"), aligned("evil.example"), "eve@evil.example", ""},
@@ -154,7 +155,7 @@ func TestMemberForwardsIntoConversation(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	b := newBundle(t, memblob.New())
-	first := b.vouched("From: ada@example.com\nCc: o@example.org\nMessage-ID: <orig@example.com>\nTo: support@example.org\nSubject: The door is stuck\n\nIt does not open.", helpdesk.MailAuthentication{})
+	first := b.vouched("From: ada@example.com\nCc: o@example.org\nMessage-ID: <orig@example.com>\nTo: support@example.org\nSubject: The door is stuck\n\nIt does not open.", ledger.Authentication{})
 	row := b.vouched("From: o@example.org\n"+passedOn, aligned("example.org"))
 	i := check(b.desk.Interaction(ctx, first.ConversationID, row.InteractionID))(t)
 	if i.CustomerEmail != "o@example.org" || i.Mail.Forwarded.UserID != 0 || !strings.Contains(i.Body, "She is a pain") {

@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
@@ -133,7 +134,7 @@ func wholeImport(b *testing.B, url, dir string, dovecot testenv.DovecotServer, u
 	account := check(svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Bench"}, owner.ID))(b)
 	desk := check(svc.Desk(ctx, svc.As(owner.ID), account.ID))(b)
 	check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{
-		Email: storage.Some("support@example.org"), Inbound: storage.Some(inbound(b, helpdesk.InboundIMAP, dovecot.Addr, user, dovecot.Password)),
+		Email: storage.Some("support@example.org"), Inbound: storage.Some(inbound(b, ledger.InboundIMAP, dovecot.Addr, user, dovecot.Password)),
 	}))(b)
 	filer := check(ingest.NewFiler(ingest.FilerConfig{Intake: svc.Intake()}))(b)
 	runner := check(jobs.New(jobs.Config{

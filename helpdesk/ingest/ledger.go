@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -30,7 +31,7 @@ type mailboxLedger struct {
 	log                  *slog.Logger
 	suspects             *suspects
 	tracer               storage.Tracer // nil: nothing is traced
-	last                 helpdesk.FetchStatus
+	last                 ledger.FetchStatus
 }
 
 // place qualifies a folder or a position with the server's epoch.
@@ -66,9 +67,9 @@ func problem(text string, oversize bool, size int64) string {
 }
 
 // head returns what the list of failures shows of a message.
-func head(raw []byte) helpdesk.MailHead {
+func head(raw []byte) ledger.Head {
 	subject, from := mail.Head(raw)
-	return helpdesk.MailHead{Subject: subject, From: from}
+	return ledger.Head{Subject: subject, From: from}
 }
 
 // imapLedger is the sink of an IMAP source.
@@ -82,14 +83,14 @@ func (l imapLedger) Cursor(ctx context.Context, folder string) (imap.Cursor, err
 
 // Take implements [imap.Sink].
 func (l imapLedger) Take(ctx context.Context, folder string, mails []imap.Mail, next imap.Cursor) error {
-	cursor := helpdesk.FolderCursor{
-		Folder: place(l.epoch, folder), Cursor: helpdesk.FetchCursor{UIDValidity: next.UIDValidity, UID: next.UID},
+	cursor := ledger.FolderCursor{
+		Folder: place(l.epoch, folder), Cursor: ledger.FetchCursor{UIDValidity: next.UIDValidity, UID: next.UID},
 	}
 	return l.take(ctx, sourceIMAP, l.raw(mails), &cursor)
 }
 
 // take stores what was fetched.
-func (l *mailboxLedger) take(ctx context.Context, source string, mails []helpdesk.RawMail, next *helpdesk.FolderCursor) (err error) {
+func (l *mailboxLedger) take(ctx context.Context, source string, mails []ledger.Raw, next *ledger.FolderCursor) (err error) {
 	if l.tracer != nil {
 		var span storage.Span
 		ctx, span = l.tracer.Start(ctx, "take mails from "+source, storage.SpanConsumer,
@@ -99,10 +100,10 @@ func (l *mailboxLedger) take(ctx context.Context, source string, mails []helpdes
 	return l.intake.Take(ctx, l.accountID, l.mailboxID, source, mails, next)
 }
 
-func (l imapLedger) raw(mails []imap.Mail) []helpdesk.RawMail {
-	raw := make([]helpdesk.RawMail, len(mails))
+func (l imapLedger) raw(mails []imap.Mail) []ledger.Raw {
+	raw := make([]ledger.Raw, len(mails))
 	for i, m := range mails {
-		raw[i] = helpdesk.RawMail{
+		raw[i] = ledger.Raw{
 			Position: imapPosition(l.epoch, m.Folder, imap.Cursor{UIDValidity: m.UIDValidity, UID: m.UID}),
 			Raw:      m.Raw, DeliveredAt: m.Arrived, Problem: problem(m.Problem, m.Oversize, m.Size), Head: head(m.Raw),
 		}
@@ -131,9 +132,9 @@ func (l pop3Ledger) Known(ctx context.Context, ids []string) ([]string, error) {
 
 // Take implements [pop3.Sink].
 func (l pop3Ledger) Take(ctx context.Context, mails []pop3.Mail) error {
-	raw := make([]helpdesk.RawMail, len(mails))
+	raw := make([]ledger.Raw, len(mails))
 	for i, m := range mails {
-		raw[i] = helpdesk.RawMail{
+		raw[i] = ledger.Raw{
 			Position: place(l.epoch, m.ID), Raw: m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size), Head: head(m.Raw),
 		}
 	}
@@ -145,7 +146,7 @@ func (l pop3Ledger) Status(ctx context.Context, st pop3.Status) { l.report(ctx, 
 
 // begin records that fetching starts, before a slow server replies.
 func (l *mailboxLedger) begin(ctx context.Context) {
-	err := l.intake.ReportFetch(ctx, l.accountID, helpdesk.FetchStatus{MailboxID: l.mailboxID})
+	err := l.intake.ReportFetch(ctx, l.accountID, ledger.FetchStatus{MailboxID: l.mailboxID})
 	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
 		l.log.WarnContext(ctx, "the state of fetching was not recorded", "error", err)
 	}
@@ -154,7 +155,7 @@ func (l *mailboxLedger) begin(ctx context.Context) {
 // report records the result of fetching. Repeated successes, which come with every poll, are
 // written at most once a minute.
 func (l *mailboxLedger) report(ctx context.Context, st wire.Status) {
-	next := helpdesk.FetchStatus{
+	next := ledger.FetchStatus{
 		MailboxID: l.mailboxID, Connected: st.Connected, LastSuccessAt: st.LastSuccess.UTC(), LastErrorAt: st.LastErrorAt.UTC(),
 	}
 	if st.LastError != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -25,20 +27,20 @@ func TestMemberMailsAmongOthers(t *testing.T) {
 		t.Errorf("the conversation is %+v", c)
 	}
 	row = b.vouched("From: Olga <o@example.org>\nMessage-ID: <2@example.org>\nTo: support@example.org\nSubject: Fwd: x\n\n@fwd\nNothing.", aligned("example.org"))
-	if row.State != helpdesk.InboundIgnored || !strings.Contains(row.Reason, "cannot be read") {
+	if row.State != ledger.Ignored || !strings.Contains(row.Reason, "cannot be read") {
 		t.Fatalf("it is %s: %s", row.State, row.Reason)
 	}
 	claimed := check(store.Claim(context.Background(), []string{helpdesk.JobReturnMail}, 10, time.Now().Add(time.Minute), time.Now().Add(2*time.Minute)))(t)
 	if len(claimed) != 1 {
 		t.Fatalf("%d mails go back", len(claimed))
 	}
-	back := check(b.outgoing.SystemMail(ctx, claimed[0], helpdesk.MailLinks{}))(t)
+	back := check(b.outgoing.SystemMail(ctx, claimed[0], sending.MailLinks{}))(t)
 	for name, header := range map[string]string{
 		"in To": "To: " + back.ReplyTo, "in Cc": "To: ada@example.com\nCc: " + back.ReplyTo, "as delivered": "Delivered-To: " + strings.ToUpper(back.ReplyTo),
 		"in angle brackets": "To: \"Support\" <" + back.ReplyTo + ">, ada@example.com",
 	} {
 		row := b.vouched("From: Olga <o@example.org>\nMessage-ID: <"+strings.ReplaceAll(name, " ", "")+"@example.org>\n"+header+"\n\nHello?", aligned("example.org"))
-		if row.State != helpdesk.InboundIgnored || !strings.Contains(row.Reason, "too old") {
+		if row.State != ledger.Ignored || !strings.Contains(row.Reason, "too old") {
 			t.Errorf("%s: it is %s: %s", name, row.State, row.Reason)
 		}
 	}

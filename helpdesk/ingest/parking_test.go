@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 )
@@ -50,13 +50,13 @@ func TestMailAtWhichProcessesDie(t *testing.T) {
 			if diff := cmp.Diff(strings.Fields(tt.want), b.ledgerStates()); diff != "" {
 				t.Error(diff)
 			}
-			if m := b.ledger()[1]; m.State == helpdesk.InboundQuarantined && !strings.Contains(m.Reason, "has ended several times") {
+			if m := b.ledger()[1]; m.State == ledger.Quarantined && !strings.Contains(m.Reason, "has ended several times") {
 				t.Errorf("the reason is %q", m.Reason)
 			}
 			// Whoever replays it gives it another chance.
 			if slices.Contains(b.ledgerStates(), "quarantined") {
 				check(b.desk.ReplayInbound(ctx, b.mailbox, at))(t)
-				if err := b.filer.Handle(ctx, b.job()); err != nil || b.ledger()[1].State != helpdesk.InboundFiled {
+				if err := b.filer.Handle(ctx, b.job()); err != nil || b.ledger()[1].State != ledger.Filed {
 					t.Errorf("replayed: %v, %+v", err, b.ledger()[1])
 				}
 			}

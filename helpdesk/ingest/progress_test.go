@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -114,7 +115,7 @@ func inPieces(t *testing.T, every int64, failures int) {
 		t.Error(err)
 	}
 	for _, m := range b.ledger() {
-		if m.State != helpdesk.InboundFiled {
+		if m.State != ledger.Filed {
 			t.Fatalf("mail %d is %s: %s", m.ID, m.State, m.Reason)
 		}
 	}
@@ -172,7 +173,7 @@ func TestOutagesAreNoDeaths(t *testing.T) {
 					t.Fatalf("%d deaths", d)
 				}
 			}
-			if err := b.filer.Handle(t.Context(), job); err != nil || b.ledger()[0].State != helpdesk.InboundFiled {
+			if err := b.filer.Handle(t.Context(), job); err != nil || b.ledger()[0].State != ledger.Filed {
 				t.Errorf("in the end: %v, %+v", err, b.ledger()[0])
 			}
 		})
@@ -188,7 +189,7 @@ func TestBackfillInPieces(t *testing.T) {
 	b := newBundle(t, memblob.New(), func(cfg *helpdesk.Config) { cfg.Store = store })
 	user := testenv.Name("pieces")
 	maildir(t, dovecot, user, letters("old", 320)...) // in four pieces
-	id := b.fetched("pieces@example.org", inbound(t, helpdesk.InboundIMAP, dovecot.Addr, user, dovecot.Password))
+	id := b.fetched("pieces@example.org", inbound(t, ledger.InboundIMAP, dovecot.Addr, user, dovecot.Password))
 	if err := b.desk.Backfill(t.Context(), id, time.Now().AddDate(0, 0, -1)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
@@ -111,7 +112,7 @@ func reconcileOver(t *testing.T, dovecot testenv.DovecotServer, url string) {
 	work := newFolder(t, dovecot, user, "Work")
 	raws := letters("work", 7)
 	work.add(raws[:5]...)
-	in := inbound(t, helpdesk.InboundIMAP, dovecot.Addr, user, dovecot.Password)
+	in := inbound(t, ledger.InboundIMAP, dovecot.Addr, user, dovecot.Password)
 	in.Folders = []string{"Work"}
 	id := b.fetched("work@example.org", in)
 	file := func() {
@@ -120,44 +121,44 @@ func reconcileOver(t *testing.T, dovecot testenv.DovecotServer, url string) {
 			t.Fatal(err)
 		}
 	}
-	same := func(what string, want helpdesk.Reconciliation) {
+	same := func(what string, want ledger.Reconciliation) {
 		t.Helper()
 		want.Folders[0].Name = "Work"
 		if diff := cmp.Diff(want, check(b.desk.ReconcileMailbox(ctx, id))(t)); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
 	}
-	folders := func(f helpdesk.ReconciledFolder) []helpdesk.ReconciledFolder { return []helpdesk.ReconciledFolder{f} }
-	same("before the first look", helpdesk.Reconciliation{Folders: folders(helpdesk.ReconciledFolder{OnServer: 5, Waiting: 5})})
+	folders := func(f ledger.ReconciledFolder) []ledger.ReconciledFolder { return []ledger.ReconciledFolder{f} }
+	same("before the first look", ledger.Reconciliation{Folders: folders(ledger.ReconciledFolder{OnServer: 5, Waiting: 5})})
 	b.importOnce(0, id, 5)
 	file()
-	same("imported", helpdesk.Reconciliation{Folders: folders(helpdesk.ReconciledFolder{OnServer: 5, InLedger: 5})})
+	same("imported", ledger.Reconciliation{Folders: folders(ledger.ReconciledFolder{OnServer: 5, InLedger: 5})})
 
 	work.remove(2)
 	gone := b.rows(id)[1]
-	same("deleted on the server", helpdesk.Reconciliation{
-		Folders: folders(helpdesk.ReconciledFolder{OnServer: 4, InLedger: 5, Gone: 1, GoneIDs: []int64{gone.ID}}),
+	same("deleted on the server", ledger.Reconciliation{
+		Folders: folders(ledger.ReconciledFolder{OnServer: 4, InLedger: 5, Gone: 1, GoneIDs: []int64{gone.ID}}),
 	})
 
 	// A mishap: the cursor passes a mail that nobody took.
 	work.add(raws[5])
-	var listed helpdesk.ServerMails
+	var listed ledger.ServerMails
 	servers := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true})
-	err := servers.List(ctx, check(b.intake.Source(ctx, b.desk.AccountID(), id))(t), time.Time{}, func(_ context.Context, some helpdesk.ServerMails) error {
+	err := servers.List(ctx, check(b.intake.Source(ctx, b.desk.AccountID(), id))(t), time.Time{}, func(_ context.Context, some ledger.ServerMails) error {
 		listed = some
 		return nil
 	})
 	if err != nil || len(listed.Positions) != 5 {
 		t.Fatalf("%+v: %v", listed, err)
 	}
-	cursor := helpdesk.FolderCursor{Folder: listed.Cursor, Cursor: listed.At[4]}
+	cursor := ledger.FolderCursor{Folder: listed.Cursor, Cursor: listed.At[4]}
 	if err := b.intake.Take(ctx, b.desk.AccountID(), id, "imap", nil, &cursor); err != nil {
 		t.Fatal(err)
 	}
-	missed := helpdesk.ReconciledFolder{
+	missed := ledger.ReconciledFolder{
 		OnServer: 5, InLedger: 5, Missing: 1, MissingPositions: listed.Positions[4:], Gone: 1, GoneIDs: []int64{gone.ID},
 	}
-	same("passed over", helpdesk.Reconciliation{Folders: folders(missed)})
+	same("passed over", ledger.Reconciliation{Folders: folders(missed)})
 	for range 2 { // whoever asks twice gets nothing twice
 		if err := b.desk.Backfill(ctx, id, time.Now().AddDate(0, 0, -1)); err != nil {
 			t.Fatal(err)
@@ -170,23 +171,23 @@ func reconcileOver(t *testing.T, dovecot testenv.DovecotServer, url string) {
 		}
 	}
 	file()
-	filled := helpdesk.ReconciledFolder{OnServer: 5, InLedger: 6, Gone: 1, GoneIDs: []int64{gone.ID}}
-	same("backfilled", helpdesk.Reconciliation{Folders: folders(filled)})
+	filled := ledger.ReconciledFolder{OnServer: 5, InLedger: 6, Gone: 1, GoneIDs: []int64{gone.ID}}
+	same("backfilled", ledger.Reconciliation{Folders: folders(filled)})
 
 	// The server numbers anew. What was imported is known by what it is.
 	work.anew()
 	work.add(slices.Concat(raws[:1], raws[2:])...)
-	same("numbered anew", helpdesk.Reconciliation{Elsewhere: 6, Folders: folders(helpdesk.ReconciledFolder{OnServer: 6, Waiting: 6})})
+	same("numbered anew", ledger.Reconciliation{Elsewhere: 6, Folders: folders(ledger.ReconciledFolder{OnServer: 6, Waiting: 6})})
 	b.importOnce(0, id, 12)
 	file()
-	same("imported again", helpdesk.Reconciliation{Elsewhere: 6, Folders: folders(helpdesk.ReconciledFolder{OnServer: 6, InLedger: 6})})
-	states := map[helpdesk.InboundState]int{}
+	same("imported again", ledger.Reconciliation{Elsewhere: 6, Folders: folders(ledger.ReconciledFolder{OnServer: 6, InLedger: 6})})
+	states := map[ledger.State]int{}
 	for _, row := range b.rows(id) {
-		if states[row.State]++; row.State == helpdesk.InboundIgnored && !strings.Contains(row.Reason, "a double of mail "+strconv.FormatInt(b.rows(id)[0].ID, 10)) {
+		if states[row.State]++; row.State == ledger.Ignored && !strings.Contains(row.Reason, "a double of mail "+strconv.FormatInt(b.rows(id)[0].ID, 10)) {
 			states["double"]++
 		}
 	}
-	want := map[helpdesk.InboundState]int{helpdesk.InboundFiled: 7, helpdesk.InboundIgnored: 5, "double": 4}
+	want := map[ledger.State]int{ledger.Filed: 7, ledger.Ignored: 5, "double": 4}
 	if diff := cmp.Diff(want, states); diff != "" {
 		t.Error(diff)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -38,27 +39,27 @@ func (nowherePOP3) Take(context.Context, []pop3.Mail) error           { return n
 func (nowherePOP3) Status(context.Context, pop3.Status)               {}
 
 // listed converts messages of an IMAP folder for the help desk.
-func listed(epoch int, folder string, validity uint32, uids []uint32) helpdesk.ServerMails {
-	mails := helpdesk.ServerMails{
+func listed(epoch int, folder string, validity uint32, uids []uint32) ledger.ServerMails {
+	mails := ledger.ServerMails{
 		Folder: folder, Cursor: place(epoch, folder), Source: sourceIMAP,
 		Prefix: place(epoch, strconv.FormatUint(uint64(validity), 10)+":"), Suffix: ":" + folder,
-		At: make([]helpdesk.FetchCursor, len(uids)), Positions: make([]string, len(uids)),
+		At: make([]ledger.FetchCursor, len(uids)), Positions: make([]string, len(uids)),
 	}
 	for i, uid := range uids {
-		mails.At[i] = helpdesk.FetchCursor{UIDValidity: validity, UID: uid}
+		mails.At[i] = ledger.FetchCursor{UIDValidity: validity, UID: uid}
 		mails.Positions[i] = imapPosition(epoch, folder, imap.Cursor{UIDValidity: validity, UID: uid})
 	}
 	return mails
 }
 
-// List implements [helpdesk.MailServers].
-func (s *Servers) List(ctx context.Context, from helpdesk.FetchSource, since time.Time, each func(context.Context, helpdesk.ServerMails) error) error {
+// List implements [ledger.MailServers].
+func (s *Servers) List(ctx context.Context, from ledger.FetchSource, since time.Time, each func(context.Context, ledger.ServerMails) error) error {
 	if from.Problem != "" {
 		return reauth{errors.New(from.Problem)}
 	}
 	epoch := from.Inbound.Epoch
 	switch from.Inbound.Type {
-	case helpdesk.InboundIMAP:
+	case ledger.InboundIMAP:
 		source, err := imap.New(s.imapConfig(from, s.tokens(from, nil)), nowhere{})
 		if err != nil {
 			return err
@@ -66,7 +67,7 @@ func (s *Servers) List(ctx context.Context, from helpdesk.FetchSource, since tim
 		return shown(source.Each(ctx, since, func(ctx context.Context, folder string, validity uint32, uids []uint32) ([]uint32, error) {
 			return nil, each(ctx, listed(epoch, folder, validity, uids))
 		}))
-	case helpdesk.InboundPOP3:
+	case ledger.InboundPOP3:
 		source, err := pop3.New(s.pop3Config(from, s.tokens(from, nil)), nowherePOP3{})
 		if err != nil {
 			return err
@@ -76,7 +77,7 @@ func (s *Servers) List(ctx context.Context, from helpdesk.FetchSource, since tim
 			return shown(err)
 		}
 		for first := true; first || len(ids) > 0; first = false {
-			mails := helpdesk.ServerMails{Source: sourcePOP3, Prefix: place(epoch, "")}
+			mails := ledger.ServerMails{Source: sourcePOP3, Prefix: place(epoch, "")}
 			for _, id := range ids[:min(500, len(ids))] {
 				mails.Positions = append(mails.Positions, place(epoch, id))
 			}
@@ -94,8 +95,8 @@ func (s *Servers) List(ctx context.Context, from helpdesk.FetchSource, since tim
 var errMoved = errors.New("the mailbox has another server now")
 
 // fetch fetches one message from its position in the ledger.
-func (s *Servers) fetch(ctx context.Context, from helpdesk.FetchSource, row helpdesk.InboundMail) (helpdesk.RawMail, error) {
-	none := helpdesk.RawMail{}
+func (s *Servers) fetch(ctx context.Context, from ledger.FetchSource, row ledger.Mail) (ledger.Raw, error) {
+	none := ledger.Raw{}
 	if from.Problem != "" {
 		return none, errors.New(from.Problem)
 	}
@@ -104,7 +105,7 @@ func (s *Servers) fetch(ctx context.Context, from helpdesk.FetchSource, row help
 		return none, errMoved
 	}
 	switch {
-	case row.Source == sourceIMAP && from.Inbound.Type == helpdesk.InboundIMAP:
+	case row.Source == sourceIMAP && from.Inbound.Type == ledger.InboundIMAP:
 		validity, rest, _ := strings.Cut(at, ":")
 		uid, folder, _ := strings.Cut(rest, ":")
 		v, err := strconv.ParseUint(validity, 10, 32)
@@ -119,8 +120,8 @@ func (s *Servers) fetch(ctx context.Context, from helpdesk.FetchSource, row help
 			return none, err
 		}
 		m, err := source.Fetch(ctx, folder, imap.Cursor{UIDValidity: uint32(v), UID: uint32(u)})
-		return helpdesk.RawMail{Raw: m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size)}, err
-	case row.Source == sourcePOP3 && from.Inbound.Type == helpdesk.InboundPOP3:
+		return ledger.Raw{Raw: m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size)}, err
+	case row.Source == sourcePOP3 && from.Inbound.Type == ledger.InboundPOP3:
 		cfg := s.pop3Config(from, s.tokens(from, nil))
 		cfg.MaxMessage = maxAgain
 		source, err := pop3.New(cfg, nowherePOP3{})
@@ -128,7 +129,7 @@ func (s *Servers) fetch(ctx context.Context, from helpdesk.FetchSource, row help
 			return none, err
 		}
 		m, err := source.Fetch(ctx, at)
-		return helpdesk.RawMail{Raw: m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size)}, err
+		return ledger.Raw{Raw: m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size)}, err
 	}
 	return none, errMoved
 }
@@ -177,12 +178,12 @@ func (a *Again) Refetch(ctx context.Context, job storage.ClaimedJob) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		mail = helpdesk.RawMail{Problem: "it could not be fetched again: " + err.Error()}
+		mail = ledger.Raw{Problem: "it could not be fetched again: " + err.Error()}
 	}
 	return a.cfg.Intake.Refetched(ctx, job.AccountID, row.ID, mail)
 }
 
-func (a *Again) fetch(ctx context.Context, accountID int64, row helpdesk.InboundMail) (mail helpdesk.RawMail, err error) {
+func (a *Again) fetch(ctx context.Context, accountID int64, row ledger.Mail) (mail ledger.Raw, err error) {
 	source, err := a.cfg.Intake.Source(ctx, accountID, row.MailboxID)
 	if fault.Is(err, fault.NotFound) {
 		return mail, errMoved
@@ -207,12 +208,12 @@ func (a *Again) fetch(ctx context.Context, accountID int64, row helpdesk.Inbound
 // Backfill imports a mailbox's messages that arrived on a day or later and are not in the ledger.
 // After a failure it is retried and keeps what was taken.
 func (a *Again) Backfill(ctx context.Context, job storage.ClaimedJob) error {
-	var order helpdesk.Backfill
+	var order ledger.Backfill
 	if err := json.Unmarshal(job.Payload, &order); err != nil {
 		return fmt.Errorf("ingest: backfill: %w", err)
 	}
 	from, err := a.cfg.Intake.Source(ctx, job.AccountID, job.Subject)
-	if fault.Is(err, fault.NotFound) || err == nil && from.Inbound.Type != helpdesk.InboundIMAP {
+	if fault.Is(err, fault.NotFound) || err == nil && from.Inbound.Type != ledger.InboundIMAP {
 		return nil
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -35,7 +36,7 @@ func (b *bundle) importOnce(limit int64, mailbox int64, mails int) {
 }
 
 // rows lists the ledger of a mailbox, oldest first.
-func (b *bundle) rows(mailbox int64) []helpdesk.InboundMail {
+func (b *bundle) rows(mailbox int64) []ledger.Mail {
 	b.t.Helper()
 	own := *b
 	own.mailbox = mailbox
@@ -52,7 +53,7 @@ func (b *bundle) again() *ingest.Again {
 func TestReplayFetchesAgain(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.POP3(t)
-	for kind, addr := range map[helpdesk.InboundType]string{helpdesk.InboundIMAP: dovecot.Addr, helpdesk.InboundPOP3: dovecot.POP3Addr} {
+	for kind, addr := range map[ledger.InboundType]string{ledger.InboundIMAP: dovecot.Addr, ledger.InboundPOP3: dovecot.POP3Addr} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
@@ -63,12 +64,12 @@ func TestReplayFetchesAgain(t *testing.T) {
 			id := b.fetched("again@example.org", inbound(t, kind, addr, user, dovecot.Password))
 			b.importOnce(5000, id, 2)
 			row := b.rows(id)[1]
-			if row.State != helpdesk.InboundQuarantined || !row.Partial || !strings.Contains(row.Reason, "too large") {
+			if row.State != ledger.Quarantined || !row.Partial || !strings.Contains(row.Reason, "too large") {
 				t.Fatalf("the large mail: %+v", row)
 			}
 			job := storage.ClaimedJob{Job: storage.Job{AccountID: b.desk.AccountID(), Subject: row.ID}}
 			replayed := check(b.desk.ReplayInbound(ctx, id, row.ID))(t)
-			if replayed.State != helpdesk.InboundQuarantined || replayed.Reason != "it is being fetched again" {
+			if replayed.State != ledger.Quarantined || replayed.Reason != "it is being fetched again" {
 				t.Errorf("replayed: %+v", replayed)
 			}
 			if err := b.again().Refetch(ctx, job); err != nil {
@@ -76,14 +77,14 @@ func TestReplayFetchesAgain(t *testing.T) {
 			}
 			row = b.rows(id)[1]
 			raw := check(b.intake.Raw(ctx, b.desk.AccountID(), row))(t)
-			if row.Partial || row.State != helpdesk.InboundReceived || string(raw) != large {
+			if row.Partial || row.State != ledger.Received || string(raw) != large {
 				t.Fatalf("fetched again: %+v, %d bytes", row, len(raw))
 			}
 			file := storage.ClaimedJob{Job: storage.Job{AccountID: b.desk.AccountID(), Subject: id}}
 			if err := b.filer.Handle(ctx, file); err != nil {
 				t.Fatal(err)
 			}
-			if row = b.rows(id)[1]; row.State != helpdesk.InboundFiled {
+			if row = b.rows(id)[1]; row.State != ledger.Filed {
 				t.Errorf("filed: %+v", row)
 			}
 			if err := b.again().Refetch(ctx, job); err != nil { // the job comes twice
@@ -91,7 +92,7 @@ func TestReplayFetchesAgain(t *testing.T) {
 			}
 			// Another server: what was there is not to be had.
 			in := inbound(t, kind, addr, testenv.Name("other"), dovecot.Password)
-			err := b.intake.Take(ctx, b.desk.AccountID(), id, strings.ToLower(string(kind)), []helpdesk.RawMail{{Position: "7:9:INBOX", Problem: "cut"}}, nil)
+			err := b.intake.Take(ctx, b.desk.AccountID(), id, strings.ToLower(string(kind)), []ledger.Raw{{Position: "7:9:INBOX", Problem: "cut"}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +101,7 @@ func TestReplayFetchesAgain(t *testing.T) {
 			if err := b.again().Refetch(ctx, job); err != nil {
 				t.Fatal(err)
 			}
-			if row = b.rows(id)[2]; row.State != helpdesk.InboundQuarantined || !row.Partial || !strings.Contains(row.Reason, "another server") {
+			if row = b.rows(id)[2]; row.State != ledger.Quarantined || !row.Partial || !strings.Contains(row.Reason, "another server") {
 				t.Errorf("of another server: %+v", row)
 			}
 		})
@@ -115,14 +116,14 @@ func TestReconcileAndBackfill(t *testing.T) {
 	b := newBundle(t, memblob.New())
 	user := testenv.Name("backfill")
 	maildir(t, dovecot, user, letters("old", 7)...)
-	in := inbound(t, helpdesk.InboundIMAP, dovecot.Addr, user, dovecot.Password)
+	in := inbound(t, ledger.InboundIMAP, dovecot.Addr, user, dovecot.Password)
 	in.Folders = []string{"INBOX"}
 	id := b.fetched("backfill@example.org", in)
 	// The cursor has passed five mails of which the ledger knows nothing but of one.
 	list := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true})
 	source := check(b.intake.Source(ctx, b.desk.AccountID(), id))(t)
-	var mails helpdesk.ServerMails
-	err := list.List(ctx, source, time.Time{}, func(_ context.Context, some helpdesk.ServerMails) error {
+	var mails ledger.ServerMails
+	err := list.List(ctx, source, time.Time{}, func(_ context.Context, some ledger.ServerMails) error {
 		mails = some
 		return nil
 	})
@@ -130,16 +131,16 @@ func TestReconcileAndBackfill(t *testing.T) {
 		t.Fatalf("%+v, %v", mails, err)
 	}
 	raws := letters("old", 7)
-	mishap := []helpdesk.RawMail{{Position: mails.Positions[1], Raw: []byte(raws[1])}, {Position: strings.Replace(mails.Positions[1], ":2:", ":999:", 1), Raw: []byte(letters("gone", 1)[0])}}
-	cursor := helpdesk.FolderCursor{Folder: "INBOX", Cursor: mails.At[4]}
+	mishap := []ledger.Raw{{Position: mails.Positions[1], Raw: []byte(raws[1])}, {Position: strings.Replace(mails.Positions[1], ":2:", ":999:", 1), Raw: []byte(letters("gone", 1)[0])}}
+	cursor := ledger.FolderCursor{Folder: "INBOX", Cursor: mails.At[4]}
 	if err := b.intake.Take(ctx, b.desk.AccountID(), id, "imap", mishap, &cursor); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.intake.Take(ctx, b.desk.AccountID(), id, "smtp", []helpdesk.RawMail{{Raw: []byte(raws[0])}}, nil); err != nil {
+	if err := b.intake.Take(ctx, b.desk.AccountID(), id, "smtp", []ledger.Raw{{Raw: []byte(raws[0])}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	got := check(b.desk.ReconcileMailbox(ctx, id))(t)
-	want := helpdesk.Reconciliation{Elsewhere: 1, Folders: []helpdesk.ReconciledFolder{{
+	want := ledger.Reconciliation{Elsewhere: 1, Folders: []ledger.ReconciledFolder{{
 		Name: "INBOX", OnServer: 7, InLedger: 2, Waiting: 2, Missing: 4,
 		MissingPositions: []string{mails.Positions[0], mails.Positions[2], mails.Positions[3], mails.Positions[4]},
 		Gone:             1, GoneIDs: []int64{2},
@@ -151,7 +152,7 @@ func TestReconcileAndBackfill(t *testing.T) {
 	if err := b.desk.Backfill(ctx, id, since); err != nil {
 		t.Fatal(err)
 	}
-	payload := check(json.Marshal(helpdesk.Backfill{Since: since}))(t)
+	payload := check(json.Marshal(ledger.Backfill{Since: since}))(t)
 	job := storage.ClaimedJob{Job: storage.Job{AccountID: b.desk.AccountID(), Subject: id, Payload: payload}}
 	for range 2 {
 		if err := b.again().Backfill(ctx, job); err != nil {
@@ -165,12 +166,12 @@ func TestReconcileAndBackfill(t *testing.T) {
 	if err := b.filer.Handle(ctx, file); err != nil {
 		t.Fatal(err)
 	}
-	states := map[helpdesk.InboundState]int{}
+	states := map[ledger.State]int{}
 	for _, row := range b.rows(id) {
 		states[row.State]++
 	}
 	// Seven mails, the one that is gone, and of the seven one that had come by SMTP too.
-	if diff := cmp.Diff(map[helpdesk.InboundState]int{helpdesk.InboundFiled: 8, helpdesk.InboundIgnored: 1}, states); diff != "" {
+	if diff := cmp.Diff(map[ledger.State]int{ledger.Filed: 8, ledger.Ignored: 1}, states); diff != "" {
 		t.Error(diff)
 	}
 	if r := check(b.desk.ReconcileMailbox(ctx, id))(t); r.Folders[0].Missing+r.Folders[0].Waiting != 0 || r.Folders[0].InLedger != 8 {
@@ -185,11 +186,11 @@ func TestReconcilePOP3AndRefusals(t *testing.T) {
 	b := newBundle(t, memblob.New())
 	user := testenv.Name("reconcile")
 	maildir(t, dovecot, user, letters("pop3", 3)...)
-	id := b.fetched("pop3@example.org", inbound(t, helpdesk.InboundPOP3, dovecot.POP3Addr, user, dovecot.Password))
+	id := b.fetched("pop3@example.org", inbound(t, ledger.InboundPOP3, dovecot.POP3Addr, user, dovecot.Password))
 	b.importOnce(0, id, 3)
 	maildir(t, dovecot, user, letters("late", 2)...)
 	got := check(b.desk.ReconcileMailbox(ctx, id))(t)
-	if diff := cmp.Diff(helpdesk.Reconciliation{Folders: []helpdesk.ReconciledFolder{{OnServer: 5, InLedger: 3, Waiting: 2}}}, got); diff != "" {
+	if diff := cmp.Diff(ledger.Reconciliation{Folders: []ledger.ReconciledFolder{{OnServer: 5, InLedger: 3, Waiting: 2}}}, got); diff != "" {
 		t.Error(diff)
 	}
 	if err := b.desk.Backfill(ctx, id, time.Now().Add(-time.Hour)); !fault.Is(err, fault.Conflict) {
@@ -198,7 +199,7 @@ func TestReconcilePOP3AndRefusals(t *testing.T) {
 	if _, err := b.desk.ReconcileMailbox(ctx, b.mailbox); !fault.Is(err, fault.Conflict) {
 		t.Errorf("of a mailbox that is forwarded to: %v, want a conflict", err)
 	}
-	wrong := b.fetched("wrong@example.org", inbound(t, helpdesk.InboundIMAP, dovecot.Addr, user, "wrong"))
+	wrong := b.fetched("wrong@example.org", inbound(t, ledger.InboundIMAP, dovecot.Addr, user, "wrong"))
 	if _, err := b.desk.ReconcileMailbox(ctx, wrong); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "AUTHENTICATIONFAILED") {
 		t.Errorf("with a wrong password: %v", err)
 	}
@@ -209,6 +210,6 @@ func TestReconcilePOP3AndRefusals(t *testing.T) {
 	}
 }
 
-func refetchJob(b *bundle, row helpdesk.InboundMail) storage.ClaimedJob {
+func refetchJob(b *bundle, row ledger.Mail) storage.ClaimedJob {
 	return storage.ClaimedJob{Job: storage.Job{AccountID: b.desk.AccountID(), Subject: row.ID}}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -143,7 +144,7 @@ func TestReplyToOpensNothing(t *testing.T) {
 				b.take(crlf(tt.header + "\nMessage-ID: <" + id + ">\nDate: Tue, 03 Jan 2023 15:04:05 +0100\nSubject: Re: Help\nIn-Reply-To: <" + answer.MessageID + ">\n\nMore " + id))
 				b.outcomes(1)
 				got := b.ledger()[n+1]
-				if got.State != helpdesk.InboundFiled || (got.ConversationID == 1) != (tt.conversation == 1) {
+				if got.State != ledger.Filed || (got.ConversationID == 1) != (tt.conversation == 1) {
 					t.Errorf("under %s it is %s in %d: %s", id, got.State, got.ConversationID, got.Reason)
 				}
 				if tt.conversation != 1 { // nor when the rules are asked again
@@ -176,18 +177,18 @@ func TestReplyToOfAFollowUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, memblob.New())
-			mail := func(id, more, replyTo string) helpdesk.RawMail {
+			mail := func(id, more, replyTo string) ledger.Raw {
 				if replyTo != "" {
 					more += "Reply-To: " + replyTo + "\n"
 				}
-				raw := helpdesk.RawMail{Raw: []byte(crlf("From: Ada <ada@example.com>\nMessage-ID: <" + id + "@example.com>\n" + more + "Subject: Help\n\nText " + id))}
+				raw := ledger.Raw{Raw: []byte(crlf("From: Ada <ada@example.com>\nMessage-ID: <" + id + "@example.com>\n" + more + "Subject: Help\n\nText " + id))}
 				if tt.aligned {
-					raw.Authentication = helpdesk.MailAuthentication{Source: "intake", FromAligned: true, DMARC: helpdesk.AuthPolicy{Result: "pass", Domain: "example.com"}}
+					raw.Authentication = ledger.Authentication{Source: "intake", FromAligned: true, DMARC: ledger.AuthPolicy{Result: "pass", Domain: "example.com"}}
 				}
 				return raw
 			}
-			answer := func(m helpdesk.RawMail) []string {
-				if err := b.intake.Take(t.Context(), b.desk.AccountID(), b.mailbox, "smtp", []helpdesk.RawMail{m}, nil); err != nil {
+			answer := func(m ledger.Raw) []string {
+				if err := b.intake.Take(t.Context(), b.desk.AccountID(), b.mailbox, "smtp", []ledger.Raw{m}, nil); err != nil {
 					t.Fatal(err)
 				}
 				b.outcomes(1)

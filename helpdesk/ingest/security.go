@@ -3,18 +3,18 @@ package ingest
 import (
 	"context"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/pgp"
 )
 
 // security checks a message's signature against its sender's keys.
-func (f *Filer) security(ctx context.Context, accountID int64, from string, p mail.Protection) (helpdesk.MailSecurity, error) {
-	out := helpdesk.MailSecurity{Protocol: p.Protocol, Encrypted: p.Encrypted, Signature: helpdesk.SignatureNone}
+func (f *Filer) security(ctx context.Context, accountID int64, from string, p mail.Protection) (ledger.Security, error) {
+	out := ledger.Security{Protocol: p.Protocol, Encrypted: p.Encrypted, Signature: ledger.SignatureNone}
 	if !p.Signed {
 		return out, nil
 	}
-	out.Signature = helpdesk.SignatureUnchecked
+	out.Signature = ledger.SignatureUnchecked
 	if p.Signature == nil {
 		return out, nil
 	}
@@ -23,6 +23,6 @@ func (f *Filer) security(ctx context.Context, accountID int64, from string, p ma
 		return out, err
 	}
 	verdict, fingerprint := pgp.Verify(keys, p.Content, p.Signature, f.cfg.Now())
-	out.Signature, out.Fingerprint = helpdesk.SignatureState(verdict), fingerprint
+	out.Signature, out.Fingerprint = ledger.SignatureState(verdict), fingerprint
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/pgp"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -48,7 +49,7 @@ func (b *bundle) file(raw string) helpdesk.Interaction {
 	}
 	all := b.ledger()
 	row := all[len(all)-1]
-	if row.State != helpdesk.InboundFiled {
+	if row.State != ledger.Filed {
 		b.t.Fatalf("the mail is %s: %s", row.State, row.Reason)
 	}
 	return check(b.desk.Interaction(ctx, row.ConversationID, row.InteractionID))(b.t)
@@ -83,27 +84,27 @@ func TestSignedMail(t *testing.T) {
 	outsider := testenv.NewGnuPG(t)
 	outsider.NewKey("Ada <ada@example.com>", "future-default")
 	forged := string(outsider.Run([]byte(part), "--armor", "--detach-sign"))
-	of := func(state helpdesk.SignatureState) helpdesk.MailSecurity {
-		out := helpdesk.MailSecurity{Protocol: "openpgp", Signature: state}
-		if state == helpdesk.SignatureValid {
+	of := func(state ledger.SignatureState) ledger.Security {
+		out := ledger.Security{Protocol: "openpgp", Signature: state}
+		if state == ledger.SignatureValid {
 			out.Fingerprint = key.Fingerprint
 		}
 		return out
 	}
 	for name, tt := range map[string]struct {
 		raw  string
-		want helpdesk.SignatureState
+		want ledger.SignatureState
 	}{
-		"as it was signed":                  {signed("Ada <Ada@Example.com>", part, good), helpdesk.SignatureValid},
-		"as a text":                         {signed("ada@example.com", part, sign(part, "--textmode", "--local-user", "ada@example.com")), helpdesk.SignatureValid},
-		"one letter changed":                {signed("ada@example.com", strings.Replace(part, "File", "file", 1), good), helpdesk.SignatureInvalid},
-		"a header field of a part changed":  {signed("ada@example.com", strings.Replace(part, "a.txt", "b.txt", 1), good), helpdesk.SignatureInvalid},
-		"a line added":                      {signed("ada@example.com", part+"\r\n", good), helpdesk.SignatureInvalid},
-		"by a registered key of another":    {signed("ada@example.com", part, sign(part, "--local-user", "bob@example.com")), helpdesk.SignatureUnknownKey},
-		"hers, from another address":        {signed("bob@example.com", part, good), helpdesk.SignatureUnknownKey},
-		"by a key that only bears her name": {signed("ada@example.com", part, forged), helpdesk.SignatureUnknownKey},
-		"from nobody that is known":         {signed("eve@example.com", part, good), helpdesk.SignatureUnknownKey},
-		"no signature":                      {signed("ada@example.com", part, "hello"), helpdesk.SignatureUnreadable},
+		"as it was signed":                  {signed("Ada <Ada@Example.com>", part, good), ledger.SignatureValid},
+		"as a text":                         {signed("ada@example.com", part, sign(part, "--textmode", "--local-user", "ada@example.com")), ledger.SignatureValid},
+		"one letter changed":                {signed("ada@example.com", strings.Replace(part, "File", "file", 1), good), ledger.SignatureInvalid},
+		"a header field of a part changed":  {signed("ada@example.com", strings.Replace(part, "a.txt", "b.txt", 1), good), ledger.SignatureInvalid},
+		"a line added":                      {signed("ada@example.com", part+"\r\n", good), ledger.SignatureInvalid},
+		"by a registered key of another":    {signed("ada@example.com", part, sign(part, "--local-user", "bob@example.com")), ledger.SignatureUnknownKey},
+		"hers, from another address":        {signed("bob@example.com", part, good), ledger.SignatureUnknownKey},
+		"by a key that only bears her name": {signed("ada@example.com", part, forged), ledger.SignatureUnknownKey},
+		"from nobody that is known":         {signed("eve@example.com", part, good), ledger.SignatureUnknownKey},
+		"no signature":                      {signed("ada@example.com", part, "hello"), ledger.SignatureUnreadable},
 	} {
 		i := b.file(strings.Replace(tt.raw, "Subject: Signed", "Subject: "+name, 1))
 		if diff := cmp.Diff(of(tt.want), i.Security); diff != "" {
@@ -118,11 +119,11 @@ func TestSignedMail(t *testing.T) {
 	}
 	// Some programs hand mails on with bare newlines.
 	unix := strings.ReplaceAll(signed("ada@example.com", part, good), "\r\n", "\n")
-	if i := b.file(unix); i.Security.Signature != helpdesk.SignatureValid {
+	if i := b.file(unix); i.Security.Signature != ledger.SignatureValid {
 		t.Errorf("with bare newlines: %s", i.Security.Signature)
 	}
 	off := newBundle(t, memblob.New())
-	if i := off.file(signed("ada@example.com", part, good)); i.Security.Signature != helpdesk.SignatureUnchecked {
+	if i := off.file(signed("ada@example.com", part, good)); i.Security.Signature != ledger.SignatureUnchecked {
 		t.Errorf("with keys switched off: %s", i.Security.Signature)
 	}
 }
@@ -137,31 +138,31 @@ func TestEncryptedMail(t *testing.T) {
 	b := newBundle(t, memblob.New(), withPGP)
 	for name, tt := range map[string]struct {
 		raw   string
-		want  helpdesk.MailSecurity
+		want  ledger.Security
 		body  string
 		files int
 	}{
 		"PGP/MIME": {
 			head + "Content-Type: multipart/encrypted; protocol=\"application/pgp-encrypted\"; boundary=b\n\n--b\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n\n" +
 				"--b\nContent-Type: application/octet-stream; name=encrypted.asc\n\n" + message + "\n--b--\n",
-			helpdesk.MailSecurity{Protocol: "openpgp", Encrypted: true, Signature: helpdesk.SignatureNone},
+			ledger.Security{Protocol: "openpgp", Encrypted: true, Signature: ledger.SignatureNone},
 			"This mail is encrypted (OpenPGP) and cannot be shown. Its content is attached as it came.", 2,
 		},
 		"inline": {
 			head + "\n" + message,
-			helpdesk.MailSecurity{Protocol: "openpgp", Encrypted: true, Signature: helpdesk.SignatureNone}, "-----BEGIN PGP MESSAGE-----", 0,
+			ledger.Security{Protocol: "openpgp", Encrypted: true, Signature: ledger.SignatureNone}, "-----BEGIN PGP MESSAGE-----", 0,
 		},
 		"S/MIME": {
 			head + "Content-Type: application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m\nContent-Transfer-Encoding: base64\n\nMIAG\n",
-			helpdesk.MailSecurity{Protocol: "smime", Encrypted: true, Signature: helpdesk.SignatureNone},
+			ledger.Security{Protocol: "smime", Encrypted: true, Signature: ledger.SignatureNone},
 			"This mail is encrypted (S/MIME) and cannot be shown. Its content is attached as it came.", 1,
 		},
 		"signed by S/MIME, opaque": {
 			head + "Content-Type: application/pkcs7-mime; smime-type=signed-data; name=smime.p7m\nContent-Transfer-Encoding: base64\n\nMIAG\n",
-			helpdesk.MailSecurity{Protocol: "smime", Signature: helpdesk.SignatureUnchecked},
+			ledger.Security{Protocol: "smime", Signature: ledger.SignatureUnchecked},
 			"The text of this mail is inside of its signature (S/MIME), which is attached as it came.", 1,
 		},
-		"nothing of it": {head + "\nHello", helpdesk.MailSecurity{Signature: helpdesk.SignatureNone}, "Hello", 0},
+		"nothing of it": {head + "\nHello", ledger.Security{Signature: ledger.SignatureNone}, "Hello", 0},
 	} {
 		i := b.file(crlf(strings.Replace(tt.raw, "...", name, 1)))
 		if diff := cmp.Diff(tt.want, i.Security); diff != "" || !strings.Contains(i.Body, tt.body) {

@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/oauth"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
 )
 
@@ -34,7 +34,7 @@ type ServersConfig struct {
 }
 
 // Servers connects to the servers that mailboxes are fetched from. It implements
-// [helpdesk.MailServers] and keeps no connections.
+// [ledger.MailServers] and keeps no connections.
 type Servers struct {
 	cfg  ServersConfig
 	dial netguard.DialFunc
@@ -55,8 +55,8 @@ func NewServers(cfg ServersConfig) *Servers {
 }
 
 // tokens returns a mailbox's tokens, nil if it uses a password.
-func (s *Servers) tokens(source helpdesk.FetchSource, rotated func(ctx context.Context, old, next string) error) *oauth.Tokens {
-	if source.Inbound.Auth != helpdesk.AuthOAuth2 {
+func (s *Servers) tokens(source ledger.FetchSource, rotated func(ctx context.Context, old, next string) error) *oauth.Tokens {
+	if source.Inbound.Auth != ledger.AuthOAuth2 {
 		return nil
 	}
 	settings := source.Inbound.OAuth
@@ -67,7 +67,7 @@ func (s *Servers) tokens(source helpdesk.FetchSource, rotated func(ctx context.C
 }
 
 // server returns the address and credentials of a mailbox's server.
-func (s *Servers) server(source helpdesk.FetchSource, tokens *oauth.Tokens) wire.Server {
+func (s *Servers) server(source ledger.FetchSource, tokens *oauth.Tokens) wire.Server {
 	in := source.Inbound
 	server := wire.Server{
 		Host: in.Host, Port: in.Port, Username: in.Username, Password: source.Password,
@@ -80,7 +80,7 @@ func (s *Servers) server(source helpdesk.FetchSource, tokens *oauth.Tokens) wire
 	return server
 }
 
-func (s *Servers) imapConfig(source helpdesk.FetchSource, tokens *oauth.Tokens) imap.Config {
+func (s *Servers) imapConfig(source ledger.FetchSource, tokens *oauth.Tokens) imap.Config {
 	return imap.Config{
 		Server: s.server(source, tokens), Folders: source.Inbound.Folders, Since: source.Inbound.ImportSince, PollInterval: s.cfg.PollInterval,
 		MaxMessage: s.cfg.MaxMessage, Logger: s.cfg.Logger.With("mailbox_id", source.MailboxID), Now: s.cfg.Now,
@@ -88,7 +88,7 @@ func (s *Servers) imapConfig(source helpdesk.FetchSource, tokens *oauth.Tokens) 
 	}
 }
 
-func (s *Servers) pop3Config(source helpdesk.FetchSource, tokens *oauth.Tokens) pop3.Config {
+func (s *Servers) pop3Config(source ledger.FetchSource, tokens *oauth.Tokens) pop3.Config {
 	return pop3.Config{
 		Server: s.server(source, tokens), PollInterval: s.cfg.PollInterval, MaxMessage: s.cfg.MaxMessage,
 		Logger: s.cfg.Logger.With("mailbox_id", source.MailboxID), Now: s.cfg.Now,
@@ -102,13 +102,13 @@ type source interface {
 }
 
 // open returns a mailbox's source, which writes to l.
-func (s *Servers) open(from helpdesk.FetchSource, tokens *oauth.Tokens, l *mailboxLedger) (source, error) {
+func (s *Servers) open(from ledger.FetchSource, tokens *oauth.Tokens, l *mailboxLedger) (source, error) {
 	switch from.Inbound.Type {
-	case helpdesk.InboundIMAP:
+	case ledger.InboundIMAP:
 		cfg := s.imapConfig(from, tokens)
 		cfg.Work = l.work
 		return imap.New(cfg, imapLedger{l})
-	case helpdesk.InboundPOP3:
+	case ledger.InboundPOP3:
 		cfg := s.pop3Config(from, tokens)
 		cfg.Work = l.work
 		return pop3.New(cfg, pop3Ledger{l})
@@ -116,16 +116,16 @@ func (s *Servers) open(from helpdesk.FetchSource, tokens *oauth.Tokens, l *mailb
 	return nil, notFetched(from.Inbound.Type)
 }
 
-func notFetched(t helpdesk.InboundType) error { return fmt.Errorf("mail is not fetched by %s", t) }
+func notFetched(t ledger.InboundType) error { return fmt.Errorf("mail is not fetched by %s", t) }
 
-// Test implements [helpdesk.MailServers].
-func (s *Servers) Test(ctx context.Context, from helpdesk.FetchSource) error {
+// Test implements [ledger.MailServers].
+func (s *Servers) Test(ctx context.Context, from ledger.FetchSource) error {
 	tokens := s.tokens(from, nil)
 	var err error
 	switch from.Inbound.Type {
-	case helpdesk.InboundIMAP:
+	case ledger.InboundIMAP:
 		err = imap.Test(ctx, s.imapConfig(from, tokens))
-	case helpdesk.InboundPOP3:
+	case ledger.InboundPOP3:
 		err = pop3.Test(ctx, s.pop3Config(from, tokens))
 	default:
 		return notFetched(from.Inbound.Type)
@@ -141,11 +141,11 @@ func shown(err error) error {
 	return err
 }
 
-// reauth is an error that is also [helpdesk.ErrReauth].
+// reauth is an error that is also [ledger.ErrReauth].
 type reauth struct{ error }
 
 // Is implements the method for errors.Is.
-func (reauth) Is(target error) bool { return target == helpdesk.ErrReauth }
+func (reauth) Is(target error) bool { return target == ledger.ErrReauth }
 
 // Unwrap returns the reason.
 func (r reauth) Unwrap() error { return r.error }

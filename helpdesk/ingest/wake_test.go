@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -44,8 +45,8 @@ func TestNewMailboxIsFetchedAtOnce(t *testing.T) {
 	t.Cleanup(func() { <-done })
 	port := listener.Addr().(*net.TCPAddr).Port
 	inbound := helpdesk.InboundInput{
-		Type: helpdesk.InboundIMAP, Host: "127.0.0.1", Port: port, Username: "ada", Password: storage.Some("secret"),
-		Encryption: helpdesk.EncryptionNone, ValidateCertificate: storage.Some(false),
+		Type: ledger.InboundIMAP, Host: "127.0.0.1", Port: port, Username: "ada", Password: storage.Some("secret"),
+		Encryption: ledger.EncryptionNone, ValidateCertificate: storage.Some(false),
 	}
 	m := check(b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{
 		Email: storage.Some("new@example.org"), Inbound: storage.Some(inbound),
@@ -55,7 +56,7 @@ func TestNewMailboxIsFetchedAtOnce(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("nobody called the server")
 	}
-	if s := check(b.desk.FetchStatus(t.Context(), m.ID))(t); s.State() != helpdesk.FetchConnecting {
+	if s := check(b.desk.FetchStatus(t.Context(), m.ID))(t); s.State() != ledger.FetchConnecting {
 		t.Errorf("the status is %s: %+v", s.State(), s)
 	}
 }
@@ -69,8 +70,8 @@ func TestFailuresSaySubjectAndSender(t *testing.T) {
 	if err := b.filer.Handle(t.Context(), b.job()); err != nil {
 		t.Fatal(err)
 	}
-	want := helpdesk.MailHead{Subject: "Grüße", From: mailaddr.Address{Name: "Jörg", Email: "joerg@example.org"}}
-	if m := b.ledger()[0]; m.State != helpdesk.InboundQuarantined || m.MailHead != want {
+	want := ledger.Head{Subject: "Grüße", From: mailaddr.Address{Name: "Jörg", Email: "joerg@example.org"}}
+	if m := b.ledger()[0]; m.State != ledger.Quarantined || m.Head != want {
 		t.Errorf("%+v", m)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/movein/foreign"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -172,7 +173,7 @@ func (r *run) address(p foreign.Person) mailaddr.Address {
 	}
 	id := unsafeID.ReplaceAllString(p.ID, "-")
 	if id == "" {
-		return mailaddr.Address{Name: p.Name, Email: helpdesk.UnknownSender}
+		return mailaddr.Address{Name: p.Name, Email: ledger.UnknownSender}
 	}
 	r.Problems.Add("a customer has no address: answers cannot be sent", called(p))
 	a.Email = "user-" + id[:min(len(id), 50)] + "@" + r.source.Format().Name + ".invalid"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/helpdesk/movein"
@@ -291,11 +292,11 @@ func TestMailAfterwards(t *testing.T) {
 	b := newBundle(t)
 	b.take(openZendesk(t, export(`"status":"open","updated_at":"2024-01-02T00:00:00Z"`, asked, said)), false)
 	intake := b.svc.Intake()
-	if err := intake.Take(t.Context(), b.account, b.mailbox.ID, "smtp", []helpdesk.RawMail{{Raw: []byte("mail")}}, nil); err != nil {
+	if err := intake.Take(t.Context(), b.account, b.mailbox.ID, "smtp", []ledger.Raw{{Raw: []byte("mail")}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	waiting := must(intake.Waiting(t.Context(), b.account, b.mailbox.ID, 0, 10))(t)
-	row := must(intake.File(t.Context(), b.account, waiting[0].ID, helpdesk.IncomingMail{
+	row := must(intake.File(t.Context(), b.account, waiting[0].ID, ledger.Incoming{
 		Identity: []byte("2"), MessageID: "2@example.com", InReplyTo: []string{"q@example.com"}, From: mailaddr.Address{Email: "ada@example.com"}, Subject: "Re: Door", Text: "Now it is open.",
 	}))(t)
 	c := b.find("Door")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -60,7 +61,7 @@ func BenchmarkSend(b *testing.B) {
 	i := w.answer(helpdesk.InteractionInput{Body: body})
 	out := must[helpdesk.OutgoingMail](b)(w.svc.Outgoing().Begin(context.Background(), w.box.AccountID, i.ID, 1))
 	again := func(b *testing.B) { // what Report did is undone
-		outcome := []helpdesk.Outcome{{DeliveryID: out.Due[0].ID, State: helpdesk.DeliveryQueued}}
+		outcome := []helpdesk.Outcome{{DeliveryID: out.Due[0].ID, State: sending.Queued}}
 		if _, err := w.svc.Outgoing().Report(context.Background(), w.box.AccountID, i.ID, outcome); err != nil {
 			b.Fatal(err)
 		}

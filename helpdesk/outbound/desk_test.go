@@ -15,6 +15,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -147,9 +148,9 @@ func (w *world) attach(i helpdesk.Interaction, name, content string, inline bool
 	}))
 }
 
-func (w *world) deliveries(i helpdesk.Interaction) []helpdesk.Delivery {
+func (w *world) deliveries(i helpdesk.Interaction) []sending.Delivery {
 	w.t.Helper()
-	return must[[]helpdesk.Delivery](w.t)(w.desk.Deliveries(context.Background(), []int64{i.ID}))
+	return must[[]sending.Delivery](w.t)(w.desk.Deliveries(context.Background(), []int64{i.ID}))
 }
 
 func (w *world) sender(transport outbound.Transport) *outbound.Sender {
@@ -209,7 +210,7 @@ func (s *taken) Send(_ context.Context, from string, to []string, m *outbound.Ma
 	}
 	results := make([]outbound.Result, len(to))
 	for i := range results {
-		results[i] = outbound.Result{State: helpdesk.DeliverySent, Code: 250, EnhancedCode: "2.0.0", Response: "ok"}
+		results[i] = outbound.Result{State: sending.Sent, Code: 250, EnhancedCode: "2.0.0", Response: "ok"}
 	}
 	return results, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/emersion/go-msgauth/dkim"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
 // signedFields are the header fields that a signature covers if present (RFC 6376 section 5.4.1):
@@ -22,7 +22,7 @@ var signedFields = []string{
 // Sign prepends a DKIM signature of each key to the message and its Plain form: relaxed/relaxed,
 // over the whole body, with From signed twice, so that no second one can be added (RFC 6376 section
 // 8.15). After an error the message is unchanged.
-func (m *Mail) Sign(keys []helpdesk.DKIMKey) error {
+func (m *Mail) Sign(keys []sending.DKIMKey) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (m *Mail) Sign(keys []helpdesk.DKIMKey) error {
 }
 
 // signatures returns the DKIM-Signature header fields of keys.
-func (m *Mail) signatures(keys []helpdesk.DKIMKey) ([]byte, error) {
+func (m *Mail) signatures(keys []sending.DKIMKey) ([]byte, error) {
 	fields, err := m.fieldNames()
 	if err != nil {
 		return nil, err

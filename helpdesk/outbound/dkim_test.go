@@ -21,6 +21,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -33,8 +34,8 @@ func (w *world) publish(name string) map[string]string {
 	w.svc = must[*helpdesk.Service](w.t)(helpdesk.New(helpdesk.Config{
 		Store: w.store, Blobs: w.blobs, Sealer: must[storage.Sealer](w.t)(storage.NewSealer(key)),
 		SigningKey: key, IntakeDomain: "in.example", Rand: &counter{}, Now: w.clock,
-		DNS: func(_ context.Context, records []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
-			results := make([]helpdesk.DNSResult, len(records))
+		DNS: func(_ context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error) {
+			results := make([]sending.DNSResult, len(records))
 			for n := range results {
 				results[n].Verified = true
 			}
@@ -42,8 +43,8 @@ func (w *world) publish(name string) map[string]string {
 		},
 	}))
 	w.desk = must[*helpdesk.Desk](w.t)(w.svc.Desk(ctx, w.svc.As(w.desk.UserID()), w.desk.AccountID()))
-	d := must[helpdesk.Domain](w.t)(w.desk.CreateDomain(ctx, name))
-	d = must[helpdesk.Domain](w.t)(w.desk.VerifyDomain(ctx, d.ID))
+	d := must[sending.Domain](w.t)(w.desk.CreateDomain(ctx, name))
+	d = must[sending.Domain](w.t)(w.desk.VerifyDomain(ctx, d.ID))
 	zone := map[string]string{}
 	for _, r := range d.Records {
 		zone[r.Hostname] = r.Value
@@ -169,10 +170,10 @@ func (lame) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
 func TestUnsignable(t *testing.T) {
 	t.Parallel()
 	key := must[*rsa.PrivateKey](t)(rsa.GenerateKey(rand.Reader, 2048))
-	good := helpdesk.DKIMKey{Domain: "example.org", Selector: "a", Key: key}
+	good := sending.DKIMKey{Domain: "example.org", Selector: "a", Key: key}
 	const mail = "From: a@example.org\r\nSubject: x\r\n\r\nHi\r\n"
 	m := must[*outbound.Mail](t)(outbound.NewMail("1@example.org", time.Unix(0, 0), text(mail)))
-	for what, keys := range map[string][]helpdesk.DKIMKey{
+	for what, keys := range map[string][]sending.DKIMKey{
 		"a key that fails":     {good, {Domain: "example.org", Selector: "b", Key: lame{key}}},
 		"a key without domain": {{Key: key}},
 	} {
@@ -185,5 +186,5 @@ func TestUnsignable(t *testing.T) {
 		t.Errorf("after failures the mail is %q, %v", out.String(), err)
 	}
 	bare := must[*outbound.Mail](t)(outbound.NewMail("1@example.org", time.Unix(0, 0), text("no header at all")))
-	_ = bare.Sign([]helpdesk.DKIMKey{good}) // neither hangs nor panics
+	_ = bare.Sign([]sending.DKIMKey{good}) // neither hangs nor panics
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/pgp"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // letter is a message for one group of recipients: the whole reply, or one of its encrypted copies.
 type letter struct {
-	due     []helpdesk.Delivery
+	due     []sending.Delivery
 	encrypt bool
 	keys    [][]byte
 }

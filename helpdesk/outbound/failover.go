@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -161,7 +161,7 @@ func (f *Failover) Send(ctx context.Context, from string, to []string, m *Mail) 
 // elsewhere reports whether another relay may do better: this one deferred, or our side found that
 // it cannot carry the message.
 func elsewhere(r Result) bool {
-	return r.State != helpdesk.DeliverySent && r.State != helpdesk.DeliveryFailed || r.State == helpdesk.DeliveryFailed && r.Code == 0
+	return r.State != sending.Sent && r.State != sending.Failed || r.State == sending.Failed && r.Code == 0
 }
 
 // admit admits a message to a relay; the message calls done when it has an outcome. If the message

@@ -17,6 +17,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/jobs"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -54,11 +55,11 @@ func newFailover(t testing.TB, cfg outbound.FailoverConfig) *outbound.Failover {
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	to := []string{"a@example.com", "b@example.com", "c@example.com"}
-	states := func(s ...helpdesk.DeliveryState) []helpdesk.DeliveryState { return s }
+	states := func(s ...sending.State) []sending.State { return s }
 	for name, test := range map[string]struct {
 		first         map[string]string
 		extensions    []string
-		want          []helpdesk.DeliveryState
+		want          []sending.State
 		second        []string // recipients whom the second relay is told
 		mails, others int      // that the relays took whole
 	}{
@@ -80,7 +81,7 @@ func TestFailover(t *testing.T) {
 			first, second := answering(t, test.first, test.extensions...), answering(t, nil)
 			f := newFailover(t, outbound.FailoverConfig{Relays: []outbound.RelayConfig{first.config(), second.config()}})
 			results := must[[]outbound.Result](t)(f.Send(t.Context(), "desk@example.org", to, newMail(t, text(body))))
-			var got []helpdesk.DeliveryState
+			var got []sending.State
 			for _, r := range results {
 				got = append(got, r.State)
 			}
@@ -176,13 +177,13 @@ func TestInternational(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		extensions []string
-		want       []helpdesk.DeliveryState
+		want       []sending.State
 		header     string
 	}{
-		"offered": {[]string{"8BITMIME", "SMTPUTF8"}, []helpdesk.DeliveryState{sent, sent}, "To: jörg@example.com, carl@example.com\r\n"},
-		"not offered": {[]string{"8BITMIME"}, []helpdesk.DeliveryState{failed, sent},
+		"offered": {[]string{"8BITMIME", "SMTPUTF8"}, []sending.State{sent, sent}, "To: jörg@example.com, carl@example.com\r\n"},
+		"not offered": {[]string{"8BITMIME"}, []sending.State{failed, sent},
 			"To: =?utf-8?q?j=C3=B6rg=40example=2Ecom?= :;, carl@example.com\r\n"},
-		"nothing offered": {nil, []helpdesk.DeliveryState{failed, sent}, "To: =?utf-8?q?j=C3=B6rg=40example=2Ecom?= :;, carl@example.com\r\n"},
+		"nothing offered": {nil, []sending.State{failed, sent}, "To: =?utf-8?q?j=C3=B6rg=40example=2Ecom?= :;, carl@example.com\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,7 +194,7 @@ func TestInternational(t *testing.T) {
 			if err := w.handle(w.sender(s.relay(t))); err != nil {
 				t.Fatal(err)
 			}
-			var got []helpdesk.DeliveryState
+			var got []sending.State
 			for _, d := range w.deliveries(i) {
 				got = append(got, d.State)
 				if d.State == failed && (d.EnhancedCode != "5.6.7" || !strings.Contains(d.Response, "SMTPUTF8")) {
@@ -291,7 +292,7 @@ func TestBurst(t *testing.T) {
 // another relay, if there is one; of those that it has whole nobody knows, and no other gets them.
 func TestRelayFallsSilent(t *testing.T) {
 	t.Parallel()
-	type states map[helpdesk.DeliveryState]int
+	type states map[sending.State]int
 	for name, c := range map[string]struct {
 		at     string // the command, or ".", that gets no answer
 		others int    // relays to turn to
@@ -340,7 +341,7 @@ func TestRelayFallsSilent(t *testing.T) {
 			for range 8 {
 				wait.Go(func() {
 					results, err := send()
-					state := helpdesk.DeliveryState("")
+					state := sending.State("")
 					if err == nil {
 						state = results[0].State
 					} else if !strings.Contains(err.Error(), "no answer") {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -18,7 +19,7 @@ import (
 func (w *world) received(raw string) int64 {
 	w.t.Helper()
 	ctx := context.Background()
-	mails := []helpdesk.RawMail{{Raw: []byte(strings.ReplaceAll(raw, "\n", "\r\n"))}}
+	mails := []ledger.Raw{{Raw: []byte(strings.ReplaceAll(raw, "\n", "\r\n"))}}
 	if err := w.svc.Intake().Take(ctx, w.account, w.box.ID, "smtp", mails, nil); err != nil {
 		w.t.Fatal(err)
 	}

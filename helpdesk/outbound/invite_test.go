@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -42,7 +43,7 @@ func (w *world) mailer(transport outbound.Transport) *outbound.Mailer {
 	return must[*outbound.Mailer](w.t)(outbound.NewMailer(outbound.MailerConfig{Outgoing: w.svc.Outgoing(), Transport: transport, Links: links}))
 }
 
-var links = helpdesk.MailLinks{
+var links = sending.MailLinks{
 	Invitation:   func(token string) string { return "https://desk.example/invitations/" + token },
 	Conversation: func(account, id int64) string { return fmt.Sprintf("https://desk.example/a/%d/c/%d", account, id) },
 	Mailbox: func(account, id int64) string {
@@ -82,15 +83,15 @@ func TestInvitationMail(t *testing.T) {
 
 func TestInvitationOutcomes(t *testing.T) {
 	t.Parallel()
-	state := func(s helpdesk.DeliveryState) func([]string) ([]outbound.Result, error) {
+	state := func(s sending.State) func([]string) ([]outbound.Result, error) {
 		return func([]string) ([]outbound.Result, error) { return []outbound.Result{{State: s, Code: 550}}, nil }
 	}
 	for name, tt := range map[string]struct {
 		results func([]string) ([]outbound.Result, error)
 		again   bool
 	}{
-		"deferred":   {state(helpdesk.DeliveryDeferred), true},
-		"refused":    {state(helpdesk.DeliveryFailed), false},
+		"deferred":   {state(sending.Deferred), true},
+		"refused":    {state(sending.Failed), false},
 		"no answer":  {func([]string) ([]outbound.Result, error) { return nil, nil }, true},
 		"relay away": {func([]string) ([]outbound.Result, error) { return nil, fault.New(fault.Unavailable, "away") }, true},
 	} {

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -17,7 +18,7 @@ import (
 type MailerConfig struct {
 	Outgoing  *helpdesk.Outgoing // required
 	Transport Transport          // required
-	Links     helpdesk.MailLinks // required
+	Links     sending.MailLinks  // required
 
 	Timeout time.Duration // of one attempt; 0 means 1 min
 	Logger  *slog.Logger  // nil: discards
@@ -63,26 +64,26 @@ func (m *Mailer) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	if reportErr := m.cfg.Outgoing.ReportSystemMail(ctx, job, out, tried); reportErr != nil {
 		return reportErr
 	}
-	if tried.State == helpdesk.DeliveryFailed {
+	if tried.State == sending.Failed {
 		m.cfg.Logger.WarnContext(ctx, "outbound: a mail of the system cannot be sent", "kind", job.Kind, "account_id", job.AccountID, "subject_id", job.Subject,
 			"code", tried.Code, "enhanced_code", tried.EnhancedCode)
 		return nil
 	}
-	if err == nil && tried.State != helpdesk.DeliverySent {
+	if err == nil && tried.State != sending.Sent {
 		err = errWaiting
 	}
 	return err
 }
 
 // try attempts to send a mail and returns the outcome. With an error, it is deferred.
-func (m *Mailer) try(ctx context.Context, job storage.ClaimedJob, out helpdesk.SystemMail) (helpdesk.Outcome, error) {
+func (m *Mailer) try(ctx context.Context, job storage.ClaimedJob, out sending.SystemMail) (helpdesk.Outcome, error) {
 	if _, spooled := m.cfg.Transport.(*Spool); spooled && job.Kind == helpdesk.JobProbe {
-		return helpdesk.Outcome{State: helpdesk.DeliveryFailed, Response: "No mail relay is set: mails are written to the spool and reach nobody."}, nil
+		return helpdesk.Outcome{State: sending.Failed, Response: "No mail relay is set: mails are written to the spool and reach nobody."}, nil
 	}
 	letter, err := m.write(ctx, job, out)
 	if invalid, ok := errors.AsType[*mail.InvalidError](err); ok {
 		m.cfg.Logger.WarnContext(ctx, "outbound: a mail of the system cannot be composed", "kind", job.Kind, "error", invalid)
-		return helpdesk.Outcome{State: helpdesk.DeliveryFailed, Response: "The mail cannot be composed: " + invalid.Field + " " + invalid.Reason + "."}, nil
+		return helpdesk.Outcome{State: sending.Failed, Response: "The mail cannot be composed: " + invalid.Field + " " + invalid.Reason + "."}, nil
 	}
 	var results []Result
 	if err == nil {
@@ -94,7 +95,7 @@ func (m *Mailer) try(ctx context.Context, job storage.ClaimedJob, out helpdesk.S
 	case err != nil:
 		results = []Result{deferral(err)}
 	case len(results) == 0:
-		results = []Result{{State: helpdesk.DeliveryDeferred, Response: "The transport gave no result."}}
+		results = []Result{{State: sending.Deferred, Response: "The transport gave no result."}}
 	}
 	r := results[0]
 	return helpdesk.Outcome{State: r.State, Code: r.Code, EnhancedCode: r.EnhancedCode, Response: r.Response}, err
@@ -102,7 +103,7 @@ func (m *Mailer) try(ctx context.Context, job storage.ClaimedJob, out helpdesk.S
 
 // write composes and signs a mail, with an ASCII form if that differs. A mail that cannot be signed
 // is sent unsigned.
-func (m *Mailer) write(ctx context.Context, job storage.ClaimedJob, out helpdesk.SystemMail) (*Mail, error) {
+func (m *Mailer) write(ctx context.Context, job storage.ClaimedJob, out sending.SystemMail) (*Mail, error) {
 	composed := composeSystemMail(out)
 	letter, err := NewMail(out.MessageID, out.Date, composed)
 	if err != nil {
@@ -122,7 +123,7 @@ func (m *Mailer) write(ctx context.Context, job storage.ClaimedJob, out helpdesk
 }
 
 // composeSystemMail builds the message of a mail.
-func composeSystemMail(out helpdesk.SystemMail) *mail.Outgoing {
+func composeSystemMail(out sending.SystemMail) *mail.Outgoing {
 	m := &mail.Outgoing{
 		MessageID: out.MessageID, Date: out.Date.UTC(), AutoSubmitted: true, InReplyTo: out.InReplyTo,
 		From:    out.From,

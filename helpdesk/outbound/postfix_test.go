@@ -16,6 +16,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
@@ -94,7 +95,7 @@ func TestPostfixDeliversTheBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, d := range w.deliveries(i) {
-				if d.State != helpdesk.DeliverySent || d.Code != 250 || d.EnhancedCode != "2.0.0" || !strings.Contains(d.Response, "queued as") {
+				if d.State != sending.Sent || d.Code != 250 || d.EnhancedCode != "2.0.0" || !strings.Contains(d.Response, "queued as") {
 					t.Errorf("the delivery is %+v", d)
 				}
 			}
@@ -149,15 +150,15 @@ func TestPostfixAsSubmissionServer(t *testing.T) {
 	box := testenv.Name("box")
 	small, large := newMail(t, text(body)), newMail(t, text(body+strings.Repeat(strings.Repeat("x", 70)+"\r\n", 2000)))
 	refused := must[[]outbound.Result](t)(newRelay(t, anonymous).Send(t.Context(), "desk@example.org", []string{p.Box(box)}, small))
-	if refused[0].State != helpdesk.DeliveryFailed || refused[0].Code != 554 {
+	if refused[0].State != sending.Failed || refused[0].Code != 554 {
 		t.Errorf("without a password: %+v", refused)
 	}
 	relay := newRelay(t, good)
 	got := must[[]outbound.Result](t)(relay.Send(t.Context(), "desk@example.org", []string{p.Box(box), p.Box("nobody")}, small))
-	if got[0].State != helpdesk.DeliverySent || got[1].State != helpdesk.DeliveryFailed || got[1].EnhancedCode != "5.1.1" {
+	if got[0].State != sending.Sent || got[1].State != sending.Failed || got[1].EnhancedCode != "5.1.1" {
 		t.Errorf("with a password: %+v", got)
 	}
-	if got := must[[]outbound.Result](t)(relay.Send(t.Context(), "desk@example.org", []string{p.Box(box)}, large)); got[0].State != helpdesk.DeliveryFailed ||
+	if got := must[[]outbound.Result](t)(relay.Send(t.Context(), "desk@example.org", []string{p.Box(box)}, large)); got[0].State != sending.Failed ||
 		got[0].EnhancedCode != "5.3.4" || !strings.Contains(got[0].Response, "100000") {
 		t.Errorf("a large mail: %+v", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -16,9 +17,9 @@ import (
 // works are mail servers whose connections work.
 type works struct{}
 
-func (works) Test(context.Context, helpdesk.FetchSource) error { return nil }
+func (works) Test(context.Context, ledger.FetchSource) error { return nil }
 
-func (works) List(context.Context, helpdesk.FetchSource, time.Time, func(context.Context, helpdesk.ServerMails) error) error {
+func (works) List(context.Context, ledger.FetchSource, time.Time, func(context.Context, ledger.ServerMails) error) error {
 	return nil
 }
 
@@ -28,10 +29,10 @@ func probing(t *testing.T) (*world, storage.ClaimedJob) {
 	w, ctx := newWorld(t), context.Background()
 	w.configure(func(cfg *helpdesk.Config) { cfg.MailServers = works{} })
 	must[helpdesk.Mailbox](t)(w.desk.UpdateMailbox(ctx, w.box.ID, helpdesk.MailboxInput{Inbound: storage.Some(helpdesk.InboundInput{
-		Type: helpdesk.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "u", Password: storage.Some("p"),
-		Encryption: helpdesk.EncryptionSSL, ValidateCertificate: storage.Some(true),
+		Type: ledger.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "u", Password: storage.Some("p"),
+		Encryption: ledger.EncryptionTLS, ValidateCertificate: storage.Some(true),
 	})}))
-	must[helpdesk.ConnectionTest](t)(w.desk.TestMailbox(ctx, w.box.ID))
+	must[ledger.ConnectionTest](t)(w.desk.TestMailbox(ctx, w.box.ID))
 	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, []string{helpdesk.JobProbe}, 10, w.clock(), w.clock().Add(time.Minute)))
 	if len(claimed) != 1 {
 		t.Fatalf("%d jobs", len(claimed))
@@ -71,18 +72,18 @@ func TestProbeThatIsNotSent(t *testing.T) {
 	t.Cleanup(func() { spool.Close() })
 	for name, test := range map[string]struct {
 		transport outbound.Transport
-		state     helpdesk.ProbeState
+		state     ledger.ProbeState
 		text      string
 		again     bool
 	}{
-		"no relay": {spool, helpdesk.ProbeRefused, "No mail relay is set", false},
+		"no relay": {spool, ledger.ProbeRefused, "No mail relay is set", false},
 		"refused": {&taken{results: func([]string) ([]outbound.Result, error) {
 			return []outbound.Result{{State: failed, Code: 550, EnhancedCode: "5.1.1", Response: "User unknown"}}, nil
-		}}, helpdesk.ProbeRefused, "5.1.1 User unknown", false},
+		}}, ledger.ProbeRefused, "5.1.1 User unknown", false},
 		"deferred": {&taken{results: func([]string) ([]outbound.Result, error) {
 			return []outbound.Result{{State: deferred, Code: 450, EnhancedCode: "4.7.1", Response: "Greylisted"}}, nil
-		}}, helpdesk.ProbePending, "4.7.1 Greylisted", true},
-		"away": {&taken{results: func([]string) ([]outbound.Result, error) { return nil, errors.New("nobody answers") }}, helpdesk.ProbePending, "nobody answers", true},
+		}}, ledger.ProbePending, "4.7.1 Greylisted", true},
+		"away": {&taken{results: func([]string) ([]outbound.Result, error) { return nil, errors.New("nobody answers") }}, ledger.ProbePending, "nobody answers", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,7 +91,7 @@ func TestProbeThatIsNotSent(t *testing.T) {
 			if err := w.mailer(test.transport).Handle(context.Background(), job); (err != nil) != test.again {
 				t.Errorf("the job ends with %v", err)
 			}
-			got := must[helpdesk.TaggedAddress](t)(w.desk.TaggedAddress(context.Background(), w.box.ID))
+			got := must[ledger.TaggedAddress](t)(w.desk.TaggedAddress(context.Background(), w.box.ID))
 			if got.State != test.state || !strings.Contains(got.Text, test.text) {
 				t.Errorf("told is %+v", got)
 			}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
 // text is a mail as it stands.
@@ -32,9 +32,9 @@ func newMail(t testing.TB, content io.WriterTo) *outbound.Mail {
 }
 
 const (
-	sent     = helpdesk.DeliverySent
-	deferred = helpdesk.DeliveryDeferred
-	failed   = helpdesk.DeliveryFailed
+	sent     = sending.Sent
+	deferred = sending.Deferred
+	failed   = sending.Failed
 )
 
 func TestAnswers(t *testing.T) {
@@ -115,33 +115,33 @@ func TestEnvelope(t *testing.T) {
 		to         []string
 		mail       string
 		commands   []string
-		states     []helpdesk.DeliveryState
+		states     []sending.State
 	}{
 		"plain": {plain, "d@example.org", []string{"a@example.com"}, body,
-			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org>", "RCPT TO:<a@example.com>", "DATA"}, []helpdesk.DeliveryState{sent}},
+			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org>", "RCPT TO:<a@example.com>", "DATA"}, []sending.State{sent}},
 		"extensions": {full, "d@example.org", []string{"a@example.com"}, body,
-			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org> BODY=8BITMIME SIZE=30", "RCPT TO:<a@example.com>", "DATA"}, []helpdesk.DeliveryState{sent}},
+			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org> BODY=8BITMIME SIZE=30", "RCPT TO:<a@example.com>", "DATA"}, []sending.State{sent}},
 		"domains in ASCII": {plain, "d@bücher.example", []string{"a@straße.example"}, body,
-			[]string{"EHLO desk.example", "MAIL FROM:<d@xn--bcher-kva.example>", "RCPT TO:<a@xn--strae-oqa.example>", "DATA"}, []helpdesk.DeliveryState{sent}},
+			[]string{"EHLO desk.example", "MAIL FROM:<d@xn--bcher-kva.example>", "RCPT TO:<a@xn--strae-oqa.example>", "DATA"}, []sending.State{sent}},
 		"international with SMTPUTF8": {full, "d@example.org", []string{"é@bücher.example"}, body,
-			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org> BODY=8BITMIME SIZE=30 SMTPUTF8", "RCPT TO:<é@xn--bcher-kva.example>", "DATA"}, []helpdesk.DeliveryState{sent}},
+			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org> BODY=8BITMIME SIZE=30 SMTPUTF8", "RCPT TO:<é@xn--bcher-kva.example>", "DATA"}, []sending.State{sent}},
 		"international header": {full, "d@example.org", []string{"a@example.com"}, "To: é@x\r\n\r\n",
-			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org> BODY=8BITMIME SIZE=12 SMTPUTF8", "RCPT TO:<a@example.com>", "DATA"}, []helpdesk.DeliveryState{sent}},
+			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org> BODY=8BITMIME SIZE=12 SMTPUTF8", "RCPT TO:<a@example.com>", "DATA"}, []sending.State{sent}},
 		"international without": {plain, "d@example.org", []string{"é@example.com", "a@example.com"}, body,
-			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org>", "RCPT TO:<a@example.com>", "DATA"}, []helpdesk.DeliveryState{failed, sent}},
-		"only international without":   {plain, "d@example.org", []string{"é@example.com"}, body, []string{"EHLO desk.example"}, []helpdesk.DeliveryState{failed}},
-		"international sender without": {plain, "é@example.org", []string{"a@example.com"}, body, []string{"EHLO desk.example"}, []helpdesk.DeliveryState{failed}},
-		"too large":                    {full, "d@example.org", []string{"a@example.com"}, body + strings.Repeat("x", 10_000), []string{"EHLO desk.example"}, []helpdesk.DeliveryState{failed}},
+			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org>", "RCPT TO:<a@example.com>", "DATA"}, []sending.State{failed, sent}},
+		"only international without":   {plain, "d@example.org", []string{"é@example.com"}, body, []string{"EHLO desk.example"}, []sending.State{failed}},
+		"international sender without": {plain, "é@example.org", []string{"a@example.com"}, body, []string{"EHLO desk.example"}, []sending.State{failed}},
+		"too large":                    {full, "d@example.org", []string{"a@example.com"}, body + strings.Repeat("x", 10_000), []string{"EHLO desk.example"}, []sending.State{failed}},
 		"injection": {plain, "d@example.org", []string{"a@example.com>\r\nRCPT TO:<evil@example.com", "a b@x", "a@b>", "", "@", "\xff@x"}, body,
-			[]string{"EHLO desk.example"}, []helpdesk.DeliveryState{failed, failed, failed, failed, failed, failed}},
+			[]string{"EHLO desk.example"}, []sending.State{failed, failed, failed, failed, failed, failed}},
 		"quoted": {plain, "d@example.org", []string{`"a b"@example.com`}, body,
-			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org>", `RCPT TO:<"a b"@example.com>`, "DATA"}, []helpdesk.DeliveryState{sent}},
+			[]string{"EHLO desk.example", "MAIL FROM:<d@example.org>", `RCPT TO:<"a b"@example.com>`, "DATA"}, []sending.State{sent}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := (&sink{extensions: tc.extensions}).start(t)
 			results := must[[]outbound.Result](t)(s.relay(t).Send(t.Context(), tc.from, tc.to, newMail(t, text(tc.mail))))
-			var states []helpdesk.DeliveryState
+			var states []sending.State
 			for _, r := range results {
 				states = append(states, r.State)
 				if r.State == failed && (r.EnhancedCode == "" || r.Response == "") {

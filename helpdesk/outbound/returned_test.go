@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
@@ -18,12 +19,12 @@ func returning(t *testing.T) (*world, storage.ClaimedJob) {
 	t.Helper()
 	w, ctx := newWorld(t), context.Background()
 	intake := w.svc.Intake()
-	auth := helpdesk.MailAuthentication{Source: "intake", FromAligned: true, DMARC: helpdesk.AuthPolicy{Result: "pass", Domain: "example.org"}}
-	if err := intake.Take(ctx, w.account, w.box.ID, "smtp", []helpdesk.RawMail{{Raw: []byte("x"), Authentication: auth}}, nil); err != nil {
+	auth := ledger.Authentication{Source: "intake", FromAligned: true, DMARC: ledger.AuthPolicy{Result: "pass", Domain: "example.org"}}
+	if err := intake.Take(ctx, w.account, w.box.ID, "smtp", []ledger.Raw{{Raw: []byte("x"), Authentication: auth}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	waiting := must[[]helpdesk.InboundMail](t)(intake.Waiting(ctx, w.account, w.box.ID, 0, 1))
-	must[helpdesk.InboundMail](t)(intake.File(ctx, w.account, waiting[0].ID, helpdesk.IncomingMail{
+	waiting := must[[]ledger.Mail](t)(intake.Waiting(ctx, w.account, w.box.ID, 0, 1))
+	must[ledger.Mail](t)(intake.File(ctx, w.account, waiting[0].ID, ledger.Incoming{
 		Identity: []byte("1"), MessageID: "one two", From: mailaddr.Address{Email: "ann@example.org"}, Subject: "Fwd:\r\nBcc: x", Text: "@fwd\nBob says größer.",
 	}))
 	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, []string{helpdesk.JobReturnMail}, 10, w.clock(), w.clock().Add(time.Minute)))

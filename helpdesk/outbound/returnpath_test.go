@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -56,7 +57,7 @@ func TestRelaysThatRefuseTheReturnPath(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		verb, answer string
-		want         helpdesk.DeliveryState
+		want         sending.State
 		froms        int // envelopes
 	}{
 		"Postfix: not owned by user": {"RCPT", "553 5.7.1 <support+b-x@example.org>: Sender address rejected: not owned by user desk", sent, 2},
@@ -124,11 +125,11 @@ func TestRelayGoesAwayBetweenEnvelopes(t *testing.T) {
 	if err := w.handle(w.sender(transport)); !waits(err) {
 		t.Fatal(err)
 	}
-	var got []helpdesk.DeliveryState
+	var got []sending.State
 	for _, d := range w.deliveries(i) {
 		got = append(got, d.State)
 	}
-	if diff := cmp.Diff([]helpdesk.DeliveryState{sent, deferred, deferred}, got); diff != "" || len(transport.to) != 2 {
+	if diff := cmp.Diff([]sending.State{sent, deferred, deferred}, got); diff != "" || len(transport.to) != 2 {
 		t.Errorf("%s after %q", diff, transport.to)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/pgp"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -28,10 +29,10 @@ type Transport interface {
 
 // Result is the outcome for one recipient.
 type Result struct {
-	State        helpdesk.DeliveryState // sent, deferred or failed
-	Code         int                    // SMTP reply code; 0: none
-	EnhancedCode string                 // RFC 3463; "": none
-	Response     string                 // text of the reply, for people
+	State        sending.State // sent, deferred or failed
+	Code         int           // SMTP reply code; 0: none
+	EnhancedCode string        // RFC 3463; "": none
+	Response     string        // text of the reply, for people
 }
 
 // Config configures a [Sender].
@@ -56,7 +57,7 @@ type Config struct {
 
 	// Observe is called with the outcome of each attempt for each recipient: sent, deferred or
 	// failed. nil: none.
-	Observe func(helpdesk.DeliveryState)
+	Observe func(sending.State)
 
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discards
@@ -177,7 +178,7 @@ func (s *Sender) try(ctx context.Context, out helpdesk.OutgoingMail, l letter) (
 			return nil, err
 		}
 		s.cfg.Logger.WarnContext(ctx, "outbound: a mail cannot be composed", "interaction_id", out.InteractionID, "error", err)
-		return all(len(l.due), Result{State: helpdesk.DeliveryFailed, Response: reason}), nil
+		return all(len(l.due), Result{State: sending.Failed, Response: reason}), nil
 	}
 	defer done()
 	return s.post(ctx, limited, out, l.due, m)
@@ -186,7 +187,7 @@ func (s *Sender) try(ctx context.Context, out helpdesk.OutgoingMail, l letter) (
 // post hands a message to the transport: in one envelope for all due recipients or, if bounces must
 // identify the recipient, in one envelope each. limited is ctx with a deadline. Recipients not
 // reached by then wait.
-func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, due []helpdesk.Delivery, m *Mail) ([]Result, error) {
+func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, due []sending.Delivery, m *Mail) ([]Result, error) {
 	var results []Result
 	for len(due) > 0 {
 		n, from := len(due), out.ReturnPaths[due[0].ID]
@@ -203,7 +204,7 @@ func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, d
 		some, err := s.send(limited, out, from, to, m)
 		if err != nil && ctx.Err() != nil {
 			if len(results) > 0 {
-				return append(results, all(len(due), Result{State: helpdesk.DeliveryDeferred, Response: "Sending was interrupted."})...), nil
+				return append(results, all(len(due), Result{State: sending.Deferred, Response: "Sending was interrupted."})...), nil
 			}
 			return nil, ctx.Err() // interrupted; not the recipients' failure
 		}
@@ -212,7 +213,7 @@ func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, d
 			return append(results, all(len(due), deferral(err))...), nil
 		}
 		for len(some) < n { // guards against transports that return too few results
-			some = append(some, Result{State: helpdesk.DeliveryDeferred, Response: "The transport gave no result."})
+			some = append(some, Result{State: sending.Deferred, Response: "The transport gave no result."})
 		}
 		results, due = append(results, some[:n]...), due[n:]
 	}
@@ -235,7 +236,7 @@ func (s *Sender) send(ctx context.Context, out helpdesk.OutgoingMail, from strin
 // senders, or verify that they exist, report that in various ways and at any step. Replies about
 // the recipient's address are excluded.
 func aboutSender(r Result) bool {
-	if r.State == helpdesk.DeliverySent || r.Code/100 != 4 && r.Code/100 != 5 {
+	if r.State == sending.Sent || r.Code/100 != 4 && r.Code/100 != 5 {
 		return false
 	}
 	_, status, _ := strings.Cut(r.EnhancedCode, ".")
@@ -243,7 +244,7 @@ func aboutSender(r Result) bool {
 	case "1.0", "1.7", "1.8", "2.252": // RFC 3463 section 3.2; Exchange, which calls it SendAsDenied
 		return true
 	}
-	return r.State == helpdesk.DeliveryFailed && (r.EnhancedCode == "" || strings.HasPrefix(status, "7."))
+	return r.State == sending.Failed && (r.EnhancedCode == "" || strings.HasPrefix(status, "7."))
 }
 
 // write composes and signs a letter, with an ASCII form if that differs. A message that cannot be
@@ -309,11 +310,11 @@ func (s *Sender) impossible(ctx context.Context, out helpdesk.OutgoingMail, err 
 // are sent again.
 func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results []tried) (time.Time, error) {
 	outcomes := make([]helpdesk.Outcome, len(results))
-	counts := map[helpdesk.DeliveryState]int{}
+	counts := map[sending.State]int{}
 	codes := make([]int, len(results))
 	for i, r := range results {
-		if r.State != helpdesk.DeliverySent && r.State != helpdesk.DeliveryFailed {
-			r.State = helpdesk.DeliveryDeferred
+		if r.State != sending.Sent && r.State != sending.Failed {
+			r.State = sending.Deferred
 		}
 		outcomes[i] = helpdesk.Outcome{
 			DeliveryID: r.delivery, State: r.State, Code: r.Code, EnhancedCode: r.EnhancedCode, Response: r.Response,
@@ -325,8 +326,8 @@ func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results 
 		codes[i] = r.Code
 	}
 	s.cfg.Logger.InfoContext(ctx, "outbound: mail tried", "interaction_id", out.InteractionID,
-		"sent", counts[helpdesk.DeliverySent], "deferred", counts[helpdesk.DeliveryDeferred],
-		"failed", counts[helpdesk.DeliveryFailed], "codes", codes)
+		"sent", counts[sending.Sent], "deferred", counts[sending.Deferred],
+		"failed", counts[sending.Failed], "codes", codes)
 	return s.record(ctx, mailKey{out.AccountID, out.InteractionID}, outcomes)
 }
 
@@ -389,7 +390,7 @@ func all(n int, r Result) []Result {
 
 // deferral returns the result for all recipients when no relay could be reached.
 func deferral(err error) Result {
-	r := Result{State: helpdesk.DeliveryDeferred, Response: err.Error()}
+	r := Result{State: sending.Deferred, Response: err.Error()}
 	if relay, ok := errors.AsType[*RelayError](err); ok {
 		r.Code, r.EnhancedCode = relay.Code, relay.EnhancedCode
 		r.Response = fmt.Sprintf("The mail relay cannot be used: %s: %s", relay.Step, relay.Reason())

@@ -17,6 +17,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -186,7 +187,7 @@ func TestOutcomes(t *testing.T) {
 	if err := w.handle(sender); !waits(err) {
 		t.Fatal(err)
 	}
-	compare(t, w.deliveries(i), []helpdesk.Delivery{
+	compare(t, w.deliveries(i), []sending.Delivery{
 		{Address: "a@example.com", State: sent, Code: 250}, {Address: "b@example.com", State: deferred, Code: 450, EnhancedCode: "4.2.0", Response: "grey  listed"},
 		{Address: "c@example.com", State: failed, Code: 550, EnhancedCode: "5.1.1", Response: "no"},
 	})
@@ -218,9 +219,9 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, got, want []helpdesk.Delivery) {
+func compare(t *testing.T, got, want []sending.Delivery) {
 	t.Helper()
-	ignore := cmpopts.IgnoreFields(helpdesk.Delivery{}, "ID", "AddressKey", "InteractionID", "Field", "Attempts", "NextAttemptAt", "CreatedAt", "UpdatedAt")
+	ignore := cmpopts.IgnoreFields(sending.Delivery{}, "ID", "AddressKey", "InteractionID", "Field", "Attempts", "NextAttemptAt", "CreatedAt", "UpdatedAt")
 	if diff := cmp.Diff(want, got, ignore); diff != "" {
 		t.Error(diff)
 	}
@@ -234,7 +235,7 @@ func TestRelayAway(t *testing.T) {
 	if err := w.handle(w.sender(s.relay(t))); !waits(err) {
 		t.Fatal(err)
 	}
-	compare(t, w.deliveries(i), []helpdesk.Delivery{{
+	compare(t, w.deliveries(i), []sending.Delivery{{
 		Address: "carl@example.com", State: deferred, Code: 554, EnhancedCode: "5.7.1",
 		Response: "The mail relay cannot be used: greeting: 554 5.7.1 go away",
 	}})
@@ -269,7 +270,7 @@ func TestAttachmentAway(t *testing.T) {
 	if err := w.handle(sender); err != nil {
 		t.Error(err)
 	}
-	compare(t, w.deliveries(i), []helpdesk.Delivery{{
+	compare(t, w.deliveries(i), []sending.Delivery{{
 		Address: "carl@example.com", State: failed, Response: "The mail cannot be composed: the content of an attachment is missing.",
 	}})
 
@@ -283,7 +284,7 @@ func TestAttachmentAway(t *testing.T) {
 	if err := w.handle(sender); err != nil {
 		t.Error(err)
 	}
-	compare(t, w.deliveries(second), []helpdesk.Delivery{{
+	compare(t, w.deliveries(second), []sending.Delivery{{
 		Address: "carl@example.com", State: failed, Response: "The mail cannot be composed: reading an attachment fails.",
 	}})
 	if len(transport.mails) > 0 {

@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
 // Spool is a [Transport] that writes every message to a file in a directory and reports it as sent.
@@ -55,7 +55,7 @@ func (s *Spool) Send(ctx context.Context, from string, to []string, m *Mail) ([]
 	if err := s.write(name, from, to, m); err != nil {
 		return nil, fmt.Errorf("outbound: spool: %w", err)
 	}
-	return all(len(to), Result{State: helpdesk.DeliverySent, Response: "Written to the spool."}), nil
+	return all(len(to), Result{State: sending.Sent, Response: "Written to the spool."}), nil
 }
 
 func (s *Spool) write(name, from string, to []string, m *Mail) (err error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/emersion/go-smtp"
 	"golang.org/x/net/idna"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
 // transaction is the transfer of one message in a session.
@@ -38,7 +38,7 @@ func (t *transaction) send(from string, to []string, m *Mail) {
 	}
 	if any8bit, _ := t.client.Extension("8BITMIME"); problem == nil && m.EightBit && !international && !any8bit { // RFC 6152
 		problem = &Result{
-			State: helpdesk.DeliveryFailed, EnhancedCode: "5.6.3",
+			State: sending.Failed, EnhancedCode: "5.6.3",
 			Response: "The mail has characters beyond ASCII, and the mail relay takes none (8BITMIME, SMTPUTF8).",
 		}
 	}
@@ -75,7 +75,7 @@ func (t *transaction) tooLarge(m *Mail) *Result {
 		return nil
 	}
 	text := fmt.Sprintf("The mail has %d bytes, and the mail relay takes at most %d.", m.Size, limit)
-	return &Result{State: helpdesk.DeliveryFailed, EnhancedCode: "5.3.4", Response: text}
+	return &Result{State: sending.Failed, EnhancedCode: "5.3.4", Response: text}
 }
 
 // settle sets the result of recipients without one.
@@ -133,7 +133,7 @@ func (t *transaction) data(m *Mail) Result {
 		// The message is incomplete, so the relay drops it when the connection closes.
 		t.client.Close()
 		if network.err == nil && t.ctx.Err() == nil {
-			return Result{State: helpdesk.DeliveryDeferred, Response: "Reading an attachment failed."}
+			return Result{State: sending.Deferred, Response: "Reading an attachment failed."}
 		}
 		return t.outcome(err, "mail")
 	}
@@ -148,7 +148,7 @@ func (t *transaction) data(m *Mail) Result {
 	}
 	t.clean = true
 	code, text := splitEnhanced(answer.StatusText)
-	return Result{State: helpdesk.DeliverySent, Code: 250, EnhancedCode: code, Response: text}
+	return Result{State: sending.Sent, Code: 250, EnhancedCode: code, Response: text}
 }
 
 // watched records whether writing failed.
@@ -169,9 +169,9 @@ func (t *transaction) outcome(err error, about string) Result {
 		if cause := context.Cause(t.ctx); cause != nil {
 			err = cause
 		}
-		return Result{State: helpdesk.DeliveryDeferred, Response: "The connection to the mail relay failed: " + reason(err)}
+		return Result{State: sending.Deferred, Response: "The connection to the mail relay failed: " + reason(err)}
 	}
-	r := Result{State: helpdesk.DeliveryDeferred, Code: answer.Code, EnhancedCode: enhancedCode(answer), Response: answer.Message}
+	r := Result{State: sending.Deferred, Code: answer.Code, EnhancedCode: enhancedCode(answer), Response: answer.Message}
 	switch {
 	case answer.Code/100 != 5:
 	case answer.Code == 530, answer.Code == 534, answer.Code == 535, answer.Code == 538:
@@ -179,7 +179,7 @@ func (t *transaction) outcome(err error, about string) Result {
 	case answer.Code == 552 && about == "recipient" && (r.EnhancedCode == "" || r.EnhancedCode == "5.5.3"):
 		// Too many recipients at once (RFC 5321 section 4.5.3.1.10).
 	default:
-		r.State = helpdesk.DeliveryFailed
+		r.State = sending.Failed
 	}
 	return r
 }
@@ -187,7 +187,7 @@ func (t *transaction) outcome(err error, about string) Result {
 // envelopeAddress returns an address in the form that the relay accepts: the domain in ASCII (RFC
 // 5891), the local part in UTF-8 only with SMTPUTF8.
 func (t *transaction) envelopeAddress(address string) (string, *Result) {
-	bad := &Result{State: helpdesk.DeliveryFailed, EnhancedCode: "5.1.3", Response: "This is not an email address."}
+	bad := &Result{State: sending.Failed, EnhancedCode: "5.1.3", Response: "This is not an email address."}
 	at := strings.LastIndexByte(address, '@')
 	if at <= 0 || !utf8.ValidString(address) || strings.ContainsFunc(address, unicode.IsControl) || strings.ContainsAny(address[at:], " <>") ||
 		!strings.HasPrefix(address, `"`) && strings.ContainsAny(address, " <>") {
@@ -203,7 +203,7 @@ func (t *transaction) envelopeAddress(address string) (string, *Result) {
 	}
 	if offered, _ := t.client.Extension("SMTPUTF8"); !offered && !ascii(local) {
 		return "", &Result{
-			State: helpdesk.DeliveryFailed, EnhancedCode: "5.6.7",
+			State: sending.Failed, EnhancedCode: "5.6.7",
 			Response: "The address has characters beyond ASCII before its @, and the mail relay does not take such addresses (SMTPUTF8).",
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/transfer"
@@ -216,7 +218,7 @@ func (e *export) boxes(ctx context.Context) error {
 	for i := range found {
 		m := &found[i]
 		m.AccountID = 0
-		if m.Inbound.Type != helpdesk.InboundForward {
+		if m.Inbound.Type != ledger.InboundForward {
 			e.w.Note(fmt.Sprintf("mailbox %q is not fetched at the other server before its type (%s) is chosen there again: end fetching here first", m.Name, m.Inbound.Type))
 		}
 		if err := e.resealed("mailbox", m.ID, m.Secrets(), fmt.Sprintf("the password of mailbox %q", m.Name)); err != nil {
@@ -231,7 +233,7 @@ func (e *export) boxes(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if c != (helpdesk.FetchCursor{}) {
+			if c != (ledger.FetchCursor{}) {
 				cursors = append(cursors, cursor{m.ID, f, c.UIDValidity, c.UID})
 			}
 		}
@@ -487,7 +489,7 @@ func (e *export) interactions(ctx context.Context) error {
 		if err := put(ctx, e, e.nouns.attachments, files); err != nil {
 			return err
 		}
-		sent, err := listed(ctx, e.r.Deliveries(), helpdesk.DeliveryFilter{InteractionIDs: ids})
+		sent, err := listed(ctx, e.r.Deliveries(), sending.DeliveryFilter{InteractionIDs: ids})
 		if err != nil {
 			return err
 		}
@@ -555,11 +557,11 @@ func (e *export) lastUpTo(ctx context.Context, m helpdesk.ReadMark) (last int64,
 
 // rest writes the ledger, and what members were told.
 func (e *export) rest(ctx context.Context) error {
-	list := func(ctx context.Context, seek storage.Seek) ([]helpdesk.InboundMail, error) {
-		return e.r.InboundMails(ctx, helpdesk.InboundFilter{}, seek)
+	list := func(ctx context.Context, seek storage.Seek) ([]ledger.Mail, error) {
+		return e.r.InboundMails(ctx, ledger.Filter{}, seek)
 	}
-	at := func(m helpdesk.InboundMail) storage.Position { return storage.Position{ID: m.ID} }
-	err := pages(ctx, pageSize, list, at, func(some []helpdesk.InboundMail) error { return put(ctx, e, e.nouns.mails, some) })
+	at := func(m ledger.Mail) storage.Position { return storage.Position{ID: m.ID} }
+	err := pages(ctx, pageSize, list, at, func(some []ledger.Mail) error { return put(ctx, e, e.nouns.mails, some) })
 	if err != nil {
 		return err
 	}

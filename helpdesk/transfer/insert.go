@@ -8,7 +8,9 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -129,14 +131,14 @@ func insertMailboxes(ctx ctx, x *target, all []*helpdesk.Mailbox) error {
 		if err != nil {
 			return err
 		}
-		m.Inbound.Type = helpdesk.InboundForward
+		m.Inbound.Type = ledger.InboundForward
 	}
 	return x.Mailboxes().Insert(ctx, all...)
 }
 
 func insertCursors(ctx ctx, x *target, all []*cursor) error {
 	for _, c := range all {
-		if err := x.SaveFetchCursor(ctx, c.MailboxID, c.Folder, helpdesk.FetchCursor{UIDValidity: c.UIDValidity, UID: c.UID}); err != nil {
+		if err := x.SaveFetchCursor(ctx, c.MailboxID, c.Folder, ledger.FetchCursor{UIDValidity: c.UIDValidity, UID: c.UID}); err != nil {
 			return err
 		}
 	}
@@ -144,8 +146,8 @@ func insertCursors(ctx ctx, x *target, all []*cursor) error {
 }
 
 // insertDomains leaves out domains without their keys: those in the DNS would be of no use.
-func insertDomains(ctx ctx, x *target, all []*helpdesk.Domain) error {
-	var kept []*helpdesk.Domain
+func insertDomains(ctx ctx, x *target, all []*sending.Domain) error {
+	var kept []*sending.Domain
 	for _, d := range all {
 		whole, err := x.reseal("domain", d.ID, d.Secrets, func() {})
 		if err != nil {
@@ -155,7 +157,7 @@ func insertDomains(ctx ctx, x *target, all []*helpdesk.Domain) error {
 			kept = append(kept, d)
 		}
 	}
-	return keep(ctx, x.Domains(), all, kept, func(d *helpdesk.Domain) *int64 { return &d.ID })
+	return keep(ctx, x.Domains(), all, kept, func(d *sending.Domain) *int64 { return &d.ID })
 }
 
 // keep inserts some of the rows. The others are gone.
@@ -328,11 +330,11 @@ func insertInteractions(ctx ctx, x *target, all []*helpdesk.Interaction) error {
 }
 
 // insertDeliveries has nothing sent that was still to be sent: the former server may do so, too.
-func insertDeliveries(ctx ctx, x *target, all []*helpdesk.Delivery) error {
+func insertDeliveries(ctx ctx, x *target, all []*sending.Delivery) error {
 	for _, d := range all {
 		d.HeldBy, d.HeldUntil, d.NextAttemptAt = 0, time.Time{}, time.Time{}
-		if d.State == helpdesk.DeliveryQueued || d.State == helpdesk.DeliveryDeferred {
-			d.State, d.Code, d.EnhancedCode, d.Response = helpdesk.DeliveryFailed, 0, "", notSent
+		if d.State == sending.Queued || d.State == sending.Deferred {
+			d.State, d.Code, d.EnhancedCode, d.Response = sending.Failed, 0, "", notSent
 		}
 	}
 	return x.Deliveries().Insert(ctx, all...)
@@ -351,7 +353,7 @@ func insertMarks(ctx ctx, x *target, all []*helpdesk.ReadMark) error {
 	return nil
 }
 
-func insertMails(ctx ctx, x *target, all []*helpdesk.InboundMail) error {
+func insertMails(ctx ctx, x *target, all []*ledger.Mail) error {
 	for _, m := range all {
 		m.Deaths = 0
 	}

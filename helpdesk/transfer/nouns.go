@@ -6,8 +6,10 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/transfer"
@@ -22,7 +24,7 @@ type nouns struct {
 	roles         *rows[identity.Role]
 	mailboxes     *rows[helpdesk.Mailbox]
 	cursors       *rows[cursor]
-	domains       *rows[helpdesk.Domain]
+	domains       *rows[sending.Domain]
 	tags          *rows[helpdesk.Tag]
 	teams         *rows[helpdesk.Team]
 	replies       *rows[helpdesk.SavedReply]
@@ -44,12 +46,12 @@ type nouns struct {
 	references    *rows[reference]
 	interactions  *rows[helpdesk.Interaction]
 	attachments   *rows[helpdesk.Attachment]
-	deliveries    *rows[helpdesk.Delivery]
+	deliveries    *rows[sending.Delivery]
 	moves         *rows[helpdesk.Move]
 	marks         *rows[helpdesk.ReadMark]
-	mails         *rows[helpdesk.InboundMail]
+	mails         *rows[ledger.Mail]
 	memberMails   *rows[helpdesk.MemberMail]
-	suppressions  *rows[helpdesk.Suppression]
+	suppressions  *rows[sending.Suppression]
 	notifications *rows[helpdesk.Notification]
 	choices       *rows[helpdesk.NotifyChoices]
 	settings      *rows[settings]
@@ -130,7 +132,7 @@ func limits(v visit, ids *[]int64) {
 func (n *nouns) desk() {
 	n.mailboxes = &rows[helpdesk.Mailbox]{Noun: "mailboxes", Insert: insertMailboxes, Walk: func(v visit, m *helpdesk.Mailbox) { v.Own("mailbox", &m.ID) }}
 	n.cursors = &rows[cursor]{Noun: "fetch_cursors", Insert: insertCursors, Walk: func(v visit, c *cursor) { v.To("mailbox", &c.MailboxID) }}
-	n.domains = &rows[helpdesk.Domain]{Noun: "domains", Insert: insertDomains, Walk: func(v visit, d *helpdesk.Domain) { v.Own("domain", &d.ID) }}
+	n.domains = &rows[sending.Domain]{Noun: "domains", Insert: insertDomains, Walk: func(v visit, d *sending.Domain) { v.Own("domain", &d.ID) }}
 	n.tags = &rows[helpdesk.Tag]{Noun: "tags", Insert: inserted(helpdesk.Tx.Tags), Walk: func(v visit, t *helpdesk.Tag) { v.Own("tag", &t.ID) }}
 	n.blocked = &rows[helpdesk.BlockedSender]{Noun: "blocked_senders", Insert: inserted(helpdesk.Tx.BlockedSenders), Walk: func(v visit, b *helpdesk.BlockedSender) {
 		v.Own("blocked_sender", &b.ID)
@@ -179,7 +181,7 @@ func (n *nouns) desk() {
 			o.Filter.Agent = strconv.FormatInt(id, 10)
 		}
 	}}
-	n.suppressions = &rows[helpdesk.Suppression]{Noun: "suppressions", Insert: inserted(helpdesk.Tx.Suppressions), Walk: func(v visit, s *helpdesk.Suppression) {
+	n.suppressions = &rows[sending.Suppression]{Noun: "suppressions", Insert: inserted(helpdesk.Tx.Suppressions), Walk: func(v visit, s *sending.Suppression) {
 		v.Own("suppression", &s.ID)
 		v.To("user", &s.UserID)
 		v.Loose("interaction", &s.InteractionID)
@@ -232,7 +234,7 @@ func (n *nouns) talk() {
 			v.To("conversation", &a.ConversationID)
 		},
 	}
-	n.deliveries = &rows[helpdesk.Delivery]{Noun: "deliveries", Insert: insertDeliveries, Walk: func(v visit, d *helpdesk.Delivery) {
+	n.deliveries = &rows[sending.Delivery]{Noun: "deliveries", Insert: insertDeliveries, Walk: func(v visit, d *sending.Delivery) {
 		v.Own("delivery", &d.ID)
 		v.To("interaction", &d.InteractionID)
 	}}
@@ -277,10 +279,10 @@ func walkInteraction(v visit, i *helpdesk.Interaction) {
 
 // rest are the ledger, and what members were told.
 func (n *nouns) rest() {
-	n.mails = &rows[helpdesk.InboundMail]{
-		Noun: "mails", Insert: insertMails, File: func(m *helpdesk.InboundMail) *string { return &m.RawKey },
-		Key: func(x *target, m *helpdesk.InboundMail, name string) string { return x.rawKey(m.MailboxID, name) },
-		Walk: func(v visit, m *helpdesk.InboundMail) {
+	n.mails = &rows[ledger.Mail]{
+		Noun: "mails", Insert: insertMails, File: func(m *ledger.Mail) *string { return &m.RawKey },
+		Key: func(x *target, m *ledger.Mail, name string) string { return x.rawKey(m.MailboxID, name) },
+		Walk: func(v visit, m *ledger.Mail) {
 			v.Own("mail", &m.ID)
 			v.To("mailbox", &m.MailboxID)
 			v.To("user", &m.UserID)

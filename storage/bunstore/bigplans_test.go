@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
@@ -46,7 +47,7 @@ func TestBigPlans(t *testing.T) {
 				return err
 			}},
 			"waiting mails": {index: regexp.MustCompile(`hw_inbound_mails_(waiting|state)`), run: func(ctx context.Context) error {
-				_, err := r.InboundMails(ctx, helpdesk.InboundFilter{MailboxID: 1, States: []helpdesk.InboundState{helpdesk.InboundReceived}}, storage.Seek{Limit: 50})
+				_, err := r.InboundMails(ctx, ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Received}}, storage.Seek{Limit: 50})
 				return err
 			}},
 		}

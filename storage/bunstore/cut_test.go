@@ -15,6 +15,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -275,6 +276,6 @@ func (d *uploader) file(ctx context.Context) error {
 }
 
 func (d *uploader) take(ctx context.Context) error {
-	raw := []helpdesk.RawMail{{Raw: fmt.Appendf(nil, "Subject: %d\r\n\r\n", rand.Int64())}}
+	raw := []ledger.Raw{{Raw: fmt.Appendf(nil, "Subject: %d\r\n\r\n", rand.Int64())}}
 	return d.intake.Take(ctx, d.account, d.mailbox, "smtp", raw, nil)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -30,16 +30,16 @@ type deliveryRow struct {
 	UpdatedAt     int64
 }
 
-func (r *deliveryRow) delivery() helpdesk.Delivery {
-	return helpdesk.Delivery{
+func (r *deliveryRow) delivery() sending.Delivery {
+	return sending.Delivery{
 		ID: r.ID, InteractionID: r.InteractionID, Address: r.Address, AddressKey: r.AddressKey, Field: r.Field,
-		State: helpdesk.DeliveryState(r.State), Attempts: r.Attempts, Code: r.Code, EnhancedCode: r.EnhancedCode,
+		State: sending.State(r.State), Attempts: r.Attempts, Code: r.Code, EnhancedCode: r.EnhancedCode,
 		Response: r.Response, NextAttemptAt: timeOf(r.NextAttemptAt), HeldBy: r.HeldBy, HeldUntil: timeOf(r.HeldUntil),
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
-func deliveryRowOf(account int64, d *helpdesk.Delivery) deliveryRow {
+func deliveryRowOf(account int64, d *sending.Delivery) deliveryRow {
 	return deliveryRow{
 		ID: d.ID, AccountID: account, InteractionID: d.InteractionID, Address: d.Address, AddressKey: d.AddressKey, Field: d.Field,
 		State: string(d.State), Attempts: d.Attempts, Code: d.Code, EnhancedCode: d.EnhancedCode,
@@ -48,13 +48,13 @@ func deliveryRowOf(account int64, d *helpdesk.Delivery) deliveryRow {
 	}
 }
 
-var deliveries = table[writer, helpdesk.Delivery, helpdesk.DeliveryFilter, deliveryRow]{
+var deliveries = table[writer, sending.Delivery, sending.DeliveryFilter, deliveryRow]{
 	Noun: nouns.Deliveries, row: deliveryRowOf, item: (*deliveryRow).delivery,
 	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofInteraction(q) },
-	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.DeliveryFilter) error {
+	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f sending.DeliveryFilter) error {
 		return among(q, "interaction_id", f.InteractionIDs)
 	},
-	admit: func(ctx context.Context, w writer, all []*helpdesk.Delivery) error {
+	admit: func(ctx context.Context, w writer, all []*sending.Delivery) error {
 		interactions := make([]int64, len(all))
 		for i, d := range all {
 			interactions[i] = d.InteractionID
@@ -64,12 +64,12 @@ var deliveries = table[writer, helpdesk.Delivery, helpdesk.DeliveryFilter, deliv
 }
 
 // Deliveries implements [helpdesk.Reader].
-func (r reader) Deliveries() storage.RowReader[helpdesk.Delivery, helpdesk.DeliveryFilter] {
+func (r reader) Deliveries() storage.RowReader[sending.Delivery, sending.DeliveryFilter] {
 	return rowsOf(r.placed(), &deliveries)
 }
 
 // Deliveries implements [helpdesk.Rows].
-func (w writer) Deliveries() storage.Rows[helpdesk.Delivery, helpdesk.DeliveryFilter] {
+func (w writer) Deliveries() storage.Rows[sending.Delivery, sending.DeliveryFilter] {
 	return storedOf(w, &deliveries)
 }
 
@@ -87,7 +87,7 @@ func (w writer) DeleteDeliveries(ctx context.Context, interactionID int64) error
 func (r reader) SentTo(ctx context.Context, key string, since time.Time, limit int) (int, error) {
 	return r.count(ctx, r.selects((*deliveryRow)(nil)).ApplyQueryBuilder(r.ofInteraction).
 		Where("address_key = ?", key).Where("updated_at >= ?", micros(since)).
-		Where("state IN (?)", bun.List([]helpdesk.DeliveryState{helpdesk.DeliverySent, helpdesk.DeliveryBounced})), limit)
+		Where("state IN (?)", bun.List([]sending.State{sending.Sent, sending.Bounced})), limit)
 }
 
 // Received implements [helpdesk.TrafficReader].

@@ -15,6 +15,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -33,9 +35,9 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_mailboxes_email", "hw_mailboxes.account_id, hw_mailboxes.email_key", helpdesk.UniqueMailboxEmail},
 	{"hw_mailboxes_local", "hw_mailboxes.internal_local", helpdesk.UniqueMailboxLocal},
 	{"hw_customer_emails_key", "hw_customer_emails.account_id, hw_customer_emails.email_key", helpdesk.UniqueCustomerEmail},
-	{"hw_inbound_mails_identity", "hw_inbound_mails.identity, hw_inbound_mails.mailbox_id", helpdesk.UniqueIdentity},
-	{"hw_inbound_mails_position", "hw_inbound_mails.position", helpdesk.UniqueMailPosition},
-	{"hw_domains_name", "hw_domains.account_id, hw_domains.name", helpdesk.UniqueDomain},
+	{"hw_inbound_mails_identity", "hw_inbound_mails.identity, hw_inbound_mails.mailbox_id", ledger.UniqueIdentity},
+	{"hw_inbound_mails_position", "hw_inbound_mails.position", ledger.UniqueMailPosition},
+	{"hw_domains_name", "hw_domains.account_id, hw_domains.name", sending.UniqueDomain},
 	{"hw_pgp_keys_fingerprint", "hw_pgp_keys.customer_email_id, hw_pgp_keys.fingerprint", helpdesk.UniquePGPKey},
 	{"hw_tags_key", "hw_tags.account_id, hw_tags.name_key", helpdesk.UniqueTag},
 	{"hw_teams_key", "hw_teams.account_id, hw_teams.name_key", helpdesk.UniqueTeam},
@@ -46,7 +48,7 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_saved_replies_key", "hw_saved_replies.user_id, hw_saved_replies.name_key", helpdesk.UniqueSavedReply},
 	{"hw_notifications_source", "hw_notifications.user_id, hw_notifications.source", helpdesk.UniqueNotification},
 	{"hw_jobs_unique_key", "hw_jobs.unique_key", helpdesk.UniqueJob},
-	{"hw_suppressions_email", "hw_suppressions.account_id, hw_suppressions.email_key", helpdesk.UniqueSuppression},
+	{"hw_suppressions_email", "hw_suppressions.account_id, hw_suppressions.email_key", sending.UniqueSuppression},
 	{"hw_sites_address", "hw_sites.host_key, hw_sites.path", kb.UniqueSitePath},
 	{"hw_themes_active", "hw_themes.site_id", kb.UniqueActiveTheme},
 	{"hw_theme_files_path", "hw_theme_files.theme_id, hw_theme_files.path", kb.UniqueThemeFile},

@@ -14,6 +14,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -302,7 +304,7 @@ func lists() []explained {
 		return err
 	})
 	add("Deliveries", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.Deliveries().List(ctx, helpdesk.DeliveryFilter{InteractionIDs: []int64{1, 2}}, storage.Seek{Limit: storage.NoLimit})
+		_, err := r.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{1, 2}}, storage.Seek{Limit: storage.NoLimit})
 		return err
 	})
 	add("BlobKeys", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
@@ -314,15 +316,15 @@ func lists() []explained {
 		return err
 	})
 	add("InboundMails", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.InboundMails(ctx, helpdesk.InboundFilter{}, seek)
+		_, err := r.InboundMails(ctx, ledger.Filter{}, seek)
 		return err
 	})
 	add("InboundMails/mailbox", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.InboundMails(ctx, helpdesk.InboundFilter{MailboxID: 1}, seek)
+		_, err := r.InboundMails(ctx, ledger.Filter{MailboxID: 1}, seek)
 		return err
 	})
 	add("InboundMails/state", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.InboundMails(ctx, helpdesk.InboundFilter{States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}, seek)
+		_, err := r.InboundMails(ctx, ledger.Filter{States: []ledger.State{ledger.Quarantined}}, seek)
 		return err
 	})
 	add("Moves", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {

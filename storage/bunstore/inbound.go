@@ -8,7 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -36,64 +36,64 @@ type inboundRow struct {
 	Identity       []byte
 	ConversationID int64 `bun:",nullzero"`
 	InteractionID  int64 `bun:",nullzero"`
-	Authentication object[helpdesk.MailAuthentication]
+	Authentication object[ledger.Authentication]
 	DeliveredAt    int64
 	ReceivedAt     int64
 	UpdatedAt      int64
 }
 
-func (r *inboundRow) mail() helpdesk.InboundMail {
-	return helpdesk.InboundMail{
+func (r *inboundRow) mail() ledger.Mail {
+	return ledger.Mail{
 		ID: r.ID, MailboxID: r.MailboxID, Source: r.Source, Position: r.Position,
-		State: helpdesk.InboundState(r.State), Reason: r.Reason, UserID: r.UserID, Note: r.Note, Partial: r.Partial, Deaths: r.Deaths, RawKey: r.RawKey, Size: r.Size,
-		MessageID: r.MessageID, MailHead: helpdesk.MailHead{Subject: r.Subject, From: mailaddr.Address{Name: r.FromName, Email: r.FromEmail}}, Identity: empty(r.Identity), ConversationID: r.ConversationID,
+		State: ledger.State(r.State), Reason: r.Reason, UserID: r.UserID, Note: r.Note, Partial: r.Partial, Deaths: r.Deaths, RawKey: r.RawKey, Size: r.Size,
+		MessageID: r.MessageID, Head: ledger.Head{Subject: r.Subject, From: mailaddr.Address{Name: r.FromName, Email: r.FromEmail}}, Identity: empty(r.Identity), ConversationID: r.ConversationID,
 		InteractionID: r.InteractionID, Authentication: r.Authentication.Of, DeliveredAt: timeOf(r.DeliveredAt), ReceivedAt: timeOf(r.ReceivedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
-func inboundRowOf(account int64, m *helpdesk.InboundMail) inboundRow {
+func inboundRowOf(account int64, m *ledger.Mail) inboundRow {
 	return inboundRow{
 		ID: m.ID, AccountID: account, MailboxID: m.MailboxID, Source: m.Source, Position: m.Position,
 		State: string(m.State), Reason: m.Reason, UserID: m.UserID, Note: m.Note, Partial: m.Partial, Deaths: m.Deaths, RawKey: m.RawKey, Size: m.Size,
 		MessageID: m.MessageID, Subject: m.Subject, FromName: m.From.Name, FromEmail: m.From.Email, Identity: empty(m.Identity), ConversationID: m.ConversationID,
-		InteractionID: m.InteractionID, Authentication: object[helpdesk.MailAuthentication]{m.Authentication}, DeliveredAt: micros(m.DeliveredAt), ReceivedAt: micros(m.ReceivedAt), UpdatedAt: micros(m.UpdatedAt),
+		InteractionID: m.InteractionID, Authentication: object[ledger.Authentication]{m.Authentication}, DeliveredAt: micros(m.DeliveredAt), ReceivedAt: micros(m.ReceivedAt), UpdatedAt: micros(m.UpdatedAt),
 	}
 }
 
 // ledgerInScope restricts a statement on the ledger to account and mailboxes.
 func (r reader) ledgerInScope(q bun.QueryBuilder) bun.QueryBuilder { return r.inScope("mailbox_id")(q) }
 
-func (r reader) inbound(ctx context.Context, id int64, lock bool) (helpdesk.InboundMail, error) {
+func (r reader) inbound(ctx context.Context, id int64, lock bool) (ledger.Mail, error) {
 	var row inboundRow
 	q := r.selects(&row).ApplyQueryBuilder(r.ledgerInScope).Where("id = ?", id)
 	if lock {
 		r.forUpdate(q)
 	}
 	if err := one(ctx, q, "mail", id); err != nil {
-		return helpdesk.InboundMail{}, err
+		return ledger.Mail{}, err
 	}
 	return row.mail(), nil
 }
 
-// InboundMail implements [helpdesk.LedgerReader].
-func (r reader) InboundMail(ctx context.Context, id int64) (helpdesk.InboundMail, error) {
+// InboundMail implements [ledger.Reader].
+func (r reader) InboundMail(ctx context.Context, id int64) (ledger.Mail, error) {
 	return r.inbound(ctx, id, false)
 }
 
-// InboundForUpdate implements [helpdesk.LedgerWriter].
-func (w writer) InboundForUpdate(ctx context.Context, id int64) (helpdesk.InboundMail, error) {
+// InboundForUpdate implements [ledger.Writer].
+func (w writer) InboundForUpdate(ctx context.Context, id int64) (ledger.Mail, error) {
 	return w.inbound(ctx, id, true)
 }
 
-// InboundMails implements [helpdesk.LedgerReader].
-func (r reader) InboundMails(ctx context.Context, f helpdesk.InboundFilter, seek storage.Seek) ([]helpdesk.InboundMail, error) {
+// InboundMails implements [ledger.Reader].
+func (r reader) InboundMails(ctx context.Context, f ledger.Filter, seek storage.Seek) ([]ledger.Mail, error) {
 	var rows []inboundRow
 	q := r.selects(&rows).Err(checkText(f.States)).ApplyQueryBuilder(r.ledgerInScope)
 	if f.MailboxID != 0 {
 		q.Where("mailbox_id = ?", f.MailboxID)
 	}
 	switch {
-	case len(f.States) == 1 && f.States[0] == helpdesk.InboundReceived:
+	case len(f.States) == 1 && f.States[0] == ledger.Received:
 		q.Where("?TableName.state = 'received'") // a literal, to match the condition of an index
 	case len(f.States) > 0:
 		q.Where("state IN (?)", bun.List(f.States))
@@ -102,8 +102,8 @@ func (r reader) InboundMails(ctx context.Context, f helpdesk.InboundFilter, seek
 	return mapped(rows, (*inboundRow).mail), failure(ctx, err, "mail", 0)
 }
 
-// InboundByIdentity implements [helpdesk.LedgerReader].
-func (r reader) InboundByIdentity(ctx context.Context, identities [][]byte) ([]helpdesk.InboundMail, error) {
+// InboundByIdentity implements [ledger.Reader].
+func (r reader) InboundByIdentity(ctx context.Context, identities [][]byte) ([]ledger.Mail, error) {
 	wanted := slices.DeleteFunc(slices.Clone(identities), func(identity []byte) bool { return len(identity) == 0 })
 	if len(wanted) == 0 {
 		return nil, r.state()
@@ -113,8 +113,8 @@ func (r reader) InboundByIdentity(ctx context.Context, identities [][]byte) ([]h
 	return mapped(rows, (*inboundRow).mail), failure(ctx, err, "mail", 0)
 }
 
-// InboundOf implements [helpdesk.LedgerReader].
-func (r reader) InboundOf(ctx context.Context, interactionID int64) ([]helpdesk.InboundMail, error) {
+// InboundOf implements [ledger.Reader].
+func (r reader) InboundOf(ctx context.Context, interactionID int64) ([]ledger.Mail, error) {
 	if interactionID == 0 {
 		return nil, r.state()
 	}
@@ -124,7 +124,7 @@ func (r reader) InboundOf(ctx context.Context, interactionID int64) ([]helpdesk.
 	return mapped(rows, (*inboundRow).mail), failure(ctx, err, "mail", 0)
 }
 
-// InboundPositions implements [helpdesk.LedgerReader].
+// InboundPositions implements [ledger.Reader].
 func (r reader) InboundPositions(ctx context.Context, mailboxID int64, source string, positions []string) ([]string, error) {
 	if len(positions) == 0 {
 		return nil, r.state()
@@ -137,13 +137,13 @@ func (r reader) InboundPositions(ctx context.Context, mailboxID int64, source st
 	return found, failure(ctx, err, "mail", 0)
 }
 
-// InboundCounts implements [helpdesk.LedgerReader].
-func (r reader) InboundCounts(ctx context.Context, mailboxID int64) (counts helpdesk.InboundCounts, err error) {
-	of := map[helpdesk.InboundState]*int64{
-		helpdesk.InboundReceived: &counts.Received, helpdesk.InboundQuarantined: &counts.Quarantined, helpdesk.InboundIgnored: &counts.Ignored,
+// InboundCounts implements [ledger.Reader].
+func (r reader) InboundCounts(ctx context.Context, mailboxID int64) (counts ledger.Counts, err error) {
+	of := map[ledger.State]*int64{
+		ledger.Received: &counts.Received, ledger.Quarantined: &counts.Quarantined, ledger.Ignored: &counts.Ignored,
 	}
 	var rows []struct {
-		State helpdesk.InboundState
+		State ledger.State
 		Count int64
 	}
 	err = r.selects((*inboundRow)(nil)).Column("state").ColumnExpr("COUNT(*) AS count").ApplyQueryBuilder(r.ledgerInScope).
@@ -160,8 +160,8 @@ type position struct {
 	source, position string
 }
 
-// InsertInbound implements [helpdesk.LedgerWriter].
-func (w writer) InsertInbound(ctx context.Context, mails []*helpdesk.InboundMail) error {
+// InsertInbound implements [ledger.Writer].
+func (w writer) InsertInbound(ctx context.Context, mails []*ledger.Mail) error {
 	if len(mails) == 0 {
 		return w.requireAccount(ctx)
 	}
@@ -206,8 +206,8 @@ func (w writer) InsertInbound(ctx context.Context, mails []*helpdesk.InboundMail
 	return nil
 }
 
-// UpdateInbound implements [helpdesk.LedgerWriter].
-func (w writer) UpdateInbound(ctx context.Context, m *helpdesk.InboundMail) error {
+// UpdateInbound implements [ledger.Writer].
+func (w writer) UpdateInbound(ctx context.Context, m *ledger.Mail) error {
 	if !w.sees(m.MailboxID) {
 		return fault.Missing("mail", m.ID)
 	}
@@ -216,8 +216,8 @@ func (w writer) UpdateInbound(ctx context.Context, m *helpdesk.InboundMail) erro
 	return changed(ctx, res, err, "mail", m.ID)
 }
 
-// SetInboundState implements [helpdesk.LedgerWriter].
-func (w writer) SetInboundState(ctx context.Context, ids []int64, from, to helpdesk.InboundState, at time.Time) ([]int64, error) {
+// SetInboundState implements [ledger.Writer].
+func (w writer) SetInboundState(ctx context.Context, ids []int64, from, to ledger.State, at time.Time) ([]int64, error) {
 	if len(ids) == 0 {
 		return nil, w.requireAccount(ctx)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -44,8 +45,8 @@ type interactionRow struct {
 	MailHeader      object[helpdesk.MailHeader]
 	Threading       object[helpdesk.Threading]
 	Ending          object[helpdesk.Ending]
-	Security        object[helpdesk.MailSecurity]
-	Authentication  object[helpdesk.MailAuthentication]
+	Security        object[ledger.Security]
+	Authentication  object[ledger.Authentication]
 	At              int64
 	ReceivedAt      int64
 	CreatedAt       int64
@@ -76,7 +77,7 @@ func interactionRowOf(account int64, i *helpdesk.Interaction) interactionRow {
 		IsStarter: i.IsStarter, IsForward: i.IsForward, AutoSubmitted: i.AutoSubmitted,
 		SeenAt: micros(i.SeenAt), PostedAt: micros(i.PostedAt), SendAt: micros(i.SendAt), SendStartedAt: micros(i.SendStartedAt),
 		MessageID: i.MessageID, MessageRefs: i.References, MailHeader: object[helpdesk.MailHeader]{storedHeader(i.Mail)}, Threading: object[helpdesk.Threading]{i.Threading},
-		Ending: object[helpdesk.Ending]{i.Ending}, Security: object[helpdesk.MailSecurity]{i.Security}, Authentication: object[helpdesk.MailAuthentication]{i.Authentication},
+		Ending: object[helpdesk.Ending]{i.Ending}, Security: object[ledger.Security]{i.Security}, Authentication: object[ledger.Authentication]{i.Authentication},
 		At: micros(i.At), ReceivedAt: micros(i.ReceivedAt), CreatedAt: micros(i.CreatedAt), UpdatedAt: micros(i.UpdatedAt), Audience: audience(i),
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -66,11 +67,11 @@ func processes(t *testing.T, url string) (two [2]process, mailbox helpdesk.Mailb
 }
 
 // take adds mails to the ledger and returns their rows, oldest first.
-func (p process) take(t *testing.T, mailbox int64, n int) []helpdesk.InboundMail {
+func (p process) take(t *testing.T, mailbox int64, n int) []ledger.Mail {
 	t.Helper()
-	raws := make([]helpdesk.RawMail, n)
+	raws := make([]ledger.Raw, n)
 	for i := range raws {
-		raws[i] = helpdesk.RawMail{Raw: fmt.Appendf(nil, "mail %d", i)}
+		raws[i] = ledger.Raw{Raw: fmt.Appendf(nil, "mail %d", i)}
 	}
 	if err := p.svc.Intake().Take(t.Context(), p.desk.AccountID(), mailbox, "smtp", raws, nil); err != nil {
 		t.Fatal(err)
@@ -83,9 +84,9 @@ func (p process) take(t *testing.T, mailbox int64, n int) []helpdesk.InboundMail
 }
 
 // inbound returns all rows of the ledger.
-func (p process) inbound(t *testing.T) []helpdesk.InboundMail {
+func (p process) inbound(t *testing.T) []ledger.Mail {
 	t.Helper()
-	rows, err := p.db.Within(p.desk.Scope()).InboundMails(t.Context(), helpdesk.InboundFilter{}, storage.Seek{Limit: 10_000})
+	rows, err := p.db.Within(p.desk.Scope()).InboundMails(t.Context(), ledger.Filter{}, storage.Seek{Limit: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,12 +156,12 @@ func TestFilingWhileSplitting(t *testing.T) {
 			moving.Go(func() { p.shuffle(ctx, t, uint64(worker)) })
 			filing.Go(func() {
 				for i := worker; i < n; i += len(two) {
-					mail := helpdesk.IncomingMail{
+					mail := ledger.Incoming{
 						Identity: fmt.Append(nil, i), MessageID: fmt.Sprintf("%d@example.com", i), From: mailaddr.Address{Email: "ada@example.com"},
 						References: []string{fmt.Sprintf("%d@example.com", i/2)}, Subject: "Doors", Text: fmt.Sprint("Mail ", i),
 					}
 					row, err := p.svc.Intake().File(ctx, p.desk.AccountID(), rows[i].ID, mail)
-					if err != nil || row.State != helpdesk.InboundFiled {
+					if err != nil || row.State != ledger.Filed {
 						t.Errorf("mail %d is %s: %v", i, row.State, err)
 					}
 				}
@@ -255,8 +256,8 @@ func TestReplayInTwoProcesses(t *testing.T) {
 		both.Wait()
 		replayed := two[0].log(t, "mail.replayed")
 		for _, row := range two[0].inbound(t) {
-			ignored := row.ID == rows[1].ID && row.State == helpdesk.InboundIgnored
-			if row.State != helpdesk.InboundReceived && !ignored || replayed[row.ID] != 1 && !ignored {
+			ignored := row.ID == rows[1].ID && row.State == ledger.Ignored
+			if row.State != ledger.Received && !ignored || replayed[row.ID] != 1 && !ignored {
 				t.Errorf("mail %d is %s after %d replays", row.ID, row.State, replayed[row.ID])
 			}
 		}

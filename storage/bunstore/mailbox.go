@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -52,11 +53,11 @@ func (r *mailboxRow) mailbox() helpdesk.Mailbox {
 	return helpdesk.Mailbox{
 		ID: r.ID, AccountID: r.AccountID, Name: r.Name, Email: r.Email, EmailKey: r.EmailKey, From: r.FromName,
 		InternalLocal: r.InternalLocal,
-		Inbound: helpdesk.Inbound{
-			Type: helpdesk.InboundType(r.InboundType), Host: r.Host, Port: r.Port, Username: r.Username,
-			SealedPassword: empty(r.SealedPassword), Encryption: helpdesk.Encryption(r.Encryption),
-			ValidateCertificate: r.ValidateCertificate, Folders: r.Folders, Auth: helpdesk.InboundAuth(r.InboundAuth),
-			OAuth: helpdesk.OAuth{
+		Inbound: ledger.Inbound{
+			Type: ledger.InboundType(r.InboundType), Host: r.Host, Port: r.Port, Username: r.Username,
+			SealedPassword: empty(r.SealedPassword), Encryption: ledger.Encryption(r.Encryption),
+			ValidateCertificate: r.ValidateCertificate, Folders: r.Folders, Auth: ledger.InboundAuth(r.InboundAuth),
+			OAuth: ledger.OAuth{
 				ClientID: r.OAuthClientID, TokenURL: r.OAuthTokenURL, Scope: r.OAuthScope, SealedSecrets: empty(r.SealedOAuth),
 			},
 			ImportSince: timeOf(r.ImportSince), Epoch: r.InboundEpoch,
@@ -136,26 +137,26 @@ type fetchStatusRow struct {
 	UpdatedAt     int64
 }
 
-// FetchStatus implements [helpdesk.MailboxReader].
-func (r reader) FetchStatus(ctx context.Context, mailboxID int64) (helpdesk.FetchStatus, error) {
+// FetchStatus implements [ledger.FetchReader].
+func (r reader) FetchStatus(ctx context.Context, mailboxID int64) (ledger.FetchStatus, error) {
 	var row fetchStatusRow
 	err := r.selects(&row).ApplyQueryBuilder(r.inScope("mailbox_id")).Where("mailbox_id = ?", mailboxID).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		_, err := r.Mailboxes().Get(ctx, mailboxID)
-		return helpdesk.FetchStatus{}, err
+		return ledger.FetchStatus{}, err
 	}
 	if err != nil {
-		return helpdesk.FetchStatus{}, failure(ctx, err, "mailbox", mailboxID)
+		return ledger.FetchStatus{}, failure(ctx, err, "mailbox", mailboxID)
 	}
-	return helpdesk.FetchStatus{
+	return ledger.FetchStatus{
 		MailboxID: row.MailboxID, Connected: row.Connected, LastSuccessAt: timeOf(row.LastSuccessAt),
 		LastErrorAt: timeOf(row.LastErrorAt), LastError: row.LastError, NeedsReauth: row.NeedsReauth,
 		Worker: row.Worker, Deaths: row.Deaths.Of, Fruitless: row.Fruitless, ParkedAt: timeOf(row.ParkedAt), UpdatedAt: timeOf(row.UpdatedAt),
 	}, nil
 }
 
-// SaveFetchStatus implements [helpdesk.MailboxWriter].
-func (w writer) SaveFetchStatus(ctx context.Context, s helpdesk.FetchStatus) error {
+// SaveFetchStatus implements [ledger.FetchWriter].
+func (w writer) SaveFetchStatus(ctx context.Context, s ledger.FetchStatus) error {
 	if !w.sees(s.MailboxID) {
 		return fault.Missing("mailbox", s.MailboxID)
 	}
@@ -178,21 +179,21 @@ type fetchCursorRow struct {
 	UID           int64 `bun:"uid"`
 }
 
-// FetchCursor implements [helpdesk.MailboxReader].
-func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string) (helpdesk.FetchCursor, error) {
+// FetchCursor implements [ledger.FetchReader].
+func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string) (ledger.FetchCursor, error) {
 	var row fetchCursorRow
 	err := r.selects(&row).Err(checkText(folder)).ApplyQueryBuilder(r.inScope("mailbox_id")).
 		Where("mailbox_id = ?", mailboxID).Where("folder = ?", folder).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		_, err := r.Mailboxes().Get(ctx, mailboxID)
-		return helpdesk.FetchCursor{}, err
+		return ledger.FetchCursor{}, err
 	}
-	return helpdesk.FetchCursor{UIDValidity: uint32(row.UIDValidity), UID: uint32(row.UID)},
+	return ledger.FetchCursor{UIDValidity: uint32(row.UIDValidity), UID: uint32(row.UID)},
 		failure(ctx, err, "mailbox", mailboxID)
 }
 
-// SaveFetchCursor implements [helpdesk.MailboxWriter].
-func (w writer) SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c helpdesk.FetchCursor) error {
+// SaveFetchCursor implements [ledger.FetchWriter].
+func (w writer) SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c ledger.FetchCursor) error {
 	if !w.sees(mailboxID) {
 		return fault.Missing("mailbox", mailboxID)
 	}

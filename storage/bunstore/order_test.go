@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -68,21 +69,21 @@ func (b *imported) must(err error) {
 
 // file files Ada's mail of a name: sent and received by the server on a day of March 2019, or now
 // if day is 0. It refers to others by their names.
-func (b *imported) file(name string, day int, refs ...string) helpdesk.InboundMail {
+func (b *imported) file(name string, day int, refs ...string) ledger.Mail {
 	b.t.Helper()
 	b.now = b.now.Add(time.Second)
-	m := helpdesk.IncomingMail{
+	m := ledger.Incoming{
 		Identity: []byte(name), MessageID: name + "@example.com", From: mailaddr.Address{Email: "ada@example.com"}, Subject: "About " + name, Text: name,
 		Date: time.Date(2019, 3, day, 10, 0, 0, 0, time.UTC),
 	}
-	raw := helpdesk.RawMail{Raw: []byte(name), Position: name, DeliveredAt: m.Date.Add(time.Minute)}
+	raw := ledger.Raw{Raw: []byte(name), Position: name, DeliveredAt: m.Date.Add(time.Minute)}
 	if day == 0 {
 		raw.DeliveredAt = b.now
 	}
 	for _, ref := range refs {
 		m.References = append(m.References, ref+"@example.com")
 	}
-	b.must(b.svc.Intake().Take(b.t.Context(), b.desk.AccountID(), b.mailbox, "imap", []helpdesk.RawMail{raw}, nil))
+	b.must(b.svc.Intake().Take(b.t.Context(), b.desk.AccountID(), b.mailbox, "imap", []ledger.Raw{raw}, nil))
 	b.taken++
 	rows, err := b.svc.Intake().Waiting(b.t.Context(), b.desk.AccountID(), b.mailbox, 0, 10)
 	b.must(err)
@@ -245,11 +246,11 @@ func TestReceivedAt(t *testing.T) {
 			{"imap", server, hop, server}, {"imap", time.Time{}, hop, hop}, {"pop3", time.Time{}, hop, hop}, {"pop3", time.Time{}, time.Time{}, time.Time{}},
 			{"pop3", time.Time{}, b.now.Add(time.Hour), time.Time{}}, {"smtp", time.Time{}, hop, b.now}, {"lmtp", time.Time{}, hop, b.now},
 		} {
-			raw := helpdesk.RawMail{Raw: []byte("mail"), Position: string(rune('a' + n)), DeliveredAt: tt.server}
-			b.must(b.svc.Intake().Take(ctx, b.desk.AccountID(), b.mailbox, tt.source, []helpdesk.RawMail{raw}, nil))
+			raw := ledger.Raw{Raw: []byte("mail"), Position: string(rune('a' + n)), DeliveredAt: tt.server}
+			b.must(b.svc.Intake().Take(ctx, b.desk.AccountID(), b.mailbox, tt.source, []ledger.Raw{raw}, nil))
 			rows, err := b.svc.Intake().Waiting(ctx, b.desk.AccountID(), b.mailbox, 0, 10)
 			b.must(err)
-			row, err := b.svc.Intake().File(ctx, b.desk.AccountID(), rows[0].ID, helpdesk.IncomingMail{
+			row, err := b.svc.Intake().File(ctx, b.desk.AccountID(), rows[0].ID, ledger.Incoming{
 				Identity: []byte{byte(n)}, From: mailaddr.Address{Email: "ada@example.com"}, Text: "x", LastHop: tt.hop,
 			})
 			b.must(err)

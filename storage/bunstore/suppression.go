@@ -5,7 +5,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -22,36 +22,36 @@ type suppressionRow struct {
 	CreatedAt     int64
 }
 
-func (r *suppressionRow) suppression() helpdesk.Suppression {
-	return helpdesk.Suppression{
-		ID: r.ID, Email: r.Email, Key: r.EmailKey, Reason: helpdesk.SuppressionReason(r.Reason), Detail: r.Detail,
+func (r *suppressionRow) suppression() sending.Suppression {
+	return sending.Suppression{
+		ID: r.ID, Email: r.Email, Key: r.EmailKey, Reason: sending.SuppressionReason(r.Reason), Detail: r.Detail,
 		UserID: r.UserID, InteractionID: r.InteractionID, CreatedAt: timeOf(r.CreatedAt),
 	}
 }
 
-func suppressionRowOf(account int64, s *helpdesk.Suppression) suppressionRow {
+func suppressionRowOf(account int64, s *sending.Suppression) suppressionRow {
 	return suppressionRow{
 		ID: s.ID, AccountID: account, Email: s.Email, EmailKey: s.Key, Reason: string(s.Reason), Detail: s.Detail,
 		UserID: s.UserID, InteractionID: s.InteractionID, CreatedAt: micros(s.CreatedAt),
 	}
 }
 
-var suppressions = table[writer, helpdesk.Suppression, storage.NoFilter, suppressionRow]{
+var suppressions = table[writer, sending.Suppression, storage.NoFilter, suppressionRow]{
 	Noun: nouns.Suppressions, row: suppressionRowOf, item: (*suppressionRow).suppression,
 }
 
 // Suppressions implements [helpdesk.Reader].
-func (r reader) Suppressions() storage.RowReader[helpdesk.Suppression, storage.NoFilter] {
+func (r reader) Suppressions() storage.RowReader[sending.Suppression, storage.NoFilter] {
 	return rowsOf(r.placed(), &suppressions)
 }
 
 // Suppressions implements [helpdesk.Rows].
-func (w writer) Suppressions() storage.Rows[helpdesk.Suppression, storage.NoFilter] {
+func (w writer) Suppressions() storage.Rows[sending.Suppression, storage.NoFilter] {
 	return storedOf(w, &suppressions)
 }
 
-// SuppressionsByKey implements [helpdesk.SuppressionReader].
-func (r reader) SuppressionsByKey(ctx context.Context, keys []string) ([]helpdesk.Suppression, error) {
+// SuppressionsByKey implements [sending.SuppressionReader].
+func (r reader) SuppressionsByKey(ctx context.Context, keys []string) ([]sending.Suppression, error) {
 	if err := checkText(keys); err != nil || len(keys) == 0 {
 		return nil, err
 	}

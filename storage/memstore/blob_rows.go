@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -20,7 +21,7 @@ var (
 func (db *data) blobKeys() map[string]bool {
 	keys := map[string]bool{}
 	collect(keys, &db.attachments, func(a *helpdesk.Attachment) string { return a.BlobKey })
-	collect(keys, &db.ledger, func(m *helpdesk.InboundMail) string { return m.RawKey })
+	collect(keys, &db.ledger, func(m *ledger.Mail) string { return m.RawKey })
 	collect(keys, &db.replyFiles, func(f *helpdesk.ReplyFile) string { return f.BlobKey })
 	collect(keys, &db.siteFiles, func(f *kb.File) string { return f.BlobKey })
 	collect(keys, &db.themeFiles, func(f *kb.ThemeFile) string { return f.BlobKey })

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -136,7 +137,7 @@ func (db *data) removeConversation(account, id int64) {
 		db.removeInteraction(account, i.ID)
 	}
 	db.attachments.removeIf(account, func(a *helpdesk.Attachment) bool { return a.ConversationID == id })
-	db.bury(account, func(m *helpdesk.InboundMail) bool { return m.ConversationID == id })
+	db.bury(account, func(m *ledger.Mail) bool { return m.ConversationID == id })
 	db.participants.set(account, id, nil)
 	db.searchDocs.set(account, id, nil)
 	db.taggings.set(account, id, nil)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -104,8 +105,8 @@ func (r reader) Count(ctx context.Context, q helpdesk.CountQuery) (helpdesk.Coun
 			counted.Maintained = db.maintained(r.scope, q.TagIDs)
 		}
 		if q.Quarantined {
-			n := len(db.ledger.where(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
-				return sees(r.scope, m.MailboxID) && m.State == helpdesk.InboundQuarantined
+			n := len(db.ledger.where(r.scope.AccountID, func(m *ledger.Mail) bool {
+				return sees(r.scope, m.MailboxID) && m.State == ledger.Quarantined
 			}))
 			counted.Quarantined = int64(min(n, max(q.Limit, 0)))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -93,7 +94,7 @@ func (d directory) MailboxesToFetch(ctx context.Context, seek storage.Seek) ([]h
 				}
 			}
 		}
-		return page(everywhere, seek, func(m *helpdesk.Mailbox) bool { return m.Inbound.Type != helpdesk.InboundForward }), nil
+		return page(everywhere, seek, func(m *helpdesk.Mailbox) bool { return m.Inbound.Type != ledger.InboundForward }), nil
 	})
 }
 

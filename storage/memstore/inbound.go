@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
-func (db *data) inbound(s helpdesk.Scope, id int64) (*helpdesk.InboundMail, error) {
+func (db *data) inbound(s helpdesk.Scope, id int64) (*ledger.Mail, error) {
 	m, err := db.ledger.get(s.AccountID, id)
 	if err != nil || !sees(s, m.MailboxID) {
 		return nil, db.ledger.missing(id)
@@ -19,20 +20,20 @@ func (db *data) inbound(s helpdesk.Scope, id int64) (*helpdesk.InboundMail, erro
 }
 
 // bury turns the matching rows into tombstones.
-func (db *data) bury(account int64, match func(*helpdesk.InboundMail) bool) {
+func (db *data) bury(account int64, match func(*ledger.Mail) bool) {
 	for _, m := range db.ledger.where(account, match) {
-		m.InteractionID, m.ConversationID, m.RawKey, m.MailHead = 0, 0, "", helpdesk.MailHead{}
+		m.InteractionID, m.ConversationID, m.RawKey, m.Head = 0, 0, "", ledger.Head{}
 		db.ledger.set(account, m.ID, &m)
 	}
 }
 
-func (r reader) InboundMail(ctx context.Context, id int64) (helpdesk.InboundMail, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.InboundMail, error) { return copyOf(db.inbound(r.scope, id)) })
+func (r reader) InboundMail(ctx context.Context, id int64) (ledger.Mail, error) {
+	return query(ctx, r.src, func(db *data) (ledger.Mail, error) { return copyOf(db.inbound(r.scope, id)) })
 }
 
-func (r reader) InboundMails(ctx context.Context, filter helpdesk.InboundFilter, seek storage.Seek) ([]helpdesk.InboundMail, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.InboundMail, error) {
-		return db.ledger.list(r.scope.AccountID, seek, func(m *helpdesk.InboundMail) bool {
+func (r reader) InboundMails(ctx context.Context, filter ledger.Filter, seek storage.Seek) ([]ledger.Mail, error) {
+	return query(ctx, r.src, func(db *data) ([]ledger.Mail, error) {
+		return db.ledger.list(r.scope.AccountID, seek, func(m *ledger.Mail) bool {
 			return sees(r.scope, m.MailboxID) &&
 				(filter.MailboxID == 0 || m.MailboxID == filter.MailboxID) &&
 				(len(filter.States) == 0 || slices.Contains(filter.States, m.State))
@@ -40,18 +41,18 @@ func (r reader) InboundMails(ctx context.Context, filter helpdesk.InboundFilter,
 	})
 }
 
-func (r reader) InboundByIdentity(ctx context.Context, identities [][]byte) ([]helpdesk.InboundMail, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.InboundMail, error) {
-		return db.ledger.where(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+func (r reader) InboundByIdentity(ctx context.Context, identities [][]byte) ([]ledger.Mail, error) {
+	return query(ctx, r.src, func(db *data) ([]ledger.Mail, error) {
+		return db.ledger.where(r.scope.AccountID, func(m *ledger.Mail) bool {
 			return sees(r.scope, m.MailboxID) && len(m.Identity) > 0 &&
 				slices.ContainsFunc(identities, func(identity []byte) bool { return bytes.Equal(m.Identity, identity) })
 		}), nil
 	})
 }
 
-func (r reader) InboundOf(ctx context.Context, interactionID int64) ([]helpdesk.InboundMail, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.InboundMail, error) {
-		return db.ledger.where(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+func (r reader) InboundOf(ctx context.Context, interactionID int64) ([]ledger.Mail, error) {
+	return query(ctx, r.src, func(db *data) ([]ledger.Mail, error) {
+		return db.ledger.where(r.scope.AccountID, func(m *ledger.Mail) bool {
 			return sees(r.scope, m.MailboxID) && interactionID != 0 && m.InteractionID == interactionID
 		}), nil
 	})
@@ -60,7 +61,7 @@ func (r reader) InboundOf(ctx context.Context, interactionID int64) ([]helpdesk.
 func (r reader) InboundPositions(ctx context.Context, mailboxID int64, source string, positions []string) ([]string, error) {
 	return query(ctx, r.src, func(db *data) ([]string, error) {
 		var found []string
-		for _, m := range db.ledger.where(r.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+		for _, m := range db.ledger.where(r.scope.AccountID, func(m *ledger.Mail) bool {
 			return sees(r.scope, m.MailboxID) && m.MailboxID == mailboxID && m.Source == source && m.Position != "" &&
 				slices.Contains(positions, m.Position)
 		}) {
@@ -71,10 +72,10 @@ func (r reader) InboundPositions(ctx context.Context, mailboxID int64, source st
 	})
 }
 
-func (r reader) InboundCounts(ctx context.Context, mailboxID int64) (helpdesk.InboundCounts, error) {
-	return query(ctx, r.src, func(db *data) (counts helpdesk.InboundCounts, err error) {
-		of := map[helpdesk.InboundState]*int64{
-			helpdesk.InboundReceived: &counts.Received, helpdesk.InboundQuarantined: &counts.Quarantined, helpdesk.InboundIgnored: &counts.Ignored,
+func (r reader) InboundCounts(ctx context.Context, mailboxID int64) (ledger.Counts, error) {
+	return query(ctx, r.src, func(db *data) (counts ledger.Counts, err error) {
+		of := map[ledger.State]*int64{
+			ledger.Received: &counts.Received, ledger.Quarantined: &counts.Quarantined, ledger.Ignored: &counts.Ignored,
 		}
 		for _, m := range db.ledger.all(r.scope.AccountID) {
 			if n := of[m.State]; n != nil && m.MailboxID == mailboxID && sees(r.scope, mailboxID) {
@@ -85,7 +86,7 @@ func (r reader) InboundCounts(ctx context.Context, mailboxID int64) (helpdesk.In
 	})
 }
 
-func (t tx) inboundRefs(db *data, m *helpdesk.InboundMail) error {
+func (t tx) inboundRefs(db *data, m *ledger.Mail) error {
 	if _, err := db.mailbox(t.scope, m.MailboxID); err != nil {
 		return err
 	}
@@ -98,23 +99,23 @@ func (t tx) inboundRefs(db *data, m *helpdesk.InboundMail) error {
 	return nil
 }
 
-func (t tx) samePosition(db *data, m *helpdesk.InboundMail, id int64) bool {
-	return m.Position != "" && db.ledger.conflict(t.scope.AccountID, id, func(o *helpdesk.InboundMail) bool {
+func (t tx) samePosition(db *data, m *ledger.Mail, id int64) bool {
+	return m.Position != "" && db.ledger.conflict(t.scope.AccountID, id, func(o *ledger.Mail) bool {
 		return o.MailboxID == m.MailboxID && o.Source == m.Source && o.Position == m.Position
 	})
 }
 
-func (t tx) uniqueIdentity(db *data, m *helpdesk.InboundMail, id int64) error {
-	taken := len(m.Identity) > 0 && db.ledger.conflict(t.scope.AccountID, id, func(o *helpdesk.InboundMail) bool {
+func (t tx) uniqueIdentity(db *data, m *ledger.Mail, id int64) error {
+	taken := len(m.Identity) > 0 && db.ledger.conflict(t.scope.AccountID, id, func(o *ledger.Mail) bool {
 		return o.MailboxID == m.MailboxID && bytes.Equal(o.Identity, m.Identity)
 	})
 	if taken {
-		return unique(helpdesk.UniqueIdentity, "The mail was received before.")
+		return unique(ledger.UniqueIdentity, "The mail was received before.")
 	}
 	return nil
 }
 
-func (t tx) InsertInbound(ctx context.Context, mails []*helpdesk.InboundMail) error {
+func (t tx) InsertInbound(ctx context.Context, mails []*ledger.Mail) error {
 	return t.write(ctx, func(db *data) error {
 		for _, m := range mails {
 			if err := t.inboundRefs(db, m); err != nil {
@@ -134,7 +135,7 @@ func (t tx) InsertInbound(ctx context.Context, mails []*helpdesk.InboundMail) er
 	})
 }
 
-func (t tx) UpdateInbound(ctx context.Context, m *helpdesk.InboundMail) error {
+func (t tx) UpdateInbound(ctx context.Context, m *ledger.Mail) error {
 	return t.write(ctx, func(db *data) error {
 		if _, err := db.inbound(t.scope, m.ID); err != nil {
 			return err
@@ -146,16 +147,16 @@ func (t tx) UpdateInbound(ctx context.Context, m *helpdesk.InboundMail) error {
 			return err
 		}
 		if t.samePosition(db, m, m.ID) {
-			return unique(helpdesk.UniqueMailPosition, "The mail was received before.")
+			return unique(ledger.UniqueMailPosition, "The mail was received before.")
 		}
 		return db.ledger.update(t.scope.AccountID, m.ID, m)
 	})
 }
 
-func (t tx) SetInboundState(ctx context.Context, ids []int64, from, to helpdesk.InboundState, at time.Time) ([]int64, error) {
+func (t tx) SetInboundState(ctx context.Context, ids []int64, from, to ledger.State, at time.Time) ([]int64, error) {
 	var changed []int64
 	err := t.write(ctx, func(db *data) error {
-		for _, m := range db.ledger.where(t.scope.AccountID, func(m *helpdesk.InboundMail) bool {
+		for _, m := range db.ledger.where(t.scope.AccountID, func(m *ledger.Mail) bool {
 			return slices.Contains(ids, m.ID) && sees(t.scope, m.MailboxID) && m.State == from
 		}) {
 			m.State, m.UpdatedAt, m.Reason, m.Note, m.UserID = to, at.UTC().Truncate(time.Microsecond), "", "", 0
@@ -167,6 +168,6 @@ func (t tx) SetInboundState(ctx context.Context, ids []int64, from, to helpdesk.
 	return changed, err
 }
 
-func (t tx) InboundForUpdate(ctx context.Context, id int64) (helpdesk.InboundMail, error) {
+func (t tx) InboundForUpdate(ctx context.Context, id int64) (ledger.Mail, error) {
 	return t.InboundMail(ctx, id)
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -116,34 +118,34 @@ func refs(interactions []helpdesk.Interaction) []helpdesk.MessageRef {
 
 func (db *data) removeInteraction(account, id int64) {
 	db.attachments.removeIf(account, func(a *helpdesk.Attachment) bool { return a.InteractionID == id })
-	db.deliveries.removeIf(account, func(d *helpdesk.Delivery) bool { return d.InteractionID == id })
+	db.deliveries.removeIf(account, func(d *sending.Delivery) bool { return d.InteractionID == id })
 	db.moves.removeIf(account, func(m *helpdesk.Move) bool { return m.InteractionID == id })
-	db.bury(account, func(m *helpdesk.InboundMail) bool { return m.InteractionID == id })
+	db.bury(account, func(m *ledger.Mail) bool { return m.InteractionID == id })
 	db.interactions.set(account, id, nil)
 }
 
-var deliveries = noun[helpdesk.Scope, helpdesk.Delivery, helpdesk.DeliveryFilter]{
-	Noun: nouns.Deliveries, of: func(db *data) *table[helpdesk.Delivery] { return &db.deliveries },
-	sees: func(db *data, s helpdesk.Scope, d *helpdesk.Delivery) bool {
+var deliveries = noun[helpdesk.Scope, sending.Delivery, sending.DeliveryFilter]{
+	Noun: nouns.Deliveries, of: func(db *data) *table[sending.Delivery] { return &db.deliveries },
+	sees: func(db *data, s helpdesk.Scope, d *sending.Delivery) bool {
 		_, err := db.interaction(s, d.InteractionID)
 		return err == nil
 	},
-	match: func(_ *data, _ helpdesk.Scope, f helpdesk.DeliveryFilter, d *helpdesk.Delivery) bool {
+	match: func(_ *data, _ helpdesk.Scope, f sending.DeliveryFilter, d *sending.Delivery) bool {
 		return slices.Contains(f.InteractionIDs, d.InteractionID)
 	},
-	refers: func(db *data, s helpdesk.Scope, d *helpdesk.Delivery) error {
+	refers: func(db *data, s helpdesk.Scope, d *sending.Delivery) error {
 		_, err := db.interaction(s, d.InteractionID)
 		return err
 	},
 }
 
 // Deliveries implements [helpdesk.Reader].
-func (r reader) Deliveries() storage.RowReader[helpdesk.Delivery, helpdesk.DeliveryFilter] {
+func (r reader) Deliveries() storage.RowReader[sending.Delivery, sending.DeliveryFilter] {
 	return rowsOf(r.src, r.scope.AccountID, r.scope, &deliveries)
 }
 
 // Deliveries implements [helpdesk.Rows].
-func (t tx) Deliveries() storage.Rows[helpdesk.Delivery, helpdesk.DeliveryFilter] {
+func (t tx) Deliveries() storage.Rows[sending.Delivery, sending.DeliveryFilter] {
 	return storedOf(t.src, t.scope.AccountID, t.scope, &deliveries)
 }
 
@@ -152,7 +154,7 @@ func (t tx) DeleteDeliveries(ctx context.Context, interactionID int64) error {
 		if _, err := db.interaction(t.scope, interactionID); err != nil {
 			return err
 		}
-		db.deliveries.removeIf(t.scope.AccountID, func(d *helpdesk.Delivery) bool { return d.InteractionID == interactionID })
+		db.deliveries.removeIf(t.scope.AccountID, func(d *sending.Delivery) bool { return d.InteractionID == interactionID })
 		return nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -12,7 +13,7 @@ import (
 // folderCursor is how far one folder of a mailbox has been fetched.
 type folderCursor struct {
 	Folder string
-	Cursor helpdesk.FetchCursor
+	Cursor ledger.FetchCursor
 }
 
 // sees reports whether a mailbox is within the scope.
@@ -33,7 +34,7 @@ func removeMailbox(db *data, s helpdesk.Scope, id int64) error {
 	if db.conversations.conflict(account, 0, func(c *helpdesk.Conversation) bool { return c.MailboxID == id }) {
 		return fault.New(fault.Conflict, "The mailbox has conversations.")
 	}
-	db.ledger.removeIf(account, func(m *helpdesk.InboundMail) bool { return m.MailboxID == id })
+	db.ledger.removeIf(account, func(m *ledger.Mail) bool { return m.MailboxID == id })
 	db.statuses.set(account, id, nil)
 	db.cursors.set(account, id, nil)
 	db.forgetMailbox(account, id)
@@ -57,23 +58,23 @@ func (db *data) mailbox(s helpdesk.Scope, id int64) (*helpdesk.Mailbox, error) {
 	return db.mailboxes.get(s.AccountID, id)
 }
 
-func (r reader) FetchStatus(ctx context.Context, mailboxID int64) (helpdesk.FetchStatus, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.FetchStatus, error) {
+func (r reader) FetchStatus(ctx context.Context, mailboxID int64) (ledger.FetchStatus, error) {
+	return query(ctx, r.src, func(db *data) (ledger.FetchStatus, error) {
 		if _, err := db.mailbox(r.scope, mailboxID); err != nil {
-			return helpdesk.FetchStatus{}, err
+			return ledger.FetchStatus{}, err
 		}
 		status, err := copyOf(db.statuses.get(r.scope.AccountID, mailboxID))
 		if fault.Is(err, fault.NotFound) {
-			return helpdesk.FetchStatus{}, nil
+			return ledger.FetchStatus{}, nil
 		}
 		return status, err
 	})
 }
 
-func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string) (helpdesk.FetchCursor, error) {
-	return query(ctx, r.src, func(db *data) (helpdesk.FetchCursor, error) {
+func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string) (ledger.FetchCursor, error) {
+	return query(ctx, r.src, func(db *data) (ledger.FetchCursor, error) {
 		if _, err := db.mailbox(r.scope, mailboxID); err != nil {
-			return helpdesk.FetchCursor{}, err
+			return ledger.FetchCursor{}, err
 		}
 		folders, err := db.cursors.get(r.scope.AccountID, mailboxID)
 		if err == nil {
@@ -83,11 +84,11 @@ func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string)
 				}
 			}
 		}
-		return helpdesk.FetchCursor{}, nil
+		return ledger.FetchCursor{}, nil
 	})
 }
 
-func (t tx) SaveFetchStatus(ctx context.Context, s helpdesk.FetchStatus) error {
+func (t tx) SaveFetchStatus(ctx context.Context, s ledger.FetchStatus) error {
 	return t.write(ctx, func(db *data) error {
 		if _, err := db.mailbox(t.scope, s.MailboxID); err != nil {
 			return err
@@ -96,7 +97,7 @@ func (t tx) SaveFetchStatus(ctx context.Context, s helpdesk.FetchStatus) error {
 	})
 }
 
-func (t tx) SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c helpdesk.FetchCursor) error {
+func (t tx) SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c ledger.FetchCursor) error {
 	return t.write(ctx, func(db *data) error {
 		if _, err := db.mailbox(t.scope, mailboxID); err != nil {
 			return err

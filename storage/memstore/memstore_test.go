@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -40,7 +41,7 @@ func used(t *testing.T) storagetest.Backend {
 			m := helpdesk.Mailbox{InternalLocal: fmt.Sprint(n)}
 			c := helpdesk.Customer{Emails: []helpdesk.CustomerEmail{{Key: fmt.Sprint(n)}}}
 			err := errors.Join(in.Mailboxes().Insert(ctx, &m), in.InsertCustomer(ctx, &c), in.Enqueue(ctx, storage.Job{Kind: "a"}),
-				in.Roles().Insert(ctx, &identity.Role{}), in.InsertInbound(ctx, []*helpdesk.InboundMail{{MailboxID: m.ID}}),
+				in.Roles().Insert(ctx, &identity.Role{}), in.InsertInbound(ctx, []*ledger.Mail{{MailboxID: m.ID}}),
 				in.Conversations().Insert(ctx, &helpdesk.Conversation{MailboxID: m.ID, CustomerID: c.ID}))
 			if err != nil {
 				return err
@@ -104,11 +105,11 @@ func TestGoingOnAfterAFailure(t *testing.T) {
 		if err := in.Mailboxes().Insert(ctx, &m); err != nil {
 			return err
 		}
-		mails := []*helpdesk.InboundMail{{MailboxID: m.ID}, {MailboxID: 99}}
+		mails := []*ledger.Mail{{MailboxID: m.ID}, {MailboxID: 99}}
 		if err := in.InsertInbound(ctx, mails); !fault.Is(err, fault.NotFound) {
 			t.Errorf("got %v, want NotFound", err)
 		}
-		got, err := in.InboundMails(ctx, helpdesk.InboundFilter{}, storage.Seek{Limit: 9})
+		got, err := in.InboundMails(ctx, ledger.Filter{}, storage.Seek{Limit: 9})
 		if len(got) != 0 {
 			t.Errorf("half of it stayed: %v", got)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -119,7 +120,7 @@ func (db *data) moveContents(account int64, m helpdesk.Move, meant func(id int64
 	}
 	m.MailboxID, m.CreatedAt = from.MailboxID, m.CreatedAt.UTC().Truncate(time.Microsecond)
 	attachments := db.attachments.where(account, func(a *helpdesk.Attachment) bool { return a.ConversationID == m.FromID && meant(a.InteractionID) })
-	mails := db.ledger.where(account, func(r *helpdesk.InboundMail) bool { return r.ConversationID == m.FromID && meant(r.InteractionID) })
+	mails := db.ledger.where(account, func(r *ledger.Mail) bool { return r.ConversationID == m.FromID && meant(r.InteractionID) })
 	notifications := db.notifications.where(account, func(n *helpdesk.Notification) bool { return n.ConversationID == m.FromID && meant(n.InteractionID) })
 	var moved []int64
 	for _, i := range db.interactions.where(account, func(i *helpdesk.Interaction) bool { return i.ConversationID == m.FromID && meant(i.ID) }) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -21,10 +22,10 @@ func (d directory) Accounts(ctx context.Context, seek storage.Seek) ([]identity.
 func (t tx) PruneRawMails(ctx context.Context, before time.Time, n int) (keys []string, err error) {
 	err = t.write(ctx, func(db *data) error {
 		keys = nil
-		old := db.ledger.where(t.scope.AccountID, func(m *helpdesk.InboundMail) bool {
-			return m.RawKey != "" && (m.State == helpdesk.InboundFiled || m.State == helpdesk.InboundIgnored) && m.ReceivedAt.Before(before.Truncate(time.Microsecond))
+		old := db.ledger.where(t.scope.AccountID, func(m *ledger.Mail) bool {
+			return m.RawKey != "" && (m.State == ledger.Filed || m.State == ledger.Ignored) && m.ReceivedAt.Before(before.Truncate(time.Microsecond))
 		})
-		slices.SortStableFunc(old, func(a, b helpdesk.InboundMail) int { return a.ReceivedAt.Compare(b.ReceivedAt) })
+		slices.SortStableFunc(old, func(a, b ledger.Mail) int { return a.ReceivedAt.Compare(b.ReceivedAt) })
 		for _, m := range old[:min(max(n, 0), len(old))] {
 			keys = append(keys, m.RawKey)
 			m.RawKey = ""

@@ -6,26 +6,27 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
-var suppressions = noun[helpdesk.Scope, helpdesk.Suppression, storage.NoFilter]{
-	Noun: nouns.Suppressions, of: func(db *data) *table[helpdesk.Suppression] { return &db.suppressions },
+var suppressions = noun[helpdesk.Scope, sending.Suppression, storage.NoFilter]{
+	Noun: nouns.Suppressions, of: func(db *data) *table[sending.Suppression] { return &db.suppressions },
 }
 
 // Suppressions implements [helpdesk.Reader].
-func (r reader) Suppressions() storage.RowReader[helpdesk.Suppression, storage.NoFilter] {
+func (r reader) Suppressions() storage.RowReader[sending.Suppression, storage.NoFilter] {
 	return rowsOf(r.src, r.scope.AccountID, r.scope, &suppressions)
 }
 
 // Suppressions implements [helpdesk.Rows].
-func (t tx) Suppressions() storage.Rows[helpdesk.Suppression, storage.NoFilter] {
+func (t tx) Suppressions() storage.Rows[sending.Suppression, storage.NoFilter] {
 	return storedOf(t.src, t.scope.AccountID, t.scope, &suppressions)
 }
 
-func (r reader) SuppressionsByKey(ctx context.Context, keys []string) ([]helpdesk.Suppression, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.Suppression, error) {
-		return db.suppressions.where(r.scope.AccountID, func(s *helpdesk.Suppression) bool { return slices.Contains(keys, s.Key) }), nil
+func (r reader) SuppressionsByKey(ctx context.Context, keys []string) ([]sending.Suppression, error) {
+	return query(ctx, r.src, func(db *data) ([]sending.Suppression, error) {
+		return db.suppressions.where(r.scope.AccountID, func(s *sending.Suppression) bool { return slices.Contains(keys, s.Key) }), nil
 	})
 }
 
@@ -45,7 +46,7 @@ func (r reader) SentTo(ctx context.Context, key string, since time.Time, limit i
 	return query(ctx, r.src, func(db *data) (int, error) {
 		n := 0
 		for _, d := range db.deliveries.all(r.scope.AccountID) {
-			left := d.State == helpdesk.DeliverySent || d.State == helpdesk.DeliveryBounced
+			left := d.State == sending.Sent || d.State == sending.Bounced
 			if n >= limit || !left || d.AddressKey != key || d.UpdatedAt.Before(since) {
 				continue
 			}

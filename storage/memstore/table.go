@@ -7,6 +7,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -20,18 +22,18 @@ type data struct {
 	roles          table[identity.Role]
 	memberships    table[identity.Membership]
 	mailboxes      table[helpdesk.Mailbox]
-	statuses       table[helpdesk.FetchStatus] // by mailbox
-	cursors        table[[]folderCursor]       // by mailbox
+	statuses       table[ledger.FetchStatus] // by mailbox
+	cursors        table[[]folderCursor]     // by mailbox
 	customers      table[helpdesk.Customer]
 	conversations  table[helpdesk.Conversation]
 	participants   table[[]string] // by conversation
 	interactions   table[helpdesk.Interaction]
-	deliveries     table[helpdesk.Delivery]
+	deliveries     table[sending.Delivery]
 	attachments    table[helpdesk.Attachment]
-	ledger         table[helpdesk.InboundMail]
+	ledger         table[ledger.Mail]
 	events         table[storage.Event] // by sequence number
 	jobs           table[jobRow]
-	domains        table[helpdesk.Domain]
+	domains        table[sending.Domain]
 	pgpKeys        table[helpdesk.PGPKey]
 	lastItem       int64            // id of the last email, phone or website of a customer
 	searchDocs     table[searchDoc] // by conversation
@@ -48,7 +50,7 @@ type data struct {
 	joinRules      table[identity.JoinRule]
 	identities     table[identity.Identity]
 	passkeys       table[identity.Passkey]
-	suppressions   table[helpdesk.Suppression]
+	suppressions   table[sending.Suppression]
 	blockedSenders table[helpdesk.BlockedSender]
 	erasures       table[helpdesk.Erasure]
 	savedReplies   table[helpdesk.SavedReply]

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
 func (r reader) MailTraffic(ctx context.Context, since time.Time) ([]helpdesk.MailTraffic, error) {
@@ -50,14 +52,14 @@ func (r reader) MailQueues(ctx context.Context) ([]helpdesk.MailQueue, error) {
 		for _, m := range db.ledger.all(r.scope.AccountID) {
 			switch {
 			case !sees(r.scope, m.MailboxID):
-			case m.State == helpdesk.InboundReceived:
+			case m.State == ledger.Received:
 				at(m.MailboxID).Filing++
-			case m.State == helpdesk.InboundQuarantined:
+			case m.State == ledger.Quarantined:
 				at(m.MailboxID).Quarantined++
 			}
 		}
 		for _, d := range db.deliveries.all(r.scope.AccountID) {
-			if d.State != helpdesk.DeliveryQueued && d.State != helpdesk.DeliveryDeferred {
+			if d.State != sending.Queued && d.State != sending.Deferred {
 				continue
 			}
 			i, err := db.interactions.get(r.scope.AccountID, d.InteractionID)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -37,11 +38,11 @@ func blobRows(t *testing.T, b Backend) storage.BlobRows {
 // backend's list, and here.
 func blobHolders() map[reflect.Type]string {
 	return map[reflect.Type]string{
-		reflect.TypeFor[helpdesk.Attachment]():  "BlobKey",
-		reflect.TypeFor[helpdesk.InboundMail](): "RawKey",
-		reflect.TypeFor[helpdesk.ReplyFile]():   "BlobKey",
-		reflect.TypeFor[kb.File]():              "BlobKey",
-		reflect.TypeFor[kb.ThemeFile]():         "BlobKey",
+		reflect.TypeFor[helpdesk.Attachment](): "BlobKey",
+		reflect.TypeFor[ledger.Mail]():         "RawKey",
+		reflect.TypeFor[helpdesk.ReplyFile]():  "BlobKey",
+		reflect.TypeFor[kb.File]():             "BlobKey",
+		reflect.TypeFor[kb.ThemeFile]():        "BlobKey",
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -65,22 +67,22 @@ func testEverything(t *testing.T, b Backend) {
 	want := content{
 		Account: w.account, Roles: []identity.Role{w.role}, Memberships: []identity.Membership{w.member},
 		Mailboxes:     []helpdesk.Mailbox{w.mailbox, w.empty},
-		Statuses:      []helpdesk.FetchStatus{w.newStatus(), {}},
-		Cursors:       []helpdesk.FetchCursor{{UIDValidity: 7, UID: 99}, {}},
+		Statuses:      []ledger.FetchStatus{w.newStatus(), {}},
+		Cursors:       []ledger.FetchCursor{{UIDValidity: 7, UID: 99}, {}},
 		Customers:     []helpdesk.Customer{w.customer},
 		Stats:         []helpdesk.CustomerStats{{Total: 1, Posted: 1, EmailChannel: 1}},
 		Conversations: []helpdesk.Conversation{w.conversation}, Interactions: []helpdesk.Interaction{w.question, w.answer},
 		Threads: [][]helpdesk.MessageRef{{
 			{MessageID: w.question.MessageID, InteractionID: w.question.ID, ConversationID: w.conversation.ID, Type: helpdesk.TypeCustomer},
 			{MessageID: w.answer.MessageID, InteractionID: w.answer.ID, ConversationID: w.conversation.ID, Type: helpdesk.TypeUser}}},
-		Deliveries: []helpdesk.Delivery{w.delivery}, Attachments: []helpdesk.Attachment{w.attachment},
-		Mails: []helpdesk.InboundMail{w.mail}, Participant: true,
-		Domains: []helpdesk.Domain{w.domain}, PGPKeys: []helpdesk.PGPKey{w.pgpKey},
+		Deliveries: []sending.Delivery{w.delivery}, Attachments: []helpdesk.Attachment{w.attachment},
+		Mails: []ledger.Mail{w.mail}, Participant: true,
+		Domains: []sending.Domain{w.domain}, PGPKeys: []helpdesk.PGPKey{w.pgpKey},
 		Teams: []helpdesk.Team{w.team},
 		Tags:  []helpdesk.Tag{w.tag},
 		Views: []helpdesk.View{w.view}, Marks: []helpdesk.Marks{{ConversationID: w.conversation.ID, Unread: 1, Tags: []helpdesk.Tag{w.tag}, SendAt: w.answer.SendAt}},
 		Moves:       w.moves,
-		Invitations: []identity.Invitation{w.invitation}, JoinRules: []identity.JoinRule{w.joinRule}, Suppressions: []helpdesk.Suppression{w.suppression},
+		Invitations: []identity.Invitation{w.invitation}, JoinRules: []identity.JoinRule{w.joinRule}, Suppressions: []sending.Suppression{w.suppression},
 		PortalKeys: []helpdesk.PortalKey{w.portalKey},
 		Audit:      []helpdesk.AuditEntry{w.audit},
 		Buried:     []storage.BuriedJob{w.buriedJob},
@@ -107,21 +109,21 @@ func testEverything(t *testing.T, b Backend) {
 	several(t, "CustomersByID", []helpdesk.Customer{w.customer}, w.in().CustomersByID, w.customer.ID)
 	several(t, "Conversations.ByIDs", []helpdesk.Conversation{w.conversation}, w.in().Conversations().ByIDs, w.conversation.ID)
 	several(t, "Interactions.ByIDs", []helpdesk.Interaction{w.answer}, w.in().Interactions().ByIDs, w.answer.ID)
-	several(t, "Deliveries", []helpdesk.Delivery{w.delivery}, deliveriesOf(w.in()), w.answer.ID)
+	several(t, "Deliveries", []sending.Delivery{w.delivery}, deliveriesOf(w.in()), w.answer.ID)
 	several(t, "Attachments", []helpdesk.Attachment{w.attachment}, attachmentsOf(w.in()), w.question.ID)
 	byEmail, err := w.in().CustomerByEmail(t.Context(), w.customer.Emails[1].Key)
 	ok(t, err)
 	same(t, "CustomerByEmail", w.customer, byEmail)
-	w.identified(t, []helpdesk.InboundMail{w.mail}, w.mail.Identity)
+	w.identified(t, []ledger.Mail{w.mail}, w.mail.Identity)
 	positions, err := w.in().InboundPositions(t.Context(), w.mailbox.ID, w.mail.Source, []string{"", "nowhere", w.mail.Position, w.mail.Position})
 	ok(t, err)
 	same(t, "InboundPositions", []string{w.mail.Position}, positions)
 }
 
 // deliveriesOf and attachmentsOf read the rows of interactions.
-func deliveriesOf(r helpdesk.Reader) func(ctx context.Context, interactions []int64) ([]helpdesk.Delivery, error) {
-	return func(ctx context.Context, interactions []int64) ([]helpdesk.Delivery, error) {
-		return r.Deliveries().List(ctx, helpdesk.DeliveryFilter{InteractionIDs: interactions}, storage.Seek{Limit: storage.NoLimit})
+func deliveriesOf(r helpdesk.Reader) func(ctx context.Context, interactions []int64) ([]sending.Delivery, error) {
+	return func(ctx context.Context, interactions []int64) ([]sending.Delivery, error) {
+		return r.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: interactions}, storage.Seek{Limit: storage.NoLimit})
 	}
 }
 
@@ -246,7 +248,7 @@ func testMailbox(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	m := w.newMailbox("changed")
 	m.ID = w.mailbox.ID
-	m.Name, m.Inbound = "Changed", helpdesk.Inbound{Type: helpdesk.InboundForward}
+	m.Name, m.Inbound = "Changed", ledger.Inbound{Type: ledger.InboundForward}
 	given := m
 	given.Inbound.HasPassword = true // set by the service
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Mailboxes().Update(ctx, &given) })
@@ -266,10 +268,10 @@ func testDeleteMailbox(t *testing.T, b Backend) {
 		if err := tx.SaveFetchStatus(ctx, status); err != nil {
 			return err
 		}
-		if err := tx.SaveFetchCursor(ctx, w.empty.ID, "INBOX", helpdesk.FetchCursor{UID: 1}); err != nil {
+		if err := tx.SaveFetchCursor(ctx, w.empty.ID, "INBOX", ledger.FetchCursor{UID: 1}); err != nil {
 			return err
 		}
-		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&mail})
+		return tx.InsertInbound(ctx, []*ledger.Mail{&mail})
 	})
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Mailboxes().Delete(ctx, w.empty.ID) })
 	_, err = w.in().Mailboxes().Get(t.Context(), w.empty.ID)
@@ -281,24 +283,24 @@ func testDeleteMailbox(t *testing.T, b Backend) {
 
 func testFetchProgress(t *testing.T, b Backend) {
 	w := newAccount(t, b)
-	read := func(folder string) helpdesk.FetchCursor {
+	read := func(folder string) ledger.FetchCursor {
 		c, err := w.in().FetchCursor(t.Context(), w.mailbox.ID, folder)
 		ok(t, err)
 		return c
 	}
-	same(t, "no cursor yet", helpdesk.FetchCursor{}, read("INBOX"))
-	big := helpdesk.FetchCursor{UIDValidity: 1<<32 - 1, UID: 1<<32 - 1}
-	save := func(folder string, c helpdesk.FetchCursor) {
+	same(t, "no cursor yet", ledger.FetchCursor{}, read("INBOX"))
+	big := ledger.FetchCursor{UIDValidity: 1<<32 - 1, UID: 1<<32 - 1}
+	save := func(folder string, c ledger.FetchCursor) {
 		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 			return tx.SaveFetchCursor(ctx, w.mailbox.ID, folder, c)
 		})
 	}
-	save("INBOX", helpdesk.FetchCursor{UIDValidity: 1, UID: 2})
+	save("INBOX", ledger.FetchCursor{UIDValidity: 1, UID: 2})
 	save("Füße/📬", big)
-	save("INBOX", helpdesk.FetchCursor{UIDValidity: 1, UID: 3})
-	same(t, "cursor", helpdesk.FetchCursor{UIDValidity: 1, UID: 3}, read("INBOX"))
+	save("INBOX", ledger.FetchCursor{UIDValidity: 1, UID: 3})
+	same(t, "cursor", ledger.FetchCursor{UIDValidity: 1, UID: 3}, read("INBOX"))
 	same(t, "cursor of another folder", big, read("Füße/📬"))
-	same(t, "folders are told apart by case", helpdesk.FetchCursor{}, read("inbox"))
+	same(t, "folders are told apart by case", ledger.FetchCursor{}, read("inbox"))
 	status := w.newStatus()
 	for range 2 { // the second replaces the first
 		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SaveFetchStatus(ctx, status) })
@@ -492,7 +494,7 @@ func testConversation(t *testing.T, b Backend) {
 	moved := w.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}})
 	one(t, "interaction", w.question, moved.Interactions().Get, w.question.ID)
 	one(t, "attachment", w.attachment, moved.Attachments().Get, w.attachment.ID)
-	several(t, "deliveries", []helpdesk.Delivery{w.delivery}, deliveriesOf(moved), w.answer.ID)
+	several(t, "deliveries", []sending.Delivery{w.delivery}, deliveriesOf(moved), w.answer.ID)
 	refs, err := moved.Messages(t.Context(), w.empty.ID, []string{w.answer.MessageID})
 	ok(t, err)
 	same(t, "messages of the new mailbox", 1, len(refs))
@@ -517,7 +519,7 @@ func testInteraction(t *testing.T, b Backend) {
 		i.CustomerID, i.CustomerEmailID, i.CustomerEmail, i.To, i.Cc, i.Bcc = 0, 0, "", nil, nil, []string{"a@example.com"}
 		i.Source, i.IsStarter, i.IsForward, i.AutoSubmitted, i.MessageID = "", false, true, false, ""
 		i.SeenAt, i.PostedAt, i.SendAt, i.SendStartedAt, i.References, i.Threading, i.UpdatedAt = base.AddDate(0, 1, 0), at(0), at(9), at(8), nil, helpdesk.Threading{}, at(45)
-		i.Security, i.Authentication = helpdesk.MailSecurity{}, helpdesk.MailAuthentication{DMARC: helpdesk.AuthPolicy{Result: "fail"}}
+		i.Security, i.Authentication = ledger.Security{}, ledger.Authentication{DMARC: ledger.AuthPolicy{Result: "fail"}}
 		return tx.Interactions().Update(ctx, &i)
 	})
 	one(t, "interaction", i, w.in().Interactions().Get, i.ID)
@@ -530,28 +532,28 @@ func testInteraction(t *testing.T, b Backend) {
 	fails(t, "attachment of a deleted interaction", err, fault.NotFound)
 	got := w.content(t)
 	same(t, "interactions left", []helpdesk.Interaction{w.answer}, got.Interactions)
-	same(t, "deliveries left", []helpdesk.Delivery{w.delivery}, got.Deliveries)
+	same(t, "deliveries left", []sending.Delivery{w.delivery}, got.Deliveries)
 	tombstone := w.mail
-	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey, tombstone.MailHead = 0, 0, "", helpdesk.MailHead{}
-	same(t, "ledger", []helpdesk.InboundMail{tombstone}, got.Mails)
+	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey, tombstone.Head = 0, 0, "", ledger.Head{}
+	same(t, "ledger", []ledger.Mail{tombstone}, got.Mails)
 }
 
 func testDelivery(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	more := []helpdesk.Delivery{w.newDelivery(w.answer), w.newDelivery(w.answer)}
+	more := []sending.Delivery{w.newDelivery(w.answer), w.newDelivery(w.answer)}
 	more[0].Field, more[1].Field = "cc", "bcc"
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		return tx.Deliveries().Insert(ctx, storage.Pointers(more)...)
 	})
-	several(t, "deliveries", append([]helpdesk.Delivery{w.delivery}, more...), deliveriesOf(w.in()), w.answer.ID)
+	several(t, "deliveries", append([]sending.Delivery{w.delivery}, more...), deliveriesOf(w.in()), w.answer.ID)
 	for n := range more {
-		more[n].State, more[n].Attempts, more[n].Code, more[n].EnhancedCode = helpdesk.DeliverySent, 3+n, 250, ""
+		more[n].State, more[n].Attempts, more[n].Code, more[n].EnhancedCode = sending.Sent, 3+n, 250, ""
 		more[n].Response, more[n].NextAttemptAt, more[n].UpdatedAt = "ok", base.AddDate(1, 0, 0), at(90+n)
 	}
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		return tx.Deliveries().Update(ctx, storage.Pointers(more)...)
 	})
-	several(t, "updated deliveries", append([]helpdesk.Delivery{w.delivery}, more...), deliveriesOf(w.in()), w.answer.ID)
+	several(t, "updated deliveries", append([]sending.Delivery{w.delivery}, more...), deliveriesOf(w.in()), w.answer.ID)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		if err := tx.Deliveries().Insert(ctx); err != nil {
 			return err
@@ -559,7 +561,7 @@ func testDelivery(t *testing.T, b Backend) {
 		return tx.Deliveries().Update(ctx)
 	})
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteDeliveries(ctx, w.question.ID) })
-	several(t, "deliveries of another interaction", append([]helpdesk.Delivery{w.delivery}, more...), deliveriesOf(w.in()), w.answer.ID)
+	several(t, "deliveries of another interaction", append([]sending.Delivery{w.delivery}, more...), deliveriesOf(w.in()), w.answer.ID)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteDeliveries(ctx, w.answer.ID) })
 	same(t, "deliveries left", 0, len(w.content(t).Deliveries))
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -74,10 +76,10 @@ func testDeskLists(t *testing.T, b Backend) {
 				ok(t, tx.Interactions().Insert(ctx, &i))
 			}
 			d := w.newDelivery(i)
-			states := []helpdesk.DeliveryState{helpdesk.DeliverySent, helpdesk.DeliveryFailed, helpdesk.DeliveryBounced, helpdesk.DeliverySuppressed, helpdesk.DeliveryDeferred}
+			states := []sending.State{sending.Sent, sending.Failed, sending.Bounced, sending.Suppressed, sending.Deferred}
 			d.State = states[n%len(states)]
 			failed[c.ID] = d.State.Undelivered()
-			ok(t, tx.Deliveries().Insert(ctx, storage.Pointers([]helpdesk.Delivery{d, d})...))
+			ok(t, tx.Deliveries().Insert(ctx, storage.Pointers([]sending.Delivery{d, d})...))
 		}
 		return nil
 	})
@@ -211,8 +213,8 @@ func testMailFlow(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	begin := base.AddDate(0, 0, 1).Truncate(time.Hour)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		var mails []*helpdesk.InboundMail
-		for n, state := range []helpdesk.InboundState{helpdesk.InboundFiled, helpdesk.InboundIgnored, helpdesk.InboundQuarantined, helpdesk.InboundReceived} {
+		var mails []*ledger.Mail
+		for n, state := range []ledger.State{ledger.Filed, ledger.Ignored, ledger.Quarantined, ledger.Received} {
 			m := w.mail
 			m.ID, m.Position, m.Identity, m.State, m.InteractionID, m.ConversationID = 0, "traffic "+string(state), nil, state, 0, 0
 			m.ReceivedAt = begin.Add(time.Duration(n) * 10 * time.Minute)

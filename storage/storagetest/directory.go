@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -116,9 +117,9 @@ func testAccountsOf(t *testing.T, b Backend) {
 func testMailboxesToFetch(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
 	forward := w.newMailbox("forward")
-	forward.Inbound = helpdesk.Inbound{Type: helpdesk.InboundForward}
+	forward.Inbound = ledger.Inbound{Type: ledger.InboundForward}
 	pop := w.newMailbox("pop")
-	pop.Inbound.Type = helpdesk.InboundPOP3
+	pop.Inbound.Type = ledger.InboundPOP3
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		if err := tx.Mailboxes().Insert(ctx, &forward); err != nil {
 			return err

@@ -7,7 +7,9 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -100,7 +102,7 @@ func (g *generator) from(seek storage.Seek, noun string) storage.Seek {
 func conversationID(c helpdesk.Conversation) int64 { return c.ID }
 func interactionID(i helpdesk.Interaction) int64   { return i.ID }
 func mailboxID(m helpdesk.Mailbox) int64           { return m.ID }
-func mailID(m helpdesk.InboundMail) int64          { return m.ID }
+func mailID(m ledger.Mail) int64                   { return m.ID }
 func customerID(c helpdesk.Customer) int64         { return c.ID }
 
 // either returns a row that is seen, or rarely any row.
@@ -166,12 +168,12 @@ func (g *generator) read(seen content) operation {
 		{method: "Scheduled", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "Messages", args: []any{mailbox, messages}},
 		{method: "Thread", args: []any{conversation, 1 + g.IntN(4)}},
-		{method: "Deliveries.List", args: []any{helpdesk.DeliveryFilter{InteractionIDs: some(g, "Interaction", seen.Interactions, interactionID).n}, storage.Seek{Limit: storage.NoLimit}}},
+		{method: "Deliveries.List", args: []any{sending.DeliveryFilter{InteractionIDs: some(g, "Interaction", seen.Interactions, interactionID).n}, storage.Seek{Limit: storage.NoLimit}}},
 		{method: "Attachments.Get", args: []any{g.either("Attachment", oneOf(g, seen.Attachments).ID)}},
 		{method: "Attachments.List", args: []any{helpdesk.AttachmentFilter{InteractionIDs: some(g, "Interaction", seen.Interactions, interactionID).n}, storage.Seek{Limit: storage.NoLimit}}},
 		{method: "BlobKeys", args: []any{some(g, "Conversation", seen.Conversations, conversationID)}},
 		{method: "InboundMail", args: []any{g.either("InboundMail", mail.ID)}},
-		{method: "InboundMails", args: []any{helpdesk.InboundFilter{States: g.states()}, ordered{g.from(seek, "InboundMail"), "InboundMail"}}},
+		{method: "InboundMails", args: []any{ledger.Filter{States: g.states()}, ordered{g.from(seek, "InboundMail"), "InboundMail"}}},
 		{method: "InboundCounts", args: []any{mailbox}},
 		{method: "InboundByIdentity", args: []any{[][]byte{mail.Identity, oneOf(g, seen.Mails).Identity}}},
 		{method: "InboundOf", args: []any{g.either("Interaction", interaction.ID)}},
@@ -210,10 +212,10 @@ func (g *generator) folder() string { return oneOf(g, []string{"INBOX", "inbox",
 
 func (g *generator) participant() string { return fmt.Sprint("p", g.IntN(6)) }
 
-func (g *generator) states() []helpdesk.InboundState {
-	var states []helpdesk.InboundState
+func (g *generator) states() []ledger.State {
+	var states []ledger.State
 	for range g.IntN(3) {
-		states = append(states, oneOf(g, []helpdesk.InboundState{helpdesk.InboundReceived, helpdesk.InboundFiled, helpdesk.InboundIgnored}))
+		states = append(states, oneOf(g, []ledger.State{ledger.Received, ledger.Filed, ledger.Ignored}))
 	}
 	return states
 }
@@ -376,7 +378,7 @@ func (g *generator) writeMailbox(seen content) operation {
 	default:
 		n := g.next()
 		m := helpdesk.Mailbox{Name: g.text(), Email: g.text(), EmailKey: fmt.Sprint("m", n), From: g.text(), InternalLocal: fmt.Sprint("local", n),
-			Inbound: helpdesk.Inbound{Type: oneOf(g, []helpdesk.InboundType{helpdesk.InboundForward, helpdesk.InboundIMAP}), Folders: []string{"Ü"}[:g.IntN(2)],
+			Inbound: ledger.Inbound{Type: oneOf(g, []ledger.InboundType{ledger.InboundForward, ledger.InboundIMAP}), Folders: []string{"Ü"}[:g.IntN(2)],
 				Port: g.IntN(1000), SealedPassword: []byte{0, 1}[:g.IntN(3)]},
 			CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		g.locals = append(g.locals, m.InternalLocal)
@@ -397,11 +399,11 @@ func (g *generator) writeMailbox(seen content) operation {
 	case 0:
 		return operation{method: "Mailboxes.Delete", args: []any{mailbox}}
 	case 1, 2:
-		s := helpdesk.FetchStatus{MailboxID: mailbox.n, Connected: g.IntN(2) == 0, LastError: g.text(), LastErrorAt: g.time(true),
+		s := ledger.FetchStatus{MailboxID: mailbox.n, Connected: g.IntN(2) == 0, LastError: g.text(), LastErrorAt: g.time(true),
 			LastSuccessAt: g.time(true), Worker: g.text(), Deaths: []time.Time{g.time(false)}, Fruitless: g.IntN(3), ParkedAt: g.time(true), UpdatedAt: g.time(false)}
 		return operation{method: "SaveFetchStatus", args: []any{s}}
 	case 3, 4:
-		return operation{method: "SaveFetchCursor", args: []any{mailbox, g.folder(), helpdesk.FetchCursor{UIDValidity: g.Uint32(), UID: g.Uint32()}}}
+		return operation{method: "SaveFetchCursor", args: []any{mailbox, g.folder(), ledger.FetchCursor{UIDValidity: g.Uint32(), UID: g.Uint32()}}}
 	}
 }
 
@@ -496,7 +498,7 @@ func (g *generator) writeInteraction(seen content) operation {
 			IsStarter: g.IntN(2) == 0, IsForward: g.IntN(4) == 0, AutoSubmitted: g.IntN(4) == 0, SeenAt: g.time(true), PostedAt: g.time(true), SendAt: g.time(true), SendStartedAt: g.time(true),
 			MessageID: oneOf(g, []string{"", "m1", "m2", "m3"}), References: []string{"r1", "r2"}[:g.IntN(3)], Threading: helpdesk.Threading{Rule: g.text()},
 			Ending:   helpdesk.Ending{Signature: g.text(), Quotes: []int64{1, 2}[:g.IntN(3)]},
-			Security: helpdesk.MailSecurity{Protocol: g.text(), Encrypted: g.IntN(2) == 0}, Authentication: helpdesk.MailAuthentication{Server: g.text()},
+			Security: ledger.Security{Protocol: g.text(), Encrypted: g.IntN(2) == 0}, Authentication: ledger.Authentication{Server: g.text()},
 			At: g.time(true), ReceivedAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		if g.IntN(2) == 0 {
 			i.CustomerID, i.CustomerEmailID, i.CustomerEmail = g.address(seen)
@@ -528,15 +530,15 @@ func (g *generator) writeInteraction(seen content) operation {
 
 func (g *generator) writeDelivery(seen content, interaction id) operation {
 	old := oneOf(g, seen.Deliveries)
-	d := helpdesk.Delivery{InteractionID: interaction.n, Address: g.text(), AddressKey: g.participant(), Field: "to", HeldBy: int64(g.IntN(3)), HeldUntil: g.time(true), State: helpdesk.DeliveryQueued, Attempts: g.IntN(9), Code: g.IntN(600),
+	d := sending.Delivery{InteractionID: interaction.n, Address: g.text(), AddressKey: g.participant(), Field: "to", HeldBy: int64(g.IntN(3)), HeldUntil: g.time(true), State: sending.Queued, Attempts: g.IntN(9), Code: g.IntN(600),
 		EnhancedCode: g.text(), Response: g.text(), NextAttemptAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	switch g.IntN(6) {
 	case 0, 1, 2:
-		return operation{method: "Deliveries.Insert", args: []any{storage.Pointers([]helpdesk.Delivery{d, d}[:1+g.IntN(2)])}}
+		return operation{method: "Deliveries.Insert", args: []any{storage.Pointers([]sending.Delivery{d, d}[:1+g.IntN(2)])}}
 	case 3, 4:
 		if old.ID != 0 {
-			d.ID, d.InteractionID, d.State = g.either("Delivery", old.ID).n, old.InteractionID, helpdesk.DeliverySent
-			return operation{method: "Deliveries.Update", args: []any{[]*helpdesk.Delivery{&d}}}
+			d.ID, d.InteractionID, d.State = g.either("Delivery", old.ID).n, old.InteractionID, sending.Sent
+			return operation{method: "Deliveries.Update", args: []any{[]*sending.Delivery{&d}}}
 		}
 		fallthrough
 	default:
@@ -547,10 +549,10 @@ func (g *generator) writeDelivery(seen content, interaction id) operation {
 func (g *generator) writeLedger(seen content) operation {
 	old, other, interaction := oneOf(g, seen.Mails), oneOf(g, seen.Mails), oneOf(g, seen.Interactions)
 	n := g.next()
-	m := helpdesk.InboundMail{MailboxID: oneOf(g, seen.Mailboxes).ID, Source: "imap", Position: oneOf(g, []string{"", fmt.Sprint("p", n)}),
-		State: oneOf(g, []helpdesk.InboundState{helpdesk.InboundReceived, helpdesk.InboundFiled, helpdesk.InboundIgnored}), Reason: g.text(), RawKey: fmt.Sprint("raw", n),
-		Size: g.Int64(), UserID: oneOf(g, g.pool["User"]), Note: g.text(), Deaths: g.IntN(3), MessageID: g.text(), MailHead: helpdesk.MailHead{Subject: g.text(), From: mailaddr.Address{Name: g.text(), Email: g.text()}},
-		Authentication: helpdesk.MailAuthentication{SPF: helpdesk.AuthCheck{Domain: g.text()}}, ReceivedAt: g.time(false), UpdatedAt: g.time(false)}
+	m := ledger.Mail{MailboxID: oneOf(g, seen.Mailboxes).ID, Source: "imap", Position: oneOf(g, []string{"", fmt.Sprint("p", n)}),
+		State: oneOf(g, []ledger.State{ledger.Received, ledger.Filed, ledger.Ignored}), Reason: g.text(), RawKey: fmt.Sprint("raw", n),
+		Size: g.Int64(), UserID: oneOf(g, g.pool["User"]), Note: g.text(), Deaths: g.IntN(3), MessageID: g.text(), Head: ledger.Head{Subject: g.text(), From: mailaddr.Address{Name: g.text(), Email: g.text()}},
+		Authentication: ledger.Authentication{SPF: ledger.AuthCheck{Domain: g.text()}}, ReceivedAt: g.time(false), UpdatedAt: g.time(false)}
 	if g.IntN(3) > 0 {
 		m.Identity = fmt.Append(nil, "\x00\xff", n)
 	}
@@ -559,7 +561,7 @@ func (g *generator) writeLedger(seen content) operation {
 	}
 	switch g.IntN(7) {
 	case 6:
-		return operation{method: "SetInboundState", args: []any{some(g, "InboundMail", seen.Mails, mailID), m.State, helpdesk.InboundQuarantined, g.time(false)}}
+		return operation{method: "SetInboundState", args: []any{some(g, "InboundMail", seen.Mails, mailID), m.State, ledger.Quarantined, g.time(false)}}
 	case 0:
 		return operation{method: "InboundForUpdate", args: []any{g.either("InboundMail", old.ID)}}
 	case 1, 2:
@@ -575,7 +577,7 @@ func (g *generator) writeLedger(seen content) operation {
 		}
 		return operation{method: "UpdateInbound", args: []any{&m}, clash: clash}
 	}
-	mails := []*helpdesk.InboundMail{&m}
+	mails := []*ledger.Mail{&m}
 	clash := false
 	switch twin := m; {
 	case g.IntN(4) == 0 && old.Position != "": // a known position: left out

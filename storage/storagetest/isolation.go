@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -154,7 +156,7 @@ func readProbes() map[string]readProbe {
 		}},
 		"InboundMail": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.InboundMail(ctx, v.mail.ID)) }},
 		"InboundMails": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.InboundMails(ctx, helpdesk.InboundFilter{MailboxID: v.mailbox.ID}, all()))
+			return answer(r.InboundMails(ctx, ledger.Filter{MailboxID: v.mailbox.ID}, all()))
 		}},
 		"InboundPositions": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.InboundPositions(ctx, v.mailbox.ID, v.mail.Source, []string{v.mail.Position}))
@@ -207,7 +209,7 @@ func writeProbes() map[string]writeProbe {
 		"DropJob":         {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DropJob(ctx, v.buriedJob.ID) }},
 		"SaveFetchStatus": {call: func(ctx context.Context, tx tx, v *world) error { return tx.SaveFetchStatus(ctx, v.newStatus()) }},
 		"SaveFetchCursor": {call: func(ctx context.Context, tx tx, v *world) error {
-			return tx.SaveFetchCursor(ctx, v.mailbox.ID, "INBOX", helpdesk.FetchCursor{UID: 1})
+			return tx.SaveFetchCursor(ctx, v.mailbox.ID, "INBOX", ledger.FetchCursor{UID: 1})
 		}},
 		"UpdateCustomer": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
 			c := v.customer
@@ -228,7 +230,7 @@ func writeProbes() map[string]writeProbe {
 		"DeleteDeliveries": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteDeliveries(ctx, v.answer.ID) }},
 		"InsertInbound": {call: func(ctx context.Context, tx tx, v *world) error {
 			m := v.newMail("thief")
-			return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m})
+			return tx.InsertInbound(ctx, []*ledger.Mail{&m})
 		}},
 		"UpdateInbound": {call: func(ctx context.Context, tx tx, v *world) error {
 			m := v.mail
@@ -236,7 +238,7 @@ func writeProbes() map[string]writeProbe {
 			return tx.UpdateInbound(ctx, &m)
 		}},
 		"SetInboundState": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
-			_, err := tx.SetInboundState(ctx, []int64{v.mail.ID}, v.mail.State, helpdesk.InboundReceived, at(50))
+			_, err := tx.SetInboundState(ctx, []int64{v.mail.ID}, v.mail.State, ledger.Received, at(50))
 			return err
 		}},
 		"InboundForUpdate": {call: func(ctx context.Context, tx tx, v *world) error {
@@ -327,10 +329,10 @@ func testReadProbes(t *testing.T, b Backend) {
 	victim, other := newWorld(t, b), newWorld(t, b)
 	victim.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		waiting := victim.mail
-		waiting.ID, waiting.Position, waiting.Identity, waiting.State, waiting.InteractionID, waiting.ConversationID = 0, "waiting", nil, helpdesk.InboundReceived, 0, 0
+		waiting.ID, waiting.Position, waiting.Identity, waiting.State, waiting.InteractionID, waiting.ConversationID = 0, "waiting", nil, ledger.Received, 0, 0
 		refused := waiting
-		refused.Position, refused.State = "refused", helpdesk.InboundQuarantined
-		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&waiting, &refused}))
+		refused.Position, refused.State = "refused", ledger.Quarantined
+		ok(t, tx.InsertInbound(ctx, []*ledger.Mail{&waiting, &refused}))
 		return tx.Emit(ctx, storage.Event{Type: "test." + victim.mark, MailboxID: victim.mailbox.ID, Time: base})
 	})
 	for name, probe := range readProbes() {
@@ -503,7 +505,7 @@ func testReferences(t *testing.T, b Backend) {
 			return tx.Interactions().Update(ctx, &i)
 		},
 		"delivery to an interaction": func(ctx context.Context, tx helpdesk.Tx) error {
-			return tx.Deliveries().Insert(ctx, storage.Pointers([]helpdesk.Delivery{w.newDelivery(victim.answer)})...)
+			return tx.Deliveries().Insert(ctx, storage.Pointers([]sending.Delivery{w.newDelivery(victim.answer)})...)
 		},
 		"attachment to an interaction": func(ctx context.Context, tx helpdesk.Tx) error {
 			a := w.newAttachment(victim.question, "x")
@@ -518,12 +520,12 @@ func testReferences(t *testing.T, b Backend) {
 		"ledger to a mailbox": func(ctx context.Context, tx helpdesk.Tx) error {
 			m := w.newMail("x")
 			m.MailboxID = victim.mailbox.ID
-			return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m})
+			return tx.InsertInbound(ctx, []*ledger.Mail{&m})
 		},
 		"ledger to a conversation": func(ctx context.Context, tx helpdesk.Tx) error {
 			m := w.newMail("x")
 			m.ConversationID = victim.conversation.ID
-			return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m})
+			return tx.InsertInbound(ctx, []*ledger.Mail{&m})
 		},
 		"filing a mail as an interaction": func(ctx context.Context, tx helpdesk.Tx) error {
 			m := w.mail

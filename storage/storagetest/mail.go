@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 )
 
 func mailTests() []testCase {
@@ -29,7 +30,7 @@ func testLedger(t *testing.T, b Backend) {
 	m := w.newMail("2")
 	m.Identity, m.MessageID, m.Reason = nil, "", ""
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m})
+		return tx.InsertInbound(ctx, []*ledger.Mail{&m})
 	})
 	one(t, "mail", m, w.in().InboundMail, m.ID)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -38,7 +39,7 @@ func testLedger(t *testing.T, b Backend) {
 		if err != nil {
 			return err
 		}
-		m.State, m.Reason, m.MessageID, m.Identity = helpdesk.InboundFiled, "filed", "x@y", []byte{0, 255}
+		m.State, m.Reason, m.MessageID, m.Identity = ledger.Filed, "filed", "x@y", []byte{0, 255}
 		m.ConversationID, m.InteractionID, m.UpdatedAt, m.Size = w.conversation.ID, w.answer.ID, at(33), 12
 		m.Source, m.Position, m.RawKey, m.Partial = "replay", "", "raw/2", true
 		return tx.UpdateInbound(ctx, &m)
@@ -50,29 +51,29 @@ func testLedger(t *testing.T, b Backend) {
 	other := w.newMail("other") // the same mail in another mailbox
 	other.MailboxID, other.Identity = w.empty.ID, m.Identity
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&other})
+		return tx.InsertInbound(ctx, []*ledger.Mail{&other})
 	})
-	w.identified(t, []helpdesk.InboundMail{m, other}, m.Identity, nil, m.Identity, []byte("nothing"))
-	w.identified(t, []helpdesk.InboundMail{w.mail, m, other}, w.mail.Identity, m.Identity)
-	for id, want := range map[int64][]helpdesk.InboundMail{w.question.ID: {w.mail}, w.answer.ID: {m}, nobody: nil, 0: nil} {
+	w.identified(t, []ledger.Mail{m, other}, m.Identity, nil, m.Identity, []byte("nothing"))
+	w.identified(t, []ledger.Mail{w.mail, m, other}, w.mail.Identity, m.Identity)
+	for id, want := range map[int64][]ledger.Mail{w.question.ID: {w.mail}, w.answer.ID: {m}, nobody: nil, 0: nil} {
 		found, err := w.in().InboundOf(t.Context(), id)
 		ok(t, err)
-		same(t, "InboundOf", append([]helpdesk.InboundMail{}, want...), append([]helpdesk.InboundMail{}, found...))
+		same(t, "InboundOf", append([]ledger.Mail{}, want...), append([]ledger.Mail{}, found...))
 	}
 }
 
 // identified looks for mails by their identities.
-func (w *world) identified(t *testing.T, want []helpdesk.InboundMail, identities ...[]byte) {
+func (w *world) identified(t *testing.T, want []ledger.Mail, identities ...[]byte) {
 	t.Helper()
 	found, err := w.in().InboundByIdentity(t.Context(), identities)
 	ok(t, err)
-	same(t, "InboundByIdentity", append([]helpdesk.InboundMail{}, want...), found)
+	same(t, "InboundByIdentity", append([]ledger.Mail{}, want...), found)
 }
 
 func testLedgerStates(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	states := []helpdesk.InboundState{helpdesk.InboundQuarantined, helpdesk.InboundIgnored, helpdesk.InboundQuarantined, helpdesk.InboundReceived, helpdesk.InboundQuarantined}
-	rows := make([]*helpdesk.InboundMail, len(states))
+	states := []ledger.State{ledger.Quarantined, ledger.Ignored, ledger.Quarantined, ledger.Received, ledger.Quarantined}
+	rows := make([]*ledger.Mail, len(states))
 	for i, state := range states {
 		m := w.newMail(fmt.Sprint("state", i))
 		m.State, m.Identity = state, nil
@@ -80,17 +81,17 @@ func testLedgerStates(t *testing.T, b Backend) {
 	}
 	rows[4].MailboxID = w.empty.ID
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInbound(ctx, rows) })
-	counts := func(mailbox int64) helpdesk.InboundCounts {
+	counts := func(mailbox int64) ledger.Counts {
 		got, err := w.in().InboundCounts(t.Context(), mailbox)
 		ok(t, err)
 		return got
 	}
-	same(t, "counts", helpdesk.InboundCounts{Received: 1, Quarantined: 2, Ignored: 2}, counts(w.mailbox.ID))
-	same(t, "counts of the other mailbox", helpdesk.InboundCounts{Quarantined: 1}, counts(w.empty.ID))
-	same(t, "counts of none", helpdesk.InboundCounts{}, counts(nobody))
+	same(t, "counts", ledger.Counts{Received: 1, Quarantined: 2, Ignored: 2}, counts(w.mailbox.ID))
+	same(t, "counts of the other mailbox", ledger.Counts{Quarantined: 1}, counts(w.empty.ID))
+	same(t, "counts of none", ledger.Counts{}, counts(nobody))
 	set := func(ids ...int64) (changed []int64) {
 		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) (err error) {
-			changed, err = tx.SetInboundState(ctx, ids, helpdesk.InboundQuarantined, helpdesk.InboundReceived, at(44))
+			changed, err = tx.SetInboundState(ctx, ids, ledger.Quarantined, ledger.Received, at(44))
 			return err
 		})
 		return changed
@@ -99,9 +100,9 @@ func testLedgerStates(t *testing.T, b Backend) {
 	same(t, "changed", []int64{rows[0].ID, rows[4].ID}, set(all...))
 	same(t, "changed again", []int64{}, set(all...))
 	same(t, "changed of none", []int64{}, set())
-	same(t, "counts afterwards", helpdesk.InboundCounts{Received: 2, Quarantined: 1, Ignored: 2}, counts(w.mailbox.ID))
+	same(t, "counts afterwards", ledger.Counts{Received: 2, Quarantined: 1, Ignored: 2}, counts(w.mailbox.ID))
 	want := *rows[0]
-	want.State, want.Reason, want.UserID, want.Note, want.UpdatedAt = helpdesk.InboundReceived, "", 0, "", at(44)
+	want.State, want.Reason, want.UserID, want.Note, want.UpdatedAt = ledger.Received, "", 0, "", at(44)
 	one(t, "changed mail", want, w.in().InboundMail, want.ID)
 	one(t, "mail left alone", *rows[1], w.in().InboundMail, rows[1].ID)
 }
@@ -112,7 +113,7 @@ func testTombstones(t *testing.T, b Backend) {
 	loose := w.newMail("2") // of the conversation, but not of an interaction
 	loose.ConversationID = w.conversation.ID
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&loose})
+		return tx.InsertInbound(ctx, []*ledger.Mail{&loose})
 	})
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		if err := tx.Conversations().Insert(ctx, &kept); err != nil {
@@ -122,18 +123,18 @@ func testTombstones(t *testing.T, b Backend) {
 	})
 	got := w.content(t)
 	tombstone := w.mail
-	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey, tombstone.MailHead = 0, 0, "", helpdesk.MailHead{}
-	loose.ConversationID, loose.RawKey, loose.MailHead = 0, "", helpdesk.MailHead{}
-	same(t, "ledger", []helpdesk.InboundMail{tombstone, loose}, got.Mails)
+	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey, tombstone.Head = 0, 0, "", ledger.Head{}
+	loose.ConversationID, loose.RawKey, loose.Head = 0, "", ledger.Head{}
+	same(t, "ledger", []ledger.Mail{tombstone, loose}, got.Mails)
 	same(t, "conversations", []helpdesk.Conversation{kept}, got.Conversations)
 	if len(got.Interactions)+len(got.Attachments)+len(got.Deliveries) > 0 {
 		t.Errorf("left over: %+v %+v %+v", got.Interactions, got.Attachments, got.Deliveries)
 	}
-	w.identified(t, []helpdesk.InboundMail{tombstone}, w.mail.Identity)
+	w.identified(t, []ledger.Mail{tombstone}, w.mail.Identity)
 	again := w.newMail("1")
 	again.Identity = nil
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		if err := tx.InsertInbound(ctx, []*helpdesk.InboundMail{&again}); err != nil {
+		if err := tx.InsertInbound(ctx, []*ledger.Mail{&again}); err != nil {
 			return err
 		}
 		return tx.DeleteConversations(ctx, nil)
@@ -152,7 +153,7 @@ func testBlobKeys(t *testing.T, b Backend) {
 		ok(t, tx.Interactions().Insert(ctx, &i))
 		attachment = w.newAttachment(i, "other")
 		raw.ConversationID, raw.InteractionID, raw.MailboxID = second.ID, i.ID, w.empty.ID // as received by another mailbox
-		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&raw}))
+		ok(t, tx.InsertInbound(ctx, []*ledger.Mail{&raw}))
 		return tx.Attachments().Insert(ctx, &attachment)
 	})
 	keys := func(ids ...int64) []string {

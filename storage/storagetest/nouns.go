@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -98,10 +99,10 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 	)
 	declared := helpdesk.Nouns()
 	return []tester[reader, tx]{
-		of("Domains", noun[reader, tx, helpdesk.Domain, storage.NoFilter]{
+		of("Domains", noun[reader, tx, sending.Domain, storage.NoFilter]{
 			Noun: declared.Domains, read: reader.Domains, write: tx.Domains, list: everything,
-			held:  func(w *world) helpdesk.Domain { return w.domain },
-			fresh: func(w *world, n int) helpdesk.Domain { return w.newDomain(fmt.Sprint("fresh", n)) },
+			held:  func(w *world) sending.Domain { return w.domain },
+			fresh: func(w *world, n int) sending.Domain { return w.newDomain(fmt.Sprint("fresh", n)) },
 		}),
 		of("Invitations", noun[reader, tx, identity.Invitation, storage.NoFilter]{
 			Noun: declared.Invitations, read: reader.Invitations, write: tx.Invitations, list: everything,
@@ -154,10 +155,10 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			fresh: func(w *world, n int) helpdesk.BlockedSender { return w.newBlockedSender(fmt.Sprint("fresh", n)) },
 			list:  func(*world) helpdesk.BlockedSenderFilter { return helpdesk.BlockedSenderFilter{} },
 		}),
-		of("Suppressions", noun[reader, tx, helpdesk.Suppression, storage.NoFilter]{
+		of("Suppressions", noun[reader, tx, sending.Suppression, storage.NoFilter]{
 			Noun: declared.Suppressions, read: reader.Suppressions, write: tx.Suppressions, list: everything,
-			held:  func(w *world) helpdesk.Suppression { return w.suppression },
-			fresh: func(w *world, n int) helpdesk.Suppression { return w.newSuppression(fmt.Sprint("fresh", n)) },
+			held:  func(w *world) sending.Suppression { return w.suppression },
+			fresh: func(w *world, n int) sending.Suppression { return w.newSuppression(fmt.Sprint("fresh", n)) },
 		}),
 		of("Teams", noun[reader, tx, helpdesk.Team, storage.NoFilter]{
 			Noun: declared.Teams, read: reader.Teams, write: tx.Teams, list: everything,
@@ -260,12 +261,12 @@ func saidNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			},
 			refers: true,
 		}),
-		of("Deliveries", noun[reader, tx, helpdesk.Delivery, helpdesk.DeliveryFilter]{
+		of("Deliveries", noun[reader, tx, sending.Delivery, sending.DeliveryFilter]{
 			Noun: declared.Deliveries, read: reader.Deliveries, write: tx.Deliveries,
-			held:  func(w *world) helpdesk.Delivery { return w.delivery },
-			fresh: func(w *world, _ int) helpdesk.Delivery { return w.newDelivery(w.answer) },
-			list: func(w *world) helpdesk.DeliveryFilter {
-				return helpdesk.DeliveryFilter{InteractionIDs: []int64{w.question.ID, w.answer.ID}}
+			held:  func(w *world) sending.Delivery { return w.delivery },
+			fresh: func(w *world, _ int) sending.Delivery { return w.newDelivery(w.answer) },
+			list: func(w *world) sending.DeliveryFilter {
+				return sending.DeliveryFilter{InteractionIDs: []int64{w.question.ID, w.answer.ID}}
 			},
 			refers: true,
 		}),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -144,8 +145,8 @@ func testInteractionPages(t *testing.T, b Backend) {
 
 func testInboundPages(t *testing.T, b Backend) {
 	w := newAccount(t, b)
-	var want []helpdesk.InboundMail
-	states := []helpdesk.InboundState{helpdesk.InboundReceived, helpdesk.InboundIgnored, helpdesk.InboundQuarantined}
+	var want []ledger.Mail
+	states := []ledger.State{ledger.Received, ledger.Ignored, ledger.Quarantined}
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		want = nil
 		for n := range 6 {
@@ -154,28 +155,28 @@ func testInboundPages(t *testing.T, b Backend) {
 			if n%2 == 1 {
 				m.MailboxID = w.empty.ID
 			}
-			if err := tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m}); err != nil {
+			if err := tx.InsertInbound(ctx, []*ledger.Mail{&m}); err != nil {
 				return err
 			}
 			want = append(want, m)
 		}
 		return nil
 	})
-	check := func(scope helpdesk.Scope, f helpdesk.InboundFilter, keep func(helpdesk.InboundMail) bool) {
+	check := func(scope helpdesk.Scope, f ledger.Filter, keep func(ledger.Mail) bool) {
 		t.Helper()
-		rest := slices.DeleteFunc(slices.Clone(want), func(m helpdesk.InboundMail) bool { return !keep(m) })
-		checkPages(t, rest, func(m helpdesk.InboundMail) storage.Position { return storage.Position{ID: m.ID} },
-			func(s storage.Seek) ([]helpdesk.InboundMail, error) {
+		rest := slices.DeleteFunc(slices.Clone(want), func(m ledger.Mail) bool { return !keep(m) })
+		checkPages(t, rest, func(m ledger.Mail) storage.Position { return storage.Position{ID: m.ID} },
+			func(s storage.Seek) ([]ledger.Mail, error) {
 				return w.Store.Within(scope).InboundMails(t.Context(), f, s)
 			})
 	}
-	inFirst := func(m helpdesk.InboundMail) bool { return m.MailboxID == w.mailbox.ID }
-	check(w.scope, helpdesk.InboundFilter{}, func(helpdesk.InboundMail) bool { return true })
-	check(w.scope, helpdesk.InboundFilter{MailboxID: w.mailbox.ID}, inFirst)
-	check(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.mailbox.ID}}, helpdesk.InboundFilter{}, inFirst)
-	check(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}}, helpdesk.InboundFilter{MailboxID: w.mailbox.ID},
-		func(helpdesk.InboundMail) bool { return false })
-	check(w.scope, helpdesk.InboundFilter{States: states[1:]}, func(m helpdesk.InboundMail) bool { return m.State != states[0] })
+	inFirst := func(m ledger.Mail) bool { return m.MailboxID == w.mailbox.ID }
+	check(w.scope, ledger.Filter{}, func(ledger.Mail) bool { return true })
+	check(w.scope, ledger.Filter{MailboxID: w.mailbox.ID}, inFirst)
+	check(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.mailbox.ID}}, ledger.Filter{}, inFirst)
+	check(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}}, ledger.Filter{MailboxID: w.mailbox.ID},
+		func(ledger.Mail) bool { return false })
+	check(w.scope, ledger.Filter{States: states[1:]}, func(m ledger.Mail) bool { return m.State != states[0] })
 }
 
 // spread fills an account with conversations that differ in every listed field; many have equal

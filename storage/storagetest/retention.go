@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -241,8 +242,8 @@ func testPruneBuriedJobs(t *testing.T, b Backend) {
 func testPruneRawMails(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	begin := base.AddDate(0, 0, 1)
-	states := []helpdesk.InboundState{helpdesk.InboundFiled, helpdesk.InboundIgnored, helpdesk.InboundQuarantined, helpdesk.InboundReceived, helpdesk.InboundFiled}
-	mails := make([]*helpdesk.InboundMail, len(states))
+	states := []ledger.State{ledger.Filed, ledger.Ignored, ledger.Quarantined, ledger.Received, ledger.Filed}
+	mails := make([]*ledger.Mail, len(states))
 	for n, state := range states {
 		m := w.mail
 		m.ID, m.Position, m.Identity, m.State, m.InteractionID, m.ConversationID = 0, fmt.Sprint("raw ", n), nil, state, 0, 0
@@ -274,7 +275,7 @@ func testPruneRawMails(t *testing.T, b Backend) {
 		got, err := w.in().InboundMail(t.Context(), mails[n].ID)
 		ok(t, err)
 		want := *mails[n]
-		if state == helpdesk.InboundFiled || state == helpdesk.InboundIgnored {
+		if state == ledger.Filed || state == ledger.Ignored {
 			want.RawKey = ""
 		}
 		same(t, "kept otherwise as it was", want, got)

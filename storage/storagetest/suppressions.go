@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -16,8 +17,8 @@ func suppressionTests() []testCase {
 	}
 }
 
-func (w *world) newSuppression(local string) helpdesk.Suppression {
-	return helpdesk.Suppression{Email: "G." + w.address(local), Key: w.address(local), Reason: helpdesk.SuppressedBounce,
+func (w *world) newSuppression(local string) sending.Suppression {
+	return sending.Suppression{Email: "G." + w.address(local), Key: w.address(local), Reason: sending.SuppressedBounce,
 		Detail: "550 5.1.1 <é> unknown " + w.mark, UserID: nobody, InteractionID: nobody, CreatedAt: base}
 }
 
@@ -27,9 +28,9 @@ func testSuppressionsByKey(t *testing.T, b Backend) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Suppressions().Insert(ctx, &first, &second) })
 	for what, test := range map[string]struct {
 		keys []string
-		want []helpdesk.Suppression
+		want []sending.Suppression
 	}{
-		"two of them": {[]string{second.Key, "nobody", w.suppression.Key}, []helpdesk.Suppression{w.suppression, second}},
+		"two of them": {[]string{second.Key, "nobody", w.suppression.Key}, []sending.Suppression{w.suppression, second}},
 		"none":        {nil, nil},
 	} {
 		got, err := w.in().SuppressionsByKey(t.Context(), test.keys)
@@ -47,8 +48,8 @@ func testTraffic(t *testing.T, b Backend) {
 			i.CreatedAt = at(n)
 			ok(t, tx.Interactions().Insert(ctx, &i))
 		}
-		var sent []helpdesk.Delivery
-		for n, state := range []helpdesk.DeliveryState{helpdesk.DeliverySent, helpdesk.DeliveryQueued, helpdesk.DeliveryBounced, helpdesk.DeliveryFailed, helpdesk.DeliverySent} {
+		var sent []sending.Delivery
+		for n, state := range []sending.State{sending.Sent, sending.Queued, sending.Bounced, sending.Failed, sending.Sent} {
 			d := w.newDelivery(w.answer)
 			d.AddressKey, d.State, d.UpdatedAt = key, state, at(n)
 			sent = append(sent, d)
@@ -108,6 +109,6 @@ func (g *generator) writeSuppression(seen content) operation {
 	if g.IntN(4) == 0 {
 		return operation{method: "Suppressions.Delete", args: []any{g.either("Suppression", old.ID)}}
 	}
-	s := helpdesk.Suppression{Email: g.text(), Key: g.participant(), Reason: helpdesk.SuppressedManual, Detail: g.text(), UserID: g.pool["User"][0], CreatedAt: g.time(false)}
-	return operation{method: "Suppressions.Insert", args: []any{[]*helpdesk.Suppression{&s}}, clash: true}
+	s := sending.Suppression{Email: g.text(), Key: g.participant(), Reason: sending.SuppressedManual, Detail: g.text(), UserID: g.pool["User"][0], CreatedAt: g.time(false)}
+	return operation{method: "Suppressions.Insert", args: []any{[]*sending.Suppression{&s}}, clash: true}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -285,8 +286,8 @@ func testMerge(t *testing.T, b Backend) {
 	left := w.content(t)
 	same(t, "interactions left", 0, len(left.Interactions))
 	tombstone := w.mail
-	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey, tombstone.MailHead = 0, 0, "", helpdesk.MailHead{}
-	same(t, "tombstone", []helpdesk.InboundMail{tombstone}, left.Mails)
+	tombstone.ConversationID, tombstone.InteractionID, tombstone.RawKey, tombstone.Head = 0, 0, "", ledger.Head{}
+	same(t, "tombstone", []ledger.Mail{tombstone}, left.Mails)
 	_, err = w.in().MergedInto(t.Context(), w.conversation.ID)
 	fails(t, "where a deleted conversation's are", err, fault.NotFound)
 }
@@ -329,7 +330,7 @@ func testMove(t *testing.T, b Backend) {
 	loose := w.newMail("2") // of the conversation, but not of an interaction
 	loose.ConversationID = w.conversation.ID
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&loose}))
+		ok(t, tx.InsertInbound(ctx, []*ledger.Mail{&loose}))
 		return tx.Interactions().Insert(ctx, &stays)
 	})
 	before := w.content(t)
@@ -351,7 +352,7 @@ func testMove(t *testing.T, b Backend) {
 	told := w.notification
 	told.ConversationID = c.ID
 	want.Notifications = []helpdesk.Notification{told}
-	want.Attachments, want.Mails = []helpdesk.Attachment{attachment}, []helpdesk.InboundMail{mail, loose}
+	want.Attachments, want.Mails = []helpdesk.Attachment{attachment}, []ledger.Mail{mail, loose}
 	moved := w.move(c.ID)
 	moved.MailboxID = w.mailbox.ID
 	first, second := moved, moved

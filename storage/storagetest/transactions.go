@@ -10,6 +10,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -50,8 +52,8 @@ func (w *world) changeEverything(t *testing.T, ctx context.Context, tx helpdesk.
 	ok(t, tx.Mailboxes().Insert(ctx, &fresh))
 	ok(t, tx.Mailboxes().Update(ctx, &mailbox))
 	ok(t, tx.Mailboxes().Delete(ctx, w.empty.ID))
-	ok(t, tx.SaveFetchStatus(ctx, helpdesk.FetchStatus{MailboxID: w.mailbox.ID}))
-	ok(t, tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", helpdesk.FetchCursor{UIDValidity: 8}))
+	ok(t, tx.SaveFetchStatus(ctx, ledger.FetchStatus{MailboxID: w.mailbox.ID}))
+	ok(t, tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", ledger.FetchCursor{UIDValidity: 8}))
 	customer, fleeting := w.newCustomer("fresh"), w.newCustomer("fleeting")
 	ok(t, tx.InsertCustomer(ctx, &customer))
 	ok(t, tx.InsertCustomer(ctx, &fleeting))
@@ -66,19 +68,19 @@ func (w *world) changeEverything(t *testing.T, ctx context.Context, tx helpdesk.
 	i := w.answer
 	i.Body = "changed"
 	ok(t, tx.Interactions().Update(ctx, &i))
-	d := []helpdesk.Delivery{w.delivery}
-	d[0].State = helpdesk.DeliveryFailed
+	d := []sending.Delivery{w.delivery}
+	d[0].State = sending.Failed
 	ok(t, tx.Deliveries().Update(ctx, storage.Pointers(d)...))
-	ok(t, tx.Deliveries().Insert(ctx, storage.Pointers([]helpdesk.Delivery{w.newDelivery(w.answer)})...))
+	ok(t, tx.Deliveries().Insert(ctx, storage.Pointers([]sending.Delivery{w.newDelivery(w.answer)})...))
 	ok(t, tx.DeleteDeliveries(ctx, w.answer.ID))
 	ok(t, tx.Attachments().Delete(ctx, w.attachment.ID))
 	a := w.newAttachment(w.answer, "new")
 	ok(t, tx.Attachments().Insert(ctx, &a))
 	m := w.mail
-	m.State, m.Identity = helpdesk.InboundQuarantined, nil
+	m.State, m.Identity = ledger.Quarantined, nil
 	ok(t, tx.UpdateInbound(ctx, &m))
 	mail := w.newMail("fresh")
-	ok(t, tx.InsertInbound(ctx, []*helpdesk.InboundMail{&mail}))
+	ok(t, tx.InsertInbound(ctx, []*ledger.Mail{&mail}))
 	next := helpdesk.Conversation{Number: 77777, MailboxID: fresh.ID, CustomerID: customer.ID, Status: helpdesk.StatusPosted, CreatedAt: base, UpdatedAt: base}
 	ok(t, tx.Conversations().Insert(ctx, &next))
 	question := helpdesk.Interaction{ConversationID: next.ID, Type: helpdesk.TypeNote, Status: helpdesk.StatusPosted, CreatedAt: base, UpdatedAt: base}
@@ -186,11 +188,11 @@ func testFailedStatement(t *testing.T, b Backend) {
 	good, bad := w.newDelivery(w.answer), w.newDelivery(w.answer)
 	bad.InteractionID = nobody
 	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.Deliveries().Insert(ctx, storage.Pointers([]helpdesk.Delivery{good, bad})...)
+		return tx.Deliveries().Insert(ctx, storage.Pointers([]sending.Delivery{good, bad})...)
 	})
 	fails(t, "a delivery of an absent interaction", err, fault.NotFound)
-	update := []helpdesk.Delivery{w.delivery, w.delivery}
-	update[0].State, update[1].ID = helpdesk.DeliveryBounced, nobody
+	update := []sending.Delivery{w.delivery, w.delivery}
+	update[0].State, update[1].ID = sending.Bounced, nobody
 	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		return tx.Deliveries().Update(ctx, storage.Pointers(update)...)
 	})

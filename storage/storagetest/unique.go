@@ -6,6 +6,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 )
 
 func uniqueTests() []testCase {
@@ -54,33 +55,33 @@ func testUniqueCustomerEmail(t *testing.T, b Backend) {
 
 func testUniqueIdentity(t *testing.T, b Backend) {
 	w, other := newWorld(t, b), newAccount(t, b)
-	insert := func(in *world, change func(*helpdesk.InboundMail)) (helpdesk.InboundMail, error) {
+	insert := func(in *world, change func(*ledger.Mail)) (ledger.Mail, error) {
 		m := in.newMail("2")
 		change(&m)
 		err := in.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
-			return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m})
+			return tx.InsertInbound(ctx, []*ledger.Mail{&m})
 		})
 		return m, err
 	}
-	_, err := insert(w, func(m *helpdesk.InboundMail) { m.Identity = w.mail.Identity })
-	conflicts(t, "inserting an identity again", err, helpdesk.UniqueIdentity)
-	_, err = insert(w, func(m *helpdesk.InboundMail) { m.Identity, m.MailboxID = w.mail.Identity, w.empty.ID })
+	_, err := insert(w, func(m *ledger.Mail) { m.Identity = w.mail.Identity })
+	conflicts(t, "inserting an identity again", err, ledger.UniqueIdentity)
+	_, err = insert(w, func(m *ledger.Mail) { m.Identity, m.MailboxID = w.mail.Identity, w.empty.ID })
 	ok(t, err) // in another mailbox
-	_, err = insert(other, func(m *helpdesk.InboundMail) { m.Identity = w.mail.Identity })
+	_, err = insert(other, func(m *ledger.Mail) { m.Identity = w.mail.Identity })
 	ok(t, err) // in another account
-	unfiled, err := insert(w, func(m *helpdesk.InboundMail) { m.Identity = nil })
+	unfiled, err := insert(w, func(m *ledger.Mail) { m.Identity = nil })
 	ok(t, err)
-	_, err = insert(w, func(m *helpdesk.InboundMail) { m.Identity, m.Position = nil, "INBOX/7/3" })
+	_, err = insert(w, func(m *ledger.Mail) { m.Identity, m.Position = nil, "INBOX/7/3" })
 	ok(t, err)
 	unfiled.Identity = w.mail.Identity
 	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateInbound(ctx, &unfiled) })
-	conflicts(t, "updating to an identity that is taken", err, helpdesk.UniqueIdentity)
+	conflicts(t, "updating to an identity that is taken", err, ledger.UniqueIdentity)
 	// a tombstone keeps its identity occupied
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		return tx.DeleteConversations(ctx, []int64{w.conversation.ID})
 	})
 	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateInbound(ctx, &unfiled) })
-	conflicts(t, "the identity of a tombstone", err, helpdesk.UniqueIdentity)
+	conflicts(t, "the identity of a tombstone", err, ledger.UniqueIdentity)
 }
 
 // A mail at a known position is skipped; moving a mail there is a conflict.
@@ -94,10 +95,10 @@ func testUniquePosition(t *testing.T, b Backend) {
 	elsewhere := w.newMail("1")
 	elsewhere.MailboxID = w.empty.ID
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&known, &fresh, &twin, &bare, &bare2, &smtp, &elsewhere})
+		return tx.InsertInbound(ctx, []*ledger.Mail{&known, &fresh, &twin, &bare, &bare2, &smtp, &elsewhere})
 	})
 	for name, test := range map[string]struct {
-		mail helpdesk.InboundMail
+		mail ledger.Mail
 		kept bool
 	}{
 		"a known position": {known, false}, "a new one": {fresh, true}, "the same twice": {twin, false}, "none": {bare, true}, "none again": {bare2, true},
@@ -107,11 +108,11 @@ func testUniquePosition(t *testing.T, b Backend) {
 			t.Errorf("%s: id %d, want one: %v", name, test.mail.ID, test.kept)
 		}
 	}
-	got, err := w.in().InboundMails(t.Context(), helpdesk.InboundFilter{}, all())
+	got, err := w.in().InboundMails(t.Context(), ledger.Filter{}, all())
 	ok(t, err)
-	same(t, "ledger", []helpdesk.InboundMail{w.mail, fresh, bare, bare2, smtp, elsewhere}, got)
+	same(t, "ledger", []ledger.Mail{w.mail, fresh, bare, bare2, smtp, elsewhere}, got)
 	fresh.Position = w.mail.Position
 	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateInbound(ctx, &fresh) })
-	conflicts(t, "moving a mail to a known position", err, helpdesk.UniqueMailPosition)
+	conflicts(t, "moving a mail to a known position", err, ledger.UniqueMailPosition)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertInbound(ctx, nil) })
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -141,7 +143,7 @@ func roundTrip(t *testing.T, w *world, name, text string) {
 	same(t, name, []helpdesk.Conversation{c}, got.Conversations)
 	same(t, name, []helpdesk.Interaction{w.question, i}, got.Interactions)
 	same(t, name, []helpdesk.Customer{customer}, got.Customers)
-	same(t, name, []helpdesk.Delivery{d}, got.Deliveries)
+	same(t, name, []sending.Delivery{d}, got.Deliveries)
 }
 
 // NUL and invalid UTF-8 are refused: PostgreSQL cannot store them.
@@ -176,7 +178,7 @@ func testRefusedText(t *testing.T, b Backend) {
 				return tx.SaveFetchStatus(ctx, s)
 			},
 			"cursor": func(ctx context.Context, tx helpdesk.Tx) error {
-				return tx.SaveFetchCursor(ctx, w.mailbox.ID, text, helpdesk.FetchCursor{})
+				return tx.SaveFetchCursor(ctx, w.mailbox.ID, text, ledger.FetchCursor{})
 			},
 			"customer": func(ctx context.Context, tx helpdesk.Tx) error {
 				c := w.newCustomer("x")
@@ -229,7 +231,7 @@ func testRefusedText(t *testing.T, b Backend) {
 			"mail": func(ctx context.Context, tx helpdesk.Tx) error {
 				m := w.newMail("x")
 				m.MessageID = text
-				return tx.InsertInbound(ctx, []*helpdesk.InboundMail{&m})
+				return tx.InsertInbound(ctx, []*ledger.Mail{&m})
 			},
 			"job": func(ctx context.Context, tx helpdesk.Tx) error {
 				return tx.Enqueue(ctx, storage.Job{Kind: w.kind(), UniqueKey: text, RunAt: base})
@@ -330,6 +332,6 @@ func testBytes(t *testing.T, b Backend) {
 		})
 		one(t, "mail", m, w.in().InboundMail, m.ID)
 		one(t, "mailbox", mailbox, w.in().Mailboxes().Get, mailbox.ID)
-		w.identified(t, []helpdesk.InboundMail{m}, value)
+		w.identified(t, []ledger.Mail{m}, value)
 	}
 }

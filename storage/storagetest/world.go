@@ -10,7 +10,9 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -43,11 +45,11 @@ type world struct {
 	question     helpdesk.Interaction // of the customer, with an attachment and the ledger row
 	answer       helpdesk.Interaction // of the user, with a delivery
 	attachment   helpdesk.Attachment
-	delivery     helpdesk.Delivery
-	mail         helpdesk.InboundMail
+	delivery     sending.Delivery
+	mail         ledger.Mail
 	number       int64 // of the last conversation
 
-	domain helpdesk.Domain
+	domain sending.Domain
 	pgpKey helpdesk.PGPKey // of the customer's first address
 	tag    helpdesk.Tag
 	team   helpdesk.Team
@@ -56,7 +58,7 @@ type world struct {
 	moves  []helpdesk.Move
 	merged int64 // id of the conversation merged into conversation; it had answer for a while
 
-	suppression  helpdesk.Suppression
+	suppression  sending.Suppression
 	memberMail   helpdesk.MemberMail
 	savedReply   helpdesk.SavedReply
 	replyFile    helpdesk.ReplyFile
@@ -156,15 +158,15 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.Attachments().Insert(ctx, &w.attachment); err != nil {
 			return err
 		}
-		d := []helpdesk.Delivery{w.newDelivery(w.answer)}
+		d := []sending.Delivery{w.newDelivery(w.answer)}
 		if err := tx.Deliveries().Insert(ctx, storage.Pointers(d)...); err != nil {
 			return err
 		}
 		w.delivery = d[0]
 		w.mail = w.newMail("1")
-		w.mail.State, w.mail.ConversationID, w.mail.InteractionID = helpdesk.InboundIgnored, // so that it is counted; stores treat all states alike
+		w.mail.State, w.mail.ConversationID, w.mail.InteractionID = ledger.Ignored, // so that it is counted; stores treat all states alike
 			w.conversation.ID, w.question.ID
-		if err := tx.InsertInbound(ctx, []*helpdesk.InboundMail{&w.mail}); err != nil {
+		if err := tx.InsertInbound(ctx, []*ledger.Mail{&w.mail}); err != nil {
 			return err
 		}
 		if err := tx.AddParticipants(ctx, w.conversation.ID, []string{w.address("grace")}); err != nil {
@@ -224,7 +226,7 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.SaveReadMark(ctx, mark); err != nil {
 			return err
 		}
-		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", helpdesk.FetchCursor{UIDValidity: 7, UID: 99})
+		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", ledger.FetchCursor{UIDValidity: 7, UID: 99})
 	})
 	w.buriedJob = w.bury(t, storage.Job{Kind: "given-up-" + w.mark, Subject: 7, Payload: []byte(`{"a":1}`), UniqueKey: "given up " + w.mark, RunAt: base})
 	return w
@@ -282,16 +284,16 @@ func (w *world) newMailbox(local string) helpdesk.Mailbox {
 	local += "-" + strings.ToLower(rand.Text())
 	return helpdesk.Mailbox{AccountID: w.account.ID, Name: "Mailbox " + w.mark, Email: "H." + w.address(local), EmailKey: "h." + w.address(local),
 		From: ":user.name of " + w.mark, InternalLocal: local,
-		Inbound: helpdesk.Inbound{Type: helpdesk.InboundIMAP, Host: "imap." + w.mark + ".example", Port: 993, Username: "u" + w.mark,
-			SealedPassword: []byte{0, 1, 2, 255}, Encryption: helpdesk.EncryptionSSL, ValidateCertificate: true, Folders: []string{"INBOX", "Füße/Päckchen"}, Auth: helpdesk.AuthOAuth2, ImportSince: at(7), Epoch: 3,
-			OAuth: helpdesk.OAuth{ClientID: "client " + w.mark, TokenURL: "https://" + w.mark + ".example/token", Scope: "a b", SealedSecrets: []byte{255, 0, 1}}},
+		Inbound: ledger.Inbound{Type: ledger.InboundIMAP, Host: "imap." + w.mark + ".example", Port: 993, Username: "u" + w.mark,
+			SealedPassword: []byte{0, 1, 2, 255}, Encryption: ledger.EncryptionTLS, ValidateCertificate: true, Folders: []string{"INBOX", "Füße/Päckchen"}, Auth: ledger.AuthOAuth2, ImportSince: at(7), Epoch: 3,
+			OAuth: ledger.OAuth{ClientID: "client " + w.mark, TokenURL: "https://" + w.mark + ".example/token", Scope: "a b", SealedSecrets: []byte{255, 0, 1}}},
 		ReplyAddress: helpdesk.ReplySubaddress, Probe: helpdesk.AddressProbe{SentAt: at(5), SeenAt: at(6), Refused: true, Note: "refused by " + w.mark},
 		Signature: "<p>" + w.mark + "</p>", Quotes: helpdesk.QuoteAll,
 		CreatedAt: base, UpdatedAt: at(1)}
 }
 
-func (w *world) newStatus() helpdesk.FetchStatus {
-	return helpdesk.FetchStatus{MailboxID: w.mailbox.ID, Connected: true, LastSuccessAt: at(3), LastErrorAt: at(2),
+func (w *world) newStatus() ledger.FetchStatus {
+	return ledger.FetchStatus{MailboxID: w.mailbox.ID, Connected: true, LastSuccessAt: at(3), LastErrorAt: at(2),
 		LastError: "refused " + w.mark, NeedsReauth: true, Worker: "worker " + w.mark, Deaths: []time.Time{at(9), at(8)}, Fruitless: 2, ParkedAt: at(9), UpdatedAt: at(4)}
 }
 
@@ -316,13 +318,13 @@ func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
 		Subject: "Help " + w.mark, CustomerID: w.customer.ID, CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email,
 		To: []string{w.address("to")}, Cc: []string{w.address("cc1"), w.address("cc2")}, Source: "email", IsStarter: true, AutoSubmitted: true,
 		SeenAt: at(2), PostedAt: at(1), MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, References: []string{"r1@" + w.mark, "r2@" + w.mark},
-		Security:       helpdesk.MailSecurity{Protocol: "openpgp", Encrypted: true, Signature: helpdesk.SignatureValid, Fingerprint: "A1"},
+		Security:       ledger.Security{Protocol: "openpgp", Encrypted: true, Signature: ledger.SignatureValid, Fingerprint: "A1"},
 		Authentication: w.authentication("header"),
 		Mail: helpdesk.MailHeader{
 			From: []mailaddr.Address{{Name: "Ada " + w.mark, Email: w.address("ada")}, {Email: w.address("grace")}}, Sender: mailaddr.Address{Email: w.address("sender")},
 			ReplyTo: []mailaddr.Address{{Name: "\"Ü\" " + w.mark, Email: w.address("reply")}}, To: []mailaddr.Address{{Name: "To", Email: w.address("to")}},
 			Cc: []mailaddr.Address{{Email: w.address("cc1")}}, Date: at(-5), Rewritten: true,
-			Forwarded: helpdesk.ForwardedMail{UserID: w.user.ID, From: mailaddr.Address{Name: "Eve", Email: w.address("eve")},
+			Forwarded: ledger.Forwarded{UserID: w.user.ID, From: mailaddr.Address{Name: "Eve", Email: w.address("eve")},
 				To: []mailaddr.Address{{Email: w.address("to")}}, Subject: "Fw " + w.mark, Date: at(-6), MessageID: "f@" + w.mark},
 		},
 		Threading: helpdesk.Threading{Rule: "references", Blocked: w.mark + ".example", Matched: "r2@" + w.mark, Token: 1 << 40, References: 3, Known: 2,
@@ -331,11 +333,11 @@ func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
 		At: at(-3), ReceivedAt: at(-2), CreatedAt: base, UpdatedAt: at(1)}
 }
 
-func (w *world) authentication(source string) helpdesk.MailAuthentication {
-	return helpdesk.MailAuthentication{
-		Source: source, Server: "mx." + w.mark, SPF: helpdesk.AuthCheck{Result: "pass", Domain: w.mark},
-		DKIM:  []helpdesk.AuthCheck{{Result: "fail", Domain: "ü." + w.mark}, {Result: "none"}},
-		DMARC: helpdesk.AuthPolicy{Result: "pass", Domain: w.mark, Policy: "reject"}, FromAligned: true, FromGuessed: true, Relayed: true,
+func (w *world) authentication(source string) ledger.Authentication {
+	return ledger.Authentication{
+		Source: source, Server: "mx." + w.mark, SPF: ledger.AuthCheck{Result: "pass", Domain: w.mark},
+		DKIM:  []ledger.AuthCheck{{Result: "fail", Domain: "ü." + w.mark}, {Result: "none"}},
+		DMARC: ledger.AuthPolicy{Result: "pass", Domain: w.mark, Policy: "reject"}, FromAligned: true, FromGuessed: true, Relayed: true,
 	}
 }
 
@@ -350,16 +352,16 @@ func (w *world) newAttachment(i helpdesk.Interaction, name string) helpdesk.Atta
 		ContentID: "cid@" + w.mark, Size: 1 << 40, IsInline: true, BlobKey: "a/" + w.mark + "/" + name, CreatedAt: at(1)}
 }
 
-func (w *world) newDelivery(i helpdesk.Interaction) helpdesk.Delivery {
-	return helpdesk.Delivery{InteractionID: i.ID, Address: "A." + w.address("grace"), AddressKey: w.address("grace"), Field: "to",
-		State: helpdesk.DeliverySent, Attempts: 2, Code: 451, EnhancedCode: "4.7.1", Response: "greylisted " + w.mark, NextAttemptAt: at(9),
+func (w *world) newDelivery(i helpdesk.Interaction) sending.Delivery {
+	return sending.Delivery{InteractionID: i.ID, Address: "A." + w.address("grace"), AddressKey: w.address("grace"), Field: "to",
+		State: sending.Sent, Attempts: 2, Code: 451, EnhancedCode: "4.7.1", Response: "greylisted " + w.mark, NextAttemptAt: at(9),
 		HeldBy: 42, HeldUntil: at(8), CreatedAt: base, UpdatedAt: at(1)}
 }
 
-func (w *world) newMail(position string) helpdesk.InboundMail {
-	return helpdesk.InboundMail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position + "/" + w.mark, State: helpdesk.InboundReceived,
+func (w *world) newMail(position string) ledger.Mail {
+	return ledger.Mail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position + "/" + w.mark, State: ledger.Received,
 		Reason: "none " + w.mark, UserID: w.user.ID, Note: "note " + w.mark, Partial: true, Deaths: 1, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
-		MailHead: helpdesk.MailHead{Subject: "subject " + w.mark, From: mailaddr.Address{Name: "name " + w.mark, Email: "from@" + w.mark}},
+		Head: ledger.Head{Subject: "subject " + w.mark, From: mailaddr.Address{Name: "name " + w.mark, Email: "from@" + w.mark}},
 		Identity: []byte("identity\x00\xff" + position + w.mark), Authentication: w.authentication("intake"), DeliveredAt: at(-3), ReceivedAt: base, UpdatedAt: at(1)}
 }
 
@@ -386,18 +388,18 @@ type content struct {
 	Roles         []identity.Role
 	Memberships   []identity.Membership
 	Mailboxes     []helpdesk.Mailbox
-	Statuses      []helpdesk.FetchStatus
-	Cursors       []helpdesk.FetchCursor
+	Statuses      []ledger.FetchStatus
+	Cursors       []ledger.FetchCursor
 	Customers     []helpdesk.Customer
 	Stats         []helpdesk.CustomerStats
 	Conversations []helpdesk.Conversation
 	Interactions  []helpdesk.Interaction
 	Threads       [][]helpdesk.MessageRef
-	Deliveries    []helpdesk.Delivery
+	Deliveries    []sending.Delivery
 	Attachments   []helpdesk.Attachment
-	Mails         []helpdesk.InboundMail
+	Mails         []ledger.Mail
 	Participant   bool
-	Domains       []helpdesk.Domain
+	Domains       []sending.Domain
 	PGPKeys       []helpdesk.PGPKey
 	Tags          []helpdesk.Tag
 	Teams         []helpdesk.Team
@@ -406,7 +408,7 @@ type content struct {
 	Moves         []helpdesk.Move
 	Invitations   []identity.Invitation
 	JoinRules     []identity.JoinRule
-	Suppressions  []helpdesk.Suppression
+	Suppressions  []sending.Suppression
 	PortalKeys    []helpdesk.PortalKey
 	Audit         []helpdesk.AuditEntry
 	Buried        []storage.BuriedJob
@@ -469,13 +471,13 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 		}
 	}
 	of := ids(c.Interactions, func(i helpdesk.Interaction) int64 { return i.ID })
-	c.Deliveries, e = r.Deliveries().List(ctx, helpdesk.DeliveryFilter{InteractionIDs: of}, storage.Seek{Limit: storage.NoLimit})
+	c.Deliveries, e = r.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: of}, storage.Seek{Limit: storage.NoLimit})
 	note("Deliveries", e)
 	c.Attachments, e = r.Attachments().List(ctx, helpdesk.AttachmentFilter{InteractionIDs: of}, storage.Seek{Limit: storage.NoLimit})
 	note("Attachments", e)
 	c.Moves, e = r.Moves(ctx, of)
 	note("Moves", e)
-	c.Mails, e = r.InboundMails(ctx, helpdesk.InboundFilter{}, all())
+	c.Mails, e = r.InboundMails(ctx, ledger.Filter{}, all())
 	note("InboundMails", e)
 	c.readMore(ctx, r, note)
 	return c, err

@@ -21,6 +21,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -254,8 +255,8 @@ func (r countingReader) Attachments() storage.RowReader[helpdesk.Attachment, hel
 	return countingRows[helpdesk.Attachment, helpdesk.AttachmentFilter]{r.Reader.Attachments(), r.c.count, "Attachments"}
 }
 
-func (r countingReader) Deliveries() storage.RowReader[helpdesk.Delivery, helpdesk.DeliveryFilter] {
-	return countingRows[helpdesk.Delivery, helpdesk.DeliveryFilter]{r.Reader.Deliveries(), r.c.count, "Deliveries"}
+func (r countingReader) Deliveries() storage.RowReader[sending.Delivery, sending.DeliveryFilter] {
+	return countingRows[sending.Delivery, sending.DeliveryFilter]{r.Reader.Deliveries(), r.c.count, "Deliveries"}
 }
 
 // countingRows counts what is read of one noun.

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport/api"
@@ -78,7 +79,7 @@ func TestEventTypesAreListed(t *testing.T) {
 		t.Error("the types are not sorted")
 	}
 	written := map[string]bool{}
-	for _, state := range []helpdesk.DeliveryState{helpdesk.DeliverySent, helpdesk.DeliveryDeferred, helpdesk.DeliveryFailed, helpdesk.DeliveryBounced, helpdesk.DeliverySuppressed} {
+	for _, state := range []sending.State{sending.Sent, sending.Deferred, sending.Failed, sending.Bounced, sending.Suppressed} {
 		written["interaction.delivery_"+string(state)] = true // made of the state
 	}
 	for _, text := range texts(t, "../../helpdesk", "../../helpdesk/transfer", "../../kb") {

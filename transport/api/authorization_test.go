@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -170,7 +171,7 @@ func settled(t testing.TB, w *world) map[string]string {
 	}
 	account := "/accounts/" + strconv.FormatInt(w.account.ID, 10)
 	mailbox := created(account+"/mailboxes", "name=Support&email=support@acme.example")
-	mail, err := w.svc.Intake().File(t.Context(), w.account.ID, w.receive(t, mailbox, "Help"), helpdesk.IncomingMail{
+	mail, err := w.svc.Intake().File(t.Context(), w.account.ID, w.receive(t, mailbox, "Help"), ledger.Incoming{
 		Identity: []byte("Help"), From: mailaddr.Address{Email: "ada@example.com"}, Text: "Help",
 	})
 	if err != nil {

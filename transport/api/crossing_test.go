@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
@@ -26,7 +27,7 @@ func TestCrossingAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			for round := range 5 {
-				mail := helpdesk.IncomingMail{From: mailaddr.Address{Email: fmt.Sprintf("ada%d@example.com", round)}, Text: "Help"}
+				mail := ledger.Incoming{From: mailaddr.Address{Email: fmt.Sprintf("ada%d@example.com", round)}, Text: "Help"}
 				path, question, _ := cutLast(w.file(t, box.ID, mail), "/")
 				w.clock.advance(time.Second)
 				requests := map[string][2]string{}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/internal/file"
@@ -41,7 +42,7 @@ func (a *api) listDeliveries(ctx context.Context, d *helpdesk.Desk, in interacti
 	if err != nil {
 		return storage.Page[delivery]{}, err
 	}
-	page, err := pageOf(in.Paging, all, func(one helpdesk.Delivery) int64 { return one.ID })
+	page, err := pageOf(in.Paging, all, func(one sending.Delivery) int64 { return one.ID })
 	return mapPage(page, showDelivery), err
 }
 
@@ -78,7 +79,7 @@ func (a *api) cancelInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 }
 
 // showDeliveries is a page of all: there are at most as many as recipients.
-func showDeliveries(all []helpdesk.Delivery) storage.Page[delivery] {
+func showDeliveries(all []sending.Delivery) storage.Page[delivery] {
 	page := storage.Page[delivery]{Items: make([]delivery, len(all))}
 	for n, one := range all {
 		page.Items[n] = showDelivery(one)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -111,7 +112,7 @@ func (a *api) verifyDomain(ctx context.Context, d *helpdesk.Desk, in domainID) (
 	return showDomain(out), err
 }
 
-func showDomain(d helpdesk.Domain) domain {
+func showDomain(d sending.Domain) domain {
 	out := domain{
 		ID: d.ID, AccountID: d.AccountID, Domain: d.Name, Subdomain: textOrNull(d.Subdomain()), Verified: d.Verified(),
 		DNSRecords: []dnsRecord{}, CreatedAt: transport.Time(d.CreatedAt), UpdatedAt: transport.Time(d.UpdatedAt),

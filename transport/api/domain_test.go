@@ -13,6 +13,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/pgp"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -21,10 +22,10 @@ import (
 
 // published is the DNS of the tests: all records of example.org are there, and of
 // other domains the SPF record only.
-func published(_ context.Context, records []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
-	results := make([]helpdesk.DNSResult, len(records))
+func published(_ context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error) {
+	results := make([]sending.DNSResult, len(records))
 	for i, r := range records {
-		results[i].Verified = r.Label == helpdesk.LabelSPF || strings.HasSuffix("."+r.Hostname, ".example.org")
+		results[i].Verified = r.Label == sending.LabelSPF || strings.HasSuffix("."+r.Hostname, ".example.org")
 		if !results[i].Verified {
 			results[i].Problem = "There is no TXT record with this name."
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
@@ -20,17 +21,17 @@ func TestForwardedMailIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw := helpdesk.RawMail{Raw: []byte("mail"), Position: "1", DeliveredAt: time.Date(2023, 1, 3, 8, 0, 0, 0, time.UTC), Authentication: helpdesk.MailAuthentication{
-		Source: "intake", FromAligned: true, DMARC: helpdesk.AuthPolicy{Result: "pass", Domain: "example.org"},
+	raw := ledger.Raw{Raw: []byte("mail"), Position: "1", DeliveredAt: time.Date(2023, 1, 3, 8, 0, 0, 0, time.UTC), Authentication: ledger.Authentication{
+		Source: "intake", FromAligned: true, DMARC: ledger.AuthPolicy{Result: "pass", Domain: "example.org"},
 	}}
-	if err := w.svc.Intake().Take(t.Context(), w.account.ID, box.ID, "imap", []helpdesk.RawMail{raw}, nil); err != nil {
+	if err := w.svc.Intake().Take(t.Context(), w.account.ID, box.ID, "imap", []ledger.Raw{raw}, nil); err != nil {
 		t.Fatal(err)
 	}
 	waiting, err := w.svc.Intake().Waiting(t.Context(), w.account.ID, box.ID, 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, err := w.svc.Intake().File(t.Context(), w.account.ID, waiting[0].ID, helpdesk.IncomingMail{
+	row, err := w.svc.Intake().File(t.Context(), w.account.ID, waiting[0].ID, ledger.Incoming{
 		Identity: []byte("x"), From: mailaddr.Address{Name: "Alf", Email: "agent@example.org"}, Subject: "Fwd: Door", Date: time.Date(2023, 1, 3, 7, 0, 0, 0, time.UTC),
 		Text: "Yours\n\n---------- Forwarded message ---------\nFrom: Ada <ada@example.com>\nDate: Mon, Jan 2, 2023 at 3:04 PM\nSubject: Door\nTo: <agent@example.org>\n\nIt is stuck.",
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -19,13 +20,13 @@ import (
 const onePixel = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00\x3b"
 
 // file files a mail and returns the address of its interaction.
-func (w *world) file(t testing.TB, mailboxID int64, mail helpdesk.IncomingMail) string {
+func (w *world) file(t testing.TB, mailboxID int64, mail ledger.Incoming) string {
 	t.Helper()
 	row := w.receive(t, mailboxID, fmt.Sprint(mail))
 	sum := sha256.Sum256([]byte(fmt.Sprint(mail)))
 	mail.Identity = sum[:]
 	filed, err := w.svc.Intake().File(context.Background(), w.account.ID, row, mail)
-	if err != nil || filed.State != helpdesk.InboundFiled {
+	if err != nil || filed.State != ledger.Filed {
 		t.Fatal(filed, err)
 	}
 	return fmt.Sprintf("/accounts/%d/conversations/%d/interactions/%d", w.account.ID, filed.ConversationID, filed.InteractionID)
@@ -75,9 +76,9 @@ func TestInlineImages(t *testing.T) {
 				t.Fatal(err)
 			}
 			from := mailaddr.Address{Email: "ada@example.com"}
-			at := w.file(t, box.ID, helpdesk.IncomingMail{
+			at := w.file(t, box.ID, ledger.Incoming{
 				From: from, HTML: `<p>See <img src="cid:one@x" alt="it"> and <img src="cid:gone@x"></p>`,
-				Attachments: []helpdesk.IncomingFile{{Filename: "a.gif", ContentType: "image/gif", ContentID: "one@x", Inline: true, Content: []byte(onePixel)}},
+				Attachments: []ledger.File{{Filename: "a.gif", ContentType: "image/gif", ContentID: "one@x", Inline: true, Content: []byte(onePixel)}},
 			})
 			conversation := at[:strings.LastIndex(at, "/")]
 			got := w.shown(t, "GET", at, "")
@@ -162,7 +163,7 @@ func TestRemoteImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := w.file(t, box.ID, helpdesk.IncomingMail{
+	at := w.file(t, box.ID, ledger.Incoming{
 		From: mailaddr.Address{Email: "ada@example.com"},
 		HTML: `<p>a<img src="https://t.example/i.gif?a=1&amp;b=2" alt="b"><img src="//t.example/2.png" data-remote-src="x"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="></p>`,
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/form"
@@ -146,15 +147,15 @@ func (a *api) addInbound(t *transport.Table) {
 }
 
 func (a *api) listFailures(ctx context.Context, d *helpdesk.Desk, in failureList) (storage.Page[failure], error) {
-	filter := helpdesk.InboundFilter{MailboxID: in.MailboxID, States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}
+	filter := ledger.Filter{MailboxID: in.MailboxID, States: []ledger.State{ledger.Quarantined}}
 	if len(in.State) > 0 {
 		filter.States = nil
 	}
 	for _, state := range in.State {
-		filter.States = append(filter.States, helpdesk.InboundState(state))
+		filter.States = append(filter.States, ledger.State(state))
 	}
 	page, err := d.InboundMails(ctx, filter, in.Request())
-	return mapPage(page, func(m helpdesk.InboundMail) failure { return a.showFailure(d, m) }), err
+	return mapPage(page, func(m ledger.Mail) failure { return a.showFailure(d, m) }), err
 }
 
 func (a *api) getFailure(ctx context.Context, d *helpdesk.Desk, in failureID) (failure, error) {
@@ -199,7 +200,7 @@ func (a *api) replayMail(ctx context.Context, d *helpdesk.Desk, in failureID) (f
 	return a.showFailure(d, m), err
 }
 
-func (a *api) showFailure(d *helpdesk.Desk, m helpdesk.InboundMail) failure {
+func (a *api) showFailure(d *helpdesk.Desk, m ledger.Mail) failure {
 	out := failure{
 		ID: m.ID, State: string(m.State), Reason: m.Reason, Source: m.Source, Size: m.Size,
 		MessageID: textOrNull(m.MessageID), Subject: textOrNull(m.Subject), FromName: textOrNull(m.From.Name), FromEmail: textOrNull(m.From.Email), ReceivedAt: transport.Time(m.ReceivedAt), UpdatedAt: transport.Time(m.UpdatedAt), IsPartial: m.Partial,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -330,7 +331,7 @@ func findDeliveries(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Inter
 	return shown, err
 }
 
-func showDelivery(one helpdesk.Delivery) delivery {
+func showDelivery(one sending.Delivery) delivery {
 	out := delivery{
 		Address: one.Address, Field: one.Field, State: string(one.State), Attempts: one.Attempts,
 		EnhancedCode: textOrNull(one.EnhancedCode), Response: one.Response,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -46,7 +47,7 @@ type forwarded struct {
 	MessageID *string         `json:"message_id" description:"Without angle brackets. Known only if the mail was attached whole."`
 }
 
-func showForwarded(m helpdesk.ForwardedMail) *forwarded {
+func showForwarded(m ledger.Forwarded) *forwarded {
 	if m.UserID == 0 {
 		return nil
 	}

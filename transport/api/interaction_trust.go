@@ -1,6 +1,8 @@
 package api
 
-import "github.com/helpwright/helpwright/helpdesk"
+import (
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+)
 
 // mailSecurity says how a mail was signed or encrypted.
 type mailSecurity struct {
@@ -10,7 +12,7 @@ type mailSecurity struct {
 	Fingerprint *string `json:"fingerprint" description:"Fingerprint of a valid signature's key."`
 }
 
-func showSecurity(s helpdesk.MailSecurity) *mailSecurity {
+func showSecurity(s ledger.Security) *mailSecurity {
 	if s.Signature == "" {
 		return nil
 	}
@@ -40,11 +42,11 @@ type authPolicy struct {
 	Policy *string `json:"policy" enum:"none,quarantine,reject" description:"Policy for mail that fails. Null if unknown."`
 }
 
-func showAuthentication(a helpdesk.MailAuthentication) *mailAuthentication {
+func showAuthentication(a ledger.Authentication) *mailAuthentication {
 	if a.Source == "" {
 		return nil
 	}
-	show := func(c helpdesk.AuthCheck) authCheck { return authCheck{Result: c.Result, Domain: textOrNull(c.Domain)} }
+	show := func(c ledger.AuthCheck) authCheck { return authCheck{Result: c.Result, Domain: textOrNull(c.Domain)} }
 	out := &mailAuthentication{
 		Source: a.Source, Server: textOrNull(a.Server), SPF: show(a.SPF), DKIM: []authCheck{}, FromAligned: a.FromAligned,
 		DMARC: authPolicy{Result: a.DMARC.Result, Domain: textOrNull(a.DMARC.Domain), Policy: textOrNull(a.DMARC.Policy)},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -134,7 +135,7 @@ type taggedAddress struct {
 	Text    string          `json:"text" description:"What that means and what to do, for people."`
 }
 
-func showTagged(a helpdesk.TaggedAddress) taggedAddress {
+func showTagged(a ledger.TaggedAddress) taggedAddress {
 	return taggedAddress{State: string(a.State), Address: textOrNull(a.Address), SentAt: transport.TimePtr(&a.SentAt), SeenAt: transport.TimePtr(&a.SeenAt), Text: a.Text}
 }
 
@@ -260,9 +261,9 @@ func (in mailboxInput) input() helpdesk.MailboxInput {
 	}
 	if one, given := c.Inbound.Get(); given {
 		out.Inbound = storage.Some(helpdesk.InboundInput{
-			Type: helpdesk.InboundType(one.Type), Host: one.Host, Port: one.Port, Username: one.Username, Password: one.Password,
-			Encryption: helpdesk.Encryption(one.Encryption), ValidateCertificate: one.ValidateCertificate, Folders: one.Folders,
-			Auth: helpdesk.InboundAuth(one.Auth), ImportSince: one.ImportSince,
+			Type: ledger.InboundType(one.Type), Host: one.Host, Port: one.Port, Username: one.Username, Password: one.Password,
+			Encryption: ledger.Encryption(one.Encryption), ValidateCertificate: one.ValidateCertificate, Folders: one.Folders,
+			Auth: ledger.InboundAuth(one.Auth), ImportSince: one.ImportSince,
 			OAuth: helpdesk.OAuthInput{
 				ClientID: one.OAuth.ClientID, TokenURL: one.OAuth.TokenURL, Scope: one.OAuth.Scope,
 				ClientSecret: one.OAuth.ClientSecret, RefreshToken: one.OAuth.RefreshToken,
@@ -281,15 +282,15 @@ func showMailbox(d *helpdesk.Desk, m helpdesk.Mailbox) mailbox {
 	}
 	switch in := m.Inbound; in.Type {
 	case "": // not for this caller
-	case helpdesk.InboundForward:
+	case ledger.InboundForward:
 		out.Connection = &connection{Inbound: inbound{Type: string(in.Type), ForwardTo: out.InternalAddress}}
 	default:
 		out.Connection = &connection{Inbound: inbound{
 			Type: string(in.Type), Host: in.Host, Port: in.Port, Username: in.Username, HasPassword: &in.HasPassword,
 			Encryption: string(in.Encryption), ValidateCertificate: &in.ValidateCertificate, Folders: listed(in.Folders),
-			Auth: string(cmp.Or(in.Auth, helpdesk.AuthPassword)), ImportSince: transport.TimePtr(&in.ImportSince),
+			Auth: string(cmp.Or(in.Auth, ledger.AuthPassword)), ImportSince: transport.TimePtr(&in.ImportSince),
 		}}
-		if in.Auth == helpdesk.AuthOAuth2 {
+		if in.Auth == ledger.AuthOAuth2 {
 			out.Connection.Inbound.OAuth = &oauth{
 				ClientID: in.OAuth.ClientID, TokenURL: in.OAuth.TokenURL, Scope: in.OAuth.Scope, HasRefreshToken: in.OAuth.HasRefreshToken,
 			}

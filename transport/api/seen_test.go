@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
@@ -16,7 +17,7 @@ func TestSeenByPixel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := w.file(t, box.ID, helpdesk.IncomingMail{From: mailaddr.Address{Email: "ada@example.com"}, Text: "Help"})
+	at := w.file(t, box.ID, ledger.Incoming{From: mailaddr.Address{Email: "ada@example.com"}, Text: "Help"})
 	conversation, _, _ := cutLast(at, "/")
 	token := func(body string) (string, int64) {
 		answer := w.shown(t, "POST", conversation, body)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -42,7 +43,7 @@ func (a *api) addSuppressions(t *transport.Table) {
 		"Mail to it is not sent; its deliveries end as suppressed. 422 if it is already suppressed. Needs customers.update.")
 	create.Status = http.StatusCreated
 	transport.Handle(t, a.desk, create, func(ctx context.Context, d *helpdesk.Desk, in suppressionInput) (suppression, error) {
-		s, err := d.Suppress(ctx, helpdesk.SuppressionInput{Email: in.Email, Detail: in.Detail})
+		s, err := d.Suppress(ctx, sending.SuppressionInput{Email: in.Email, Detail: in.Detail})
 		return showSuppression(s), err
 	})
 	transport.HandlePage(t, a.desk, op("listSuppressions", http.MethodGet, suppressionsPath, "List suppressed addresses",
@@ -63,7 +64,7 @@ func (a *api) addSuppressions(t *transport.Table) {
 		})
 }
 
-func showSuppression(s helpdesk.Suppression) suppression {
+func showSuppression(s sending.Suppression) suppression {
 	return suppression{
 		ID: s.ID, Email: s.Email, Reason: string(s.Reason), Detail: textOrNull(s.Detail), UserID: idOrNull(s.UserID),
 		InteractionID: idOrNull(s.InteractionID), CreatedAt: transport.Time(s.CreatedAt),

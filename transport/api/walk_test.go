@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/transport"
 )
 
@@ -247,7 +249,7 @@ func (w *world) happen(t *testing.T, action string, words []string, body string)
 		}
 		w.clock.advance(d)
 	case "mail": // a customer's mail to mailbox 1, parsed as its body says
-		var mail helpdesk.IncomingMail
+		var mail ledger.Incoming
 		if err := json.Unmarshal([]byte(body), &mail); err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +280,7 @@ func (w *world) happen(t *testing.T, action string, words []string, body string)
 			t.Fatal(err)
 		}
 	case "fetched":
-		status := helpdesk.FetchStatus{MailboxID: 1, LastErrorAt: w.clock.now(), LastError: body}
+		status := ledger.FetchStatus{MailboxID: 1, LastErrorAt: w.clock.now(), LastError: body}
 		if err := w.svc.Intake().ReportFetch(ctx, w.account.ID, status); err != nil {
 			t.Fatal(err)
 		}
@@ -293,10 +295,10 @@ func (w *world) happen(t *testing.T, action string, words []string, body string)
 		}
 		var outcomes []helpdesk.Outcome
 		for i, d := range out.Due {
-			outcome := helpdesk.Outcome{DeliveryID: d.ID, State: helpdesk.DeliverySent, Code: 250, Response: "2.0.0 OK"}
+			outcome := helpdesk.Outcome{DeliveryID: d.ID, State: sending.Sent, Code: 250, Response: "2.0.0 OK"}
 			if i > 0 {
 				outcome = helpdesk.Outcome{
-					DeliveryID: d.ID, State: helpdesk.DeliveryDeferred, Code: 451, EnhancedCode: "4.7.1", Response: "Greylisted",
+					DeliveryID: d.ID, State: sending.Deferred, Code: 451, EnhancedCode: "4.7.1", Response: "Greylisted",
 				}
 			}
 			outcomes = append(outcomes, outcome)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -297,7 +298,7 @@ func (w *world) receive(t testing.TB, mailboxID int64, raw string) int64 {
 	t.Helper()
 	ctx := context.Background()
 	in := w.svc.Intake()
-	mails := []helpdesk.RawMail{{Raw: []byte(raw)}}
+	mails := []ledger.Raw{{Raw: []byte(raw)}}
 	if err := in.Take(ctx, w.account.ID, mailboxID, "smtp", mails, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -312,19 +313,19 @@ func (w *world) receive(t testing.TB, mailboxID int64, raw string) int64 {
 type mailServers struct{}
 
 // List gives two mails of INBOX, of which the first was fetched before.
-func (mailServers) List(ctx context.Context, s helpdesk.FetchSource, _ time.Time, each func(context.Context, helpdesk.ServerMails) error) error {
+func (mailServers) List(ctx context.Context, s ledger.FetchSource, _ time.Time, each func(context.Context, ledger.ServerMails) error) error {
 	if s.Password == "wrong" {
 		return errors.New("login: refused")
 	}
-	return each(ctx, helpdesk.ServerMails{
+	return each(ctx, ledger.ServerMails{
 		Folder: "INBOX", Cursor: "INBOX", Source: "imap", Prefix: "7:", Suffix: ":INBOX",
-		Positions: []string{"7:1:INBOX", "7:2:INBOX"}, At: []helpdesk.FetchCursor{{UIDValidity: 7, UID: 1}, {UIDValidity: 7, UID: 2}},
+		Positions: []string{"7:1:INBOX", "7:2:INBOX"}, At: []ledger.FetchCursor{{UIDValidity: 7, UID: 1}, {UIDValidity: 7, UID: 2}},
 	})
 }
 
-func (mailServers) Test(_ context.Context, s helpdesk.FetchSource) error {
+func (mailServers) Test(_ context.Context, s ledger.FetchSource) error {
 	if s.Password == "wrong" {
-		return fmt.Errorf("login: refused: %w", helpdesk.ErrReauth)
+		return fmt.Errorf("login: refused: %w", ledger.ErrReauth)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -159,11 +160,11 @@ func (v *visit) typed() connectionForm {
 // inbound is the input that a form stands for. The password is not in the form, which is
 // shown again.
 func (f connectionForm) inbound(password string) helpdesk.InboundInput {
-	in := helpdesk.InboundInput{Type: helpdesk.InboundType(f.Type)}
-	if in.Type == helpdesk.InboundForward {
+	in := helpdesk.InboundInput{Type: ledger.InboundType(f.Type)}
+	if in.Type == ledger.InboundForward {
 		return in
 	}
-	in.Host, in.Port, in.Username, in.Encryption = f.Host, int(number(f.Port)), f.Username, helpdesk.Encryption(f.Encryption)
+	in.Host, in.Port, in.Username, in.Encryption = f.Host, int(number(f.Port)), f.Username, ledger.Encryption(f.Encryption)
 	in.ValidateCertificate = storage.Some(!f.Insecure)
 	if password != "" {
 		in.Password = storage.Some(password)
@@ -180,14 +181,14 @@ func (f connectionForm) inbound(password string) helpdesk.InboundInput {
 // has. A mailbox with access tokens keeps them unless it gets a password.
 func (f connectionForm) changed(m helpdesk.Mailbox, password string) (helpdesk.InboundInput, bool) {
 	in, now := f.inbound(password), formOf(m)
-	if f.Type == now.Type && f.Type == string(helpdesk.InboundForward) {
+	if f.Type == now.Type && f.Type == string(ledger.InboundForward) {
 		return in, false
 	}
 	now.Email, now.Stored = f.Email, f.Stored
 	now.Folders = strings.Join(m.Inbound.Folders, "\n")
 	f.Folders = strings.Join(in.Folders, "\n")
-	if m.Inbound.Auth == helpdesk.AuthOAuth2 && password == "" {
-		in.Auth = helpdesk.AuthOAuth2
+	if m.Inbound.Auth == ledger.AuthOAuth2 && password == "" {
+		in.Auth = ledger.AuthOAuth2
 		in.OAuth = helpdesk.OAuthInput{ClientID: m.Inbound.OAuth.ClientID, TokenURL: m.Inbound.OAuth.TokenURL, Scope: m.Inbound.OAuth.Scope}
 	}
 	return in, password != "" || f != now

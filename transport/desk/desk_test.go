@@ -13,6 +13,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -48,8 +49,8 @@ func newBundleWith(t *testing.T, providers []identity.Provider, change func(*des
 	}
 	service := helpdesk.Config{
 		Store: b.store, Blobs: memblob.New(), Sealer: sealer, SigningKey: []byte(strings.Repeat("k", 32)), Providers: providers,
-		DNS: func(_ context.Context, records []helpdesk.DNSRecord) ([]helpdesk.DNSResult, error) {
-			return make([]helpdesk.DNSResult, len(records)), nil // none is published
+		DNS: func(_ context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error) {
+			return make([]sending.DNSResult, len(records)), nil // none is published
 		},
 	}
 	for _, fn := range more {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -175,7 +176,7 @@ func (v *visit) healthBox(m helpdesk.Mailbox, days []dayCount) (healthBox, error
 	if row.State, err = v.liveState(m); err != nil {
 		return row, err
 	}
-	last, err := v.InboundMails(v.ctx(), helpdesk.InboundFilter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
+	last, err := v.InboundMails(v.ctx(), ledger.Filter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
 	if err == nil && len(last.Items) > 0 {
 		row.Last = v.since(last.Items[0].ReceivedAt)
 	}

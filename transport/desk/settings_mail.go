@@ -10,6 +10,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -42,7 +44,7 @@ type mailboxRow struct {
 }
 
 func (v *visit) mailboxesPage() error {
-	return v.listMailboxes(connectionForm{Type: string(helpdesk.InboundIMAP)}, nil, 0)
+	return v.listMailboxes(connectionForm{Type: string(ledger.InboundIMAP)}, nil, 0)
 }
 
 func (v *visit) listMailboxes(form connectionForm, problems map[string]string, status int) error {
@@ -74,7 +76,7 @@ func orEmpty(m map[string]string) map[string]string {
 // liveState says how fetching a mailbox goes.
 func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
 	w := v.words
-	if m.Inbound.Type == helpdesk.InboundForward {
+	if m.Inbound.Type == ledger.InboundForward {
 		return good(w.T("Forwarding"), v.InternalAddress(m), ""), nil
 	}
 	status, err := v.FetchStatus(v.ctx(), m.ID)
@@ -86,13 +88,13 @@ func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
 	switch state := status.State(); {
 	case status.NeedsReauth:
 		return wrong(w.T("Signed out"), v.whyFailed(status.LastError), v.since(status.LastErrorAt)), nil
-	case state == helpdesk.FetchConnected:
+	case state == ledger.FetchConnected:
 		return good(w.T("Connected"), w.T("Watching %s for new mail", cmp.Or(folders, w.T("Inbox"))), last), nil
-	case state == helpdesk.FetchFailing:
+	case state == ledger.FetchFailing:
 		c := wrong(w.T("Trying again"), v.whyFailed(status.LastError), v.since(status.LastErrorAt))
 		c.Class = "warn"
 		return c, nil
-	case state == helpdesk.FetchParked:
+	case state == ledger.FetchParked:
 		return wrong(w.T("Parked"), w.T("It made the server crash, so it is retried less and less often. %s", status.LastError), v.since(status.ParkedAt)), nil
 	}
 	return waits(w.T("Connecting"), m.Inbound.Host, ""), nil
@@ -102,12 +104,12 @@ func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
 func (v *visit) connectionFrom() connectionForm {
 	f := v.typed()
 	if f.Type == "" {
-		f.Type = string(helpdesk.InboundIMAP)
+		f.Type = string(ledger.InboundIMAP)
 	}
-	if f.Host == "" && f.Email != "" && f.Type != string(helpdesk.InboundForward) {
+	if f.Host == "" && f.Email != "" && f.Type != string(ledger.InboundForward) {
 		s := v.h.guess(v.ctx(), f.Email)
 		f.Host, f.Port, f.Encryption = s.host, itoa(int64(s.port)), string(s.encryption)
-		if f.Type == string(helpdesk.InboundPOP3) {
+		if f.Type == string(ledger.InboundPOP3) {
 			f.Host, f.Port = strings.Replace(f.Host, "imap.", "pop.", 1), "995"
 		}
 	}
@@ -120,10 +122,10 @@ func (v *visit) connectionFrom() connectionForm {
 func (v *visit) addMailbox() error {
 	f := v.connectionFrom()
 	in := helpdesk.MailboxInput{Email: storage.Some(f.Email), Name: storage.Some(cmp.Or(strings.TrimSpace(v.r.PostFormValue("name")), mailboxName(f.Email)))}
-	fetched := f.Type != string(helpdesk.InboundForward)
+	fetched := f.Type != string(ledger.InboundForward)
 	if fetched {
 		inbound := f.inbound(v.r.PostFormValue("password"))
-		if inbound.Type == helpdesk.InboundIMAP {
+		if inbound.Type == ledger.InboundIMAP {
 			inbound.ImportSince = storage.Some(v.now.UTC().Truncate(24 * time.Hour))
 		}
 		in.Inbound = storage.Some(inbound)
@@ -234,7 +236,7 @@ func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
 	if state.Class != "ok" {
 		view.Live = w.T("New mail waits on its server.")
 	}
-	last, err := v.InboundMails(v.ctx(), helpdesk.InboundFilter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
+	last, err := v.InboundMails(v.ctx(), ledger.Filter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -253,7 +255,7 @@ func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
 		c.Link = Link{Text: w.T("Look"), URL: v.at("/settings/ledger")}
 		view.Checks = append(view.Checks, c)
 	}
-	if t, ok := v.lastTest(m.ID); ok && m.Inbound.Type != helpdesk.InboundForward {
+	if t, ok := v.lastTest(m.ID); ok && m.Inbound.Type != ledger.InboundForward {
 		view.Tested = v.steps(m, t)
 	}
 	return nil
@@ -345,14 +347,14 @@ type recordRow struct {
 	Found                             bool
 }
 
-func (v *visit) cardOf(d helpdesk.Domain) domainCard {
+func (v *visit) cardOf(d sending.Domain) domainCard {
 	c := domainCard{ID: d.ID, Name: d.Name, Action: v.at("/settings/domains/" + itoa(d.ID)), CanCheck: v.may(identity.DomainsUpdate), CanDelete: v.may(identity.DomainsDelete)}
 	for _, r := range d.Records {
 		c.Records = append(c.Records, recordRow{Label: r.Label, Type: r.Type, Host: r.Hostname, Value: r.Value, Found: r.Verified, Problem: r.Problem})
-		if r.Label == helpdesk.LabelDMARC && !r.Verified && c.Missing == "" {
+		if r.Label == sending.LabelDMARC && !r.Verified && c.Missing == "" {
 			c.Missing = v.words.T("Without a DMARC record some providers put your replies into spam.")
 		}
-		if r.Label == helpdesk.LabelDKIM && !r.Verified {
+		if r.Label == sending.LabelDKIM && !r.Verified {
 			c.Missing = v.words.T("Replies are signed as soon as the DKIM record is found.")
 		}
 	}
@@ -443,7 +445,7 @@ func (v *visit) ledgerPage() error {
 	}
 	var view ledgerView
 	for _, m := range boxes.Items {
-		page, err := v.InboundMails(v.ctx(), helpdesk.InboundFilter{MailboxID: m.ID, States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}, storage.PageRequest{Limit: maxLedger})
+		page, err := v.InboundMails(v.ctx(), ledger.Filter{MailboxID: m.ID, States: []ledger.State{ledger.Quarantined}}, storage.PageRequest{Limit: maxLedger})
 		if err != nil {
 			return err
 		}

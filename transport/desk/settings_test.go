@@ -17,6 +17,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport/desk"
 )
@@ -184,8 +185,8 @@ func TestSavingKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	b := office(t)
 	m, err := b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Email: storage.Some("o@example.org"), Inbound: storage.Some(helpdesk.InboundInput{
-		Type: helpdesk.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "o", Encryption: helpdesk.EncryptionSSL, ValidateCertificate: storage.Some(true),
-		Folders: []string{"INBOX", "Web"}, Auth: helpdesk.AuthOAuth2,
+		Type: ledger.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "o", Encryption: ledger.EncryptionTLS, ValidateCertificate: storage.Some(true),
+		Folders: []string{"INBOX", "Web"}, Auth: ledger.AuthOAuth2,
 		OAuth: helpdesk.OAuthInput{ClientID: "id", TokenURL: "https://id.example.org/token", RefreshToken: storage.Some("geheim")},
 	})})
 	if err != nil {
@@ -200,7 +201,7 @@ func TestSavingKeepsTheConnection(t *testing.T) {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
 		now, err := b.desk.Mailbox(t.Context(), m.ID)
-		if err != nil || now.Inbound.Auth != helpdesk.AuthOAuth2 || !now.Inbound.OAuth.HasRefreshToken || len(now.Inbound.Folders) != 2 || strconv.Itoa(now.Inbound.Port) != port {
+		if err != nil || now.Inbound.Auth != ledger.AuthOAuth2 || !now.Inbound.OAuth.HasRefreshToken || len(now.Inbound.Folders) != 2 || strconv.Itoa(now.Inbound.Port) != port {
 			t.Errorf("%+v %v", now.Inbound, err)
 		}
 	}
@@ -248,8 +249,8 @@ func TestLedgerForms(t *testing.T) {
 	t.Parallel()
 	b := office(t)
 	ctx, page := t.Context(), storage.PageRequest{Limit: 10}
-	broken := helpdesk.RawMail{Raw: []byte("Subject: <b>Broken\r\n\r\nHello\r\n"), Problem: "it is larger than 50 MB", Head: helpdesk.MailHead{Subject: "<b>Broken"}}
-	if err := b.service.Intake().Take(ctx, 1, b.box.ID, "smtp", []helpdesk.RawMail{broken, broken}, nil); err != nil {
+	broken := ledger.Raw{Raw: []byte("Subject: <b>Broken\r\n\r\nHello\r\n"), Problem: "it is larger than 50 MB", Head: ledger.Head{Subject: "<b>Broken"}}
+	if err := b.service.Intake().Take(ctx, 1, b.box.ID, "smtp", []ledger.Raw{broken, broken}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.get("/settings/ledger"); !strings.Contains(got.body, "it is larger than 50 MB") || strings.Contains(got.body, "<b>Broken") {
@@ -272,20 +273,20 @@ func TestLedgerForms(t *testing.T) {
 		}
 	}
 	b.post("/settings/ledger/1/1/ignore", url.Values{"note": {strings.Repeat("x", 600)}})
-	if m, err := b.desk.InboundMail(ctx, 1, 1); err != nil || m.State != helpdesk.InboundQuarantined {
+	if m, err := b.desk.InboundMail(ctx, 1, 1); err != nil || m.State != ledger.Quarantined {
 		t.Error("a note that is too long:", m.State, err)
 	}
 	if got := b.post("/settings/ledger/1/1/ignore", url.Values{"note": {"Advertising"}}); got.location != "/desk/a/1/settings/ledger" {
 		t.Error(got.status, got.location)
 	}
-	if m, err := b.desk.InboundMail(ctx, 1, 1); err != nil || m.State != helpdesk.InboundIgnored || m.Note != "Advertising" {
+	if m, err := b.desk.InboundMail(ctx, 1, 1); err != nil || m.State != ledger.Ignored || m.Note != "Advertising" {
 		t.Error(m, err)
 	}
 	if got := b.get("/health"); !strings.Contains(got.body, "1 mail was not imported") {
 		t.Error("health does not tell")
 	}
 	b.post("/settings/ledger/1/2/replay", nil)
-	left, err := b.desk.InboundMails(ctx, helpdesk.InboundFilter{MailboxID: 1, States: []helpdesk.InboundState{helpdesk.InboundReceived}}, page)
+	left, err := b.desk.InboundMails(ctx, ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Received}}, page)
 	if err != nil || len(left.Items)+refetched(b) != 1 {
 		t.Error(left.Items, err)
 	}
@@ -294,7 +295,7 @@ func TestLedgerForms(t *testing.T) {
 // refetched counts the mails that are to be fetched again.
 func refetched(b *bundle) int {
 	b.Helper()
-	all, err := b.desk.InboundMails(b.Context(), helpdesk.InboundFilter{MailboxID: 1, States: []helpdesk.InboundState{helpdesk.InboundQuarantined}}, storage.PageRequest{Limit: 10})
+	all, err := b.desk.InboundMails(b.Context(), ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Quarantined}}, storage.PageRequest{Limit: 10})
 	if err != nil {
 		b.Fatal(err)
 	}

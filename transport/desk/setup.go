@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -277,13 +278,13 @@ func (v *visit) setUpMailboxPage() error {
 	if err != nil {
 		return err
 	}
-	view := setUpView{Form: connectionForm{Type: string(helpdesk.InboundIMAP)}}
+	view := setUpView{Form: connectionForm{Type: string(ledger.InboundIMAP)}}
 	if found {
 		view.Form, view.Mailbox = formOf(m), m.ID
 		if t, ok := v.lastTest(m.ID); ok {
 			view.Checks, view.Connected = v.steps(m, t), t.Failure == ""
 		}
-		view.Past = m.Inbound.Type == helpdesk.InboundIMAP
+		view.Past = m.Inbound.Type == ledger.InboundIMAP
 	}
 	return v.askForMailbox(view, 0)
 }
@@ -297,10 +298,10 @@ func (v *visit) askForMailbox(view setUpView, status int) error {
 }
 
 func (v *visit) encryption(e string) string {
-	switch helpdesk.Encryption(e) {
-	case helpdesk.EncryptionSSL:
+	switch ledger.Encryption(e) {
+	case ledger.EncryptionTLS:
 		return "TLS"
-	case helpdesk.EncryptionTLS:
+	case ledger.EncryptionSTARTTLS:
 		return "STARTTLS"
 	}
 	return v.words.T("not encrypted")
@@ -326,10 +327,10 @@ func (v *visit) setUpMailbox() error {
 		form.Username = form.Email
 	}
 	if form.Type == "" {
-		form.Type = string(helpdesk.InboundIMAP)
+		form.Type = string(ledger.InboundIMAP)
 	}
 	inbound := form.inbound(v.r.PostFormValue("password"))
-	if !found && inbound.Type == helpdesk.InboundIMAP {
+	if !found && inbound.Type == ledger.InboundIMAP {
 		inbound.ImportSince = storage.Some(v.now.UTC().Truncate(24 * time.Hour))
 	}
 	in := helpdesk.MailboxInput{Email: storage.Some(form.Email), Inbound: storage.Some(inbound)}
@@ -374,7 +375,7 @@ func (v *visit) startMailbox(m helpdesk.Mailbox) error {
 	case "all":
 		since = time.Unix(0, 0)
 	}
-	if !since.IsZero() && m.Inbound.Type == helpdesk.InboundIMAP {
+	if !since.IsZero() && m.Inbound.Type == ledger.InboundIMAP {
 		if err := v.Backfill(v.ctx(), m.ID, since); err != nil {
 			return err
 		}

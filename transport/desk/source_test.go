@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
@@ -15,7 +15,7 @@ import (
 func (b *bundle) comes(raw string) (conversation, interaction int64) {
 	b.Helper()
 	intake := b.service.Intake()
-	if err := intake.Take(b.Context(), b.desk.AccountID(), b.box.ID, "smtp", []helpdesk.RawMail{{Raw: []byte(raw)}}, nil); err != nil {
+	if err := intake.Take(b.Context(), b.desk.AccountID(), b.box.ID, "smtp", []ledger.Raw{{Raw: []byte(raw)}}, nil); err != nil {
 		b.Fatal(err)
 	}
 	waiting, err := intake.Waiting(b.Context(), b.desk.AccountID(), b.box.ID, 0, 1)
@@ -23,7 +23,7 @@ func (b *bundle) comes(raw string) (conversation, interaction int64) {
 		b.Fatal(err, waiting)
 	}
 	sum := sha256.Sum256([]byte(raw))
-	row, err := intake.File(b.Context(), b.desk.AccountID(), waiting[0].ID, helpdesk.IncomingMail{
+	row, err := intake.File(b.Context(), b.desk.AccountID(), waiting[0].ID, ledger.Incoming{
 		Identity: sum[:], MessageID: fmt.Sprintf("%x@example.com", sum[:4]), From: mailaddr.Address{Email: "ada@example.com"}, Subject: "The door", Text: "It is stuck.",
 	})
 	if err != nil {

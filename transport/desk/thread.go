@@ -12,8 +12,10 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -238,7 +240,7 @@ func (v *visit) trust(i helpdesk.Interaction) (warning, good string) {
 		return v.words.T("The sender could not be verified."), ""
 	case i.Authentication.FromGuessed:
 		return v.words.T("The mail does not say clearly who sent it."), ""
-	case i.Security.Signature == helpdesk.SignatureValid:
+	case i.Security.Signature == ledger.SignatureValid:
 		return "", v.words.T("Signed")
 	}
 	return "", ""
@@ -322,7 +324,7 @@ func (v *visit) filesOf(ids []int64) (map[int64][]helpdesk.Attachment, error) {
 	return files, err
 }
 
-func (v *visit) deliveriesOf(list []helpdesk.Interaction) (map[int64][]helpdesk.Delivery, error) {
+func (v *visit) deliveriesOf(list []helpdesk.Interaction) (map[int64][]sending.Delivery, error) {
 	var ids []int64
 	for _, i := range list {
 		if i.Type == helpdesk.TypeUser {
@@ -330,7 +332,7 @@ func (v *visit) deliveriesOf(list []helpdesk.Interaction) (map[int64][]helpdesk.
 		}
 	}
 	found, err := v.Deliveries(v.ctx(), ids)
-	deliveries := map[int64][]helpdesk.Delivery{}
+	deliveries := map[int64][]sending.Delivery{}
 	for _, d := range found {
 		deliveries[d.InteractionID] = append(deliveries[d.InteractionID], d)
 	}
@@ -338,7 +340,7 @@ func (v *visit) deliveriesOf(list []helpdesk.Interaction) (map[int64][]helpdesk.
 }
 
 // showDeliveries says how far an answer got to each recipient.
-func (v *visit) showDeliveries(e *entry, i helpdesk.Interaction, list []helpdesk.Delivery) {
+func (v *visit) showDeliveries(e *entry, i helpdesk.Interaction, list []sending.Delivery) {
 	if i.Type != helpdesk.TypeUser {
 		return
 	}
@@ -361,18 +363,18 @@ func (v *visit) showDeliveries(e *entry, i helpdesk.Interaction, list []helpdesk
 	}
 }
 
-func (v *visit) delivery(d helpdesk.Delivery, i helpdesk.Interaction) deliveryView {
+func (v *visit) delivery(d sending.Delivery, i helpdesk.Interaction) deliveryView {
 	reason := d.Response
 	switch d.State {
-	case helpdesk.DeliverySent:
+	case sending.Sent:
 		return deliveryView{State: "ok", Icon: "check", Text: v.words.T("Delivered"), Detail: v.words.T("to %s at %s", d.Address, v.when(d.UpdatedAt))}
-	case helpdesk.DeliveryDeferred:
+	case sending.Deferred:
 		return deliveryView{State: "wait", Icon: "refresh", Text: v.words.T("Trying again at %s", v.when(d.NextAttemptAt)), Detail: v.words.T("%s: %s", d.Address, reason)}
-	case helpdesk.DeliveryFailed, helpdesk.DeliveryBounced:
+	case sending.Failed, sending.Bounced:
 		return deliveryView{State: "bad", Icon: "alert", Text: v.words.T("Not delivered to %s", d.Address), Detail: reason}
-	case helpdesk.DeliverySuppressed:
+	case sending.Suppressed:
 		return deliveryView{State: "bad", Icon: "alert", Text: v.words.T("Not sent to %s", d.Address), Detail: v.words.T("No mail is sent to this address.")}
-	case helpdesk.DeliveryQueued:
+	case sending.Queued:
 	}
 	return deliveryView{State: "wait", Icon: "clock", Text: v.words.T("On its way"), Detail: v.words.T("to %s", d.Address)}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/imageproxy"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -107,7 +108,7 @@ func (s *Server) makeService(keys secrets) (err error) {
 	}
 	fill[storage.EventFeed](&cfg.Feed, s.hub)
 	fill(&cfg.EventSource, s.APIURL())
-	fill[helpdesk.MailServers](&cfg.MailServers, s.servers)
+	fill[ledger.MailServers](&cfg.MailServers, s.servers)
 	fill(&cfg.DNS, lookUp(s.cfg.Resolver))
 	fill(&cfg.FetchImage, imageproxy.New(imageproxy.Config{Dial: netguard.Dialer(s.cfg.AllowPrivateHosts, dialTimeout)}).Fetch)
 	if s.cfg.PGP {

@@ -24,6 +24,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -50,7 +51,7 @@ func (r relay) Send(_ context.Context, _ string, to []string, m *outbound.Mail) 
 	r <- sent{to, b.String()}
 	results := make([]outbound.Result, len(to))
 	for i := range results {
-		results[i].State = helpdesk.DeliverySent
+		results[i].State = sending.Sent
 	}
 	return results, nil
 }

@@ -17,6 +17,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	desktransfer "github.com/helpwright/helpwright/helpdesk/transfer"
 	"github.com/helpwright/helpwright/kb"
 	kbtransfer "github.com/helpwright/helpwright/kb/transfer"
@@ -159,7 +161,7 @@ func (h *home) populate(t *testing.T) *origin {
 		me := o.owner.ID
 		tag, team := rowOf[helpdesk.Tag](1), rowOf(1, func(r *helpdesk.Team) { r.MemberIDs = []int64{me} })
 		box := rowOf(1, func(m *helpdesk.Mailbox) {
-			m.Inbound.Type, m.Inbound.Folders, m.IsDefault = helpdesk.InboundIMAP, []string{"INBOX", "Päckchen"}, false
+			m.Inbound.Type, m.Inbound.Folders, m.IsDefault = ledger.InboundIMAP, []string{"INBOX", "Päckchen"}, false
 			m.Inbound.HasPassword, m.Inbound.OAuth.HasRefreshToken, m.Inbound.OAuth.SealedSecrets = false, false, nil
 			m.InternalLocal = "mb-moved"
 			seal(m.Secrets()[:1])
@@ -167,7 +169,7 @@ func (h *home) populate(t *testing.T) *origin {
 		reply := rowOf[helpdesk.SavedReply](1)
 		own := rowOf(2, func(r *helpdesk.SavedReply) { r.UserID = me })
 		hook := rowOf(1, func(w *helpdesk.Webhook) { w.UserID = me; seal(w.Secrets(a.ID)) })
-		domain := rowOf(1, func(d *helpdesk.Domain) { seal(d.Secrets()) })
+		domain := rowOf(1, func(d *sending.Domain) { seal(d.Secrets()) })
 		portal := rowOf(1, func(k *helpdesk.PortalKey) { k.Algorithm, k.UserID = helpdesk.PortalHS256, me; seal(k.Secrets(a.ID)) })
 		role := rowOf(1, func(r *identity.Role) { r.Key = "" })
 		all := []error{
@@ -178,7 +180,7 @@ func (h *home) populate(t *testing.T) *origin {
 			tx.BlockedSenders().Insert(ctx, rowOf(1, func(b *helpdesk.BlockedSender) { b.UserID = o.leaver.ID })),
 			tx.Erasures().Insert(ctx, rowOf(1, func(e *helpdesk.Erasure) { e.UserID = o.leaver.ID }), rowOf[helpdesk.Erasure](2)),
 			helpdesk.AddErasureKeys(ctx, tx, o.sealer, [][]byte{bytes.Repeat([]byte{7}, 32)}),
-			tx.SaveFetchCursor(ctx, box.ID, "Päckchen", helpdesk.FetchCursor{UIDValidity: 7, UID: 1 << 31}),
+			tx.SaveFetchCursor(ctx, box.ID, "Päckchen", ledger.FetchCursor{UIDValidity: 7, UID: 1 << 31}),
 			tx.SaveNotifyChoices(ctx, helpdesk.NotifyChoices{UserID: me, Choices: []helpdesk.NotifyChoice{{Kind: "replied", Channels: []helpdesk.NotificationChannel{"mail"}}}}),
 		}
 		if err := errors.Join(all...); err != nil {
@@ -211,7 +213,7 @@ func (h *home) populate(t *testing.T) *origin {
 		account, err := tx.Reader().Account(ctx)
 		account.DefaultMailboxID, account.NextNumber = box.ID, 1000
 		return errors.Join(err, tx.Views().Insert(ctx, view), tx.InsertAudit(ctx, entries), tx.UpdateAccount(ctx, &account),
-			tx.Suppressions().Insert(ctx, rowOf(1, func(s *helpdesk.Suppression) { s.UserID, s.InteractionID = me, o.answers[0] })))
+			tx.Suppressions().Insert(ctx, rowOf(1, func(s *sending.Suppression) { s.UserID, s.InteractionID = me, o.answers[0] })))
 	}))
 	h.shelve(t, a.ID, o.mailbox.ID)
 	return o
@@ -251,7 +253,7 @@ func (o *origin) talk(ctx context.Context, tx helpdesk.Tx, n int, box, tag, team
 	if err := tx.Interactions().Insert(ctx, answer); err != nil {
 		return err
 	}
-	mail := rowOf(n, func(m *helpdesk.InboundMail) {
+	mail := rowOf(n, func(m *ledger.Mail) {
 		m.MailboxID, m.UserID, m.ConversationID, m.InteractionID, m.RawKey, m.Deaths = box, me, c.ID, question.ID, put("raw"+text), 0
 	})
 	key := put("file" + text)
@@ -264,10 +266,10 @@ func (o *origin) talk(ctx context.Context, tx helpdesk.Tx, n int, box, tag, team
 		tx.SetTags(ctx, []int64{c.ID}, []int64{tag}), tx.AddParticipants(ctx, c.ID, []string{"z@example.org", text + "@example.org"}),
 		tx.SaveFollowers(ctx, []helpdesk.Follower{{ConversationID: c.ID, UserID: me, Follows: true, CreatedAt: then}}),
 		tx.Attachments().Insert(ctx, rowOf(n, func(a *helpdesk.Attachment) { a.InteractionID, a.ConversationID, a.BlobKey = question.ID, c.ID, key })),
-		tx.Deliveries().Insert(ctx, rowOf(n, func(d *helpdesk.Delivery) {
-			d.InteractionID, d.State, d.HeldUntil, d.NextAttemptAt = answer.ID, helpdesk.DeliverySent, time.Time{}, time.Time{}
+		tx.Deliveries().Insert(ctx, rowOf(n, func(d *sending.Delivery) {
+			d.InteractionID, d.State, d.HeldUntil, d.NextAttemptAt = answer.ID, sending.Sent, time.Time{}, time.Time{}
 		})),
-		tx.InsertInbound(ctx, []*helpdesk.InboundMail{mail}),
+		tx.InsertInbound(ctx, []*ledger.Mail{mail}),
 		tx.SaveReadMark(ctx, helpdesk.ReadMark{UserID: me, ConversationID: c.ID, InteractionID: question.ID + int64(n%2)*1000000}),
 		tx.MemberMails().Insert(ctx, rowOf(n, func(m *helpdesk.MemberMail) { m.UserID, m.InboundID = me, mail.ID })),
 		tx.Notifications().Insert(ctx, rowOf(n, func(x *helpdesk.Notification) {
@@ -464,7 +466,7 @@ func (h *home) usable(t *testing.T, from *origin, account int64) {
 		}
 	}
 	boxes := must2(desk.Mailboxes(ctx, storage.PageRequest{}))(t)
-	if len(boxes.Items) != 1 || boxes.Items[0].Inbound.Type != helpdesk.InboundForward || boxes.Items[0].InternalLocal != "mb-moved" || !boxes.Items[0].IsDefault {
+	if len(boxes.Items) != 1 || boxes.Items[0].Inbound.Type != ledger.InboundForward || boxes.Items[0].InternalLocal != "mb-moved" || !boxes.Items[0].IsDefault {
 		t.Errorf("%+v", boxes.Items)
 	}
 	stored := must2(h.desk.Within(helpdesk.Scope{AccountID: account}).Mailboxes().Get(ctx, boxes.Items[0].ID))(t)
@@ -586,11 +588,11 @@ func TestNothingIsSentTwice(t *testing.T) {
 	from := h.populate(t)
 	scope := helpdesk.Scope{AccountID: from.account}
 	err := h.desk.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
-		all, err := tx.Deliveries().List(ctx, helpdesk.DeliveryFilter{InteractionIDs: from.answers[:2]}, storage.Seek{Limit: 10})
+		all, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: from.answers[:2]}, storage.Seek{Limit: 10})
 		if err != nil {
 			return err
 		}
-		all[0].State, all[1].State = helpdesk.DeliveryQueued, helpdesk.DeliveryDeferred
+		all[0].State, all[1].State = sending.Queued, sending.Deferred
 		later, err := tx.Interactions().Get(ctx, from.answers[2])
 		later.SendAt = then.AddDate(1, 0, 0)
 		return errors.Join(err, tx.Deliveries().Update(ctx, &all[0], &all[1]), tx.Interactions().Update(ctx, &later))
@@ -602,16 +604,16 @@ func TestNothingIsSentTwice(t *testing.T) {
 	done := to.take(t, h.export(t, from.account))
 	in := to.desk.Within(helpdesk.Scope{AccountID: done.Account})
 	all := must2(in.AllInteractions(t.Context(), storage.Seek{Limit: 1000}))(t)
-	states, drafts := map[helpdesk.DeliveryState]int{}, 0
+	states, drafts := map[sending.State]int{}, 0
 	for _, i := range all {
 		if i.Status == helpdesk.StatusDraft {
 			drafts++
 		}
-		for _, d := range must2(in.Deliveries().List(t.Context(), helpdesk.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: 10}))(t) {
+		for _, d := range must2(in.Deliveries().List(t.Context(), sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: 10}))(t) {
 			states[d.State]++
 		}
 	}
-	if diff := cmp.Diff(map[helpdesk.DeliveryState]int{helpdesk.DeliverySent: 58, helpdesk.DeliveryFailed: 2}, states); diff != "" || drafts != 1 {
+	if diff := cmp.Diff(map[sending.State]int{sending.Sent: 58, sending.Failed: 2}, states); diff != "" || drafts != 1 {
 		t.Errorf("%d drafts, deliveries %s", drafts, diff)
 	}
 	jobs := must2(to.desk.(*memstore.Store).Claim(t.Context(), helpdesk.JobKinds(), 1000, time.Now().AddDate(5, 0, 0), time.Now().AddDate(6, 0, 0)))(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -100,8 +101,8 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 }
 
 // mailLinks are the pages that the system's mails lead to.
-func (s *Server) mailLinks() helpdesk.MailLinks {
-	links := helpdesk.MailLinks{
+func (s *Server) mailLinks() sending.MailLinks {
+	links := sending.MailLinks{
 		Invitation:    func(token string) string { return s.cfg.BaseURL + invitations + token },
 		Conversation:  func(account, id int64) string { return s.deskURL("/a/%d/c/%d", account, id) },
 		Mailbox:       func(account, id int64) string { return s.deskURL("/a/%d/settings/mailboxes/%d", account, id) },

@@ -5,7 +5,7 @@ import (
 	"net"
 	"net/netip"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 )
 
 // Delivery is a message being delivered, with its SMTP envelope.
@@ -18,14 +18,14 @@ type Delivery struct {
 
 // authenticate checks the sender of a message. A panic of the checks, whose input the sender
 // controls, is an error of the message.
-func (ss *session) authenticate(ctx context.Context, from string, body []byte) (a helpdesk.MailAuthentication) {
+func (ss *session) authenticate(ctx context.Context, from string, body []byte) (a ledger.Authentication) {
 	if ss.srv.cfg.Authenticate == nil {
 		return a
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			ss.srv.cfg.Logger.ErrorContext(ctx, "smtp: panic while authenticating a mail", "panic", p)
-			a = helpdesk.MailAuthentication{Source: helpdesk.AuthSourceIntake, DMARC: helpdesk.AuthPolicy{Result: helpdesk.AuthPermError}}
+			a = ledger.Authentication{Source: ledger.AuthSourceIntake, DMARC: ledger.AuthPolicy{Result: ledger.AuthPermError}}
 		}
 	}()
 	d := Delivery{Hello: ss.hello, From: from, Raw: body}

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -18,9 +18,9 @@ import (
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	want := helpdesk.MailAuthentication{Source: "intake", DMARC: helpdesk.AuthPolicy{Result: "temperror", Domain: "example.net"}}
+	want := ledger.Authentication{Source: "intake", DMARC: ledger.AuthPolicy{Result: "temperror", Domain: "example.net"}}
 	var asked []smtpin.Delivery
-	addr, stop := w.start(t, smtpin.Config{Authenticate: func(_ context.Context, d smtpin.Delivery) helpdesk.MailAuthentication {
+	addr, stop := w.start(t, smtpin.Config{Authenticate: func(_ context.Context, d smtpin.Delivery) ledger.Authentication {
 		asked = append(asked, d)
 		return want
 	}})
@@ -34,8 +34,8 @@ func TestAuthenticate(t *testing.T) {
 		t.Error(diff)
 	}
 	for box := range 2 {
-		filter := helpdesk.InboundFilter{MailboxID: w.boxes[box].ID}
-		page := must[storage.Page[helpdesk.InboundMail]](t)(w.desks[0].InboundMails(t.Context(), filter, storage.PageRequest{}))
+		filter := ledger.Filter{MailboxID: w.boxes[box].ID}
+		page := must[storage.Page[ledger.Mail]](t)(w.desks[0].InboundMails(t.Context(), filter, storage.PageRequest{}))
 		if diff := cmp.Diff(want, page.Items[0].Authentication); diff != "" {
 			t.Error(diff)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -59,7 +60,7 @@ type Config struct {
 	// Authenticate checks a message's sender before the message is acknowledged. It must end in
 	// time, and its result never rejects a message. nil: unchecked. ingest.Authenticator returns
 	// one.
-	Authenticate func(ctx context.Context, d Delivery) helpdesk.MailAuthentication
+	Authenticate func(ctx context.Context, d Delivery) ledger.Authentication
 
 	Now    func() time.Time // of Received; nil: time.Now
 	Logger *slog.Logger     // nil: discards

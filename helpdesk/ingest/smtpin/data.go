@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 )
 
@@ -255,13 +255,13 @@ func (ss *session) take(ctx context.Context, e *envelope, m *incoming) []*reply 
 	}
 	body := mail.Tidy(buffer[room:]) // otherwise the prepended fields would make it part of the text
 	subject, from := mail.Head(body)
-	head := helpdesk.MailHead{Subject: subject, From: from}
+	head := ledger.Head{Subject: subject, From: from}
 	authentication := ss.authenticate(ctx, e.from, body)
 	var boxes []int64
 	answers := make([]*reply, len(e.mailboxes))
 	for i, t := range e.mailboxes {
 		raw := inFront(buffer, body, trace(e.from, t.addresses, received))
-		mails := []helpdesk.RawMail{{Raw: raw, Head: head, Authentication: authentication}}
+		mails := []ledger.Raw{{Raw: raw, Head: head, Authentication: authentication}}
 		answers[i] = mailTaken
 		if err := cfg.Intake.Take(ctx, t.mailbox.AccountID, t.mailbox.ID, cfg.source(), mails, nil); err != nil {
 			cfg.Logger.ErrorContext(ctx, "smtp: storing a mail failed", "mailbox_id", t.mailbox.ID, "bytes", len(raw), "error", err)

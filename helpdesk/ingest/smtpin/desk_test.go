@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -122,7 +123,7 @@ func (w *world) raws(t testing.TB, box int) []string {
 	if box == 2 {
 		desk = w.desks[1]
 	}
-	page := must[storage.Page[helpdesk.InboundMail]](t)(desk.InboundMails(ctx, helpdesk.InboundFilter{MailboxID: w.boxes[box].ID}, storage.PageRequest{}))
+	page := must[storage.Page[ledger.Mail]](t)(desk.InboundMails(ctx, ledger.Filter{MailboxID: w.boxes[box].ID}, storage.PageRequest{}))
 	var raws []string
 	for _, m := range page.Items {
 		blob := must[io.ReadCloser](t)(desk.OpenRaw(ctx, m.MailboxID, m.ID))

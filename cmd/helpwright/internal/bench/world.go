@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -163,9 +164,9 @@ func (w *world) running(ctx context.Context, do func(ctx context.Context) error)
 
 // file has mails taken and filed, as a source of mail does.
 func (w *world) file(ctx context.Context, at place, mails [][]byte) error {
-	taken := make([]helpdesk.RawMail, len(mails))
+	taken := make([]ledger.Raw, len(mails))
 	for i, raw := range mails {
-		taken[i] = helpdesk.RawMail{Position: fmt.Sprintf("INBOX/1/%d", w.sent.Add(1)), Raw: raw, DeliveredAt: w.clock.now()}
+		taken[i] = ledger.Raw{Position: fmt.Sprintf("INBOX/1/%d", w.sent.Add(1)), Raw: raw, DeliveredAt: w.clock.now()}
 	}
 	if err := w.srv.Service().Intake().Take(ctx, at.id, at.mailbox.ID, "imap", taken, nil); err != nil {
 		return err

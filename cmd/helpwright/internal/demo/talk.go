@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -177,12 +179,12 @@ func (t *talk) write(ctx context.Context, n int) error {
 	if err := t.receive(ctx, raw); err != nil || t.id != 0 {
 		return err
 	}
-	page, err := t.members[0].desk.InboundMails(ctx, helpdesk.InboundFilter{MailboxID: t.mailbox().ID}, storage.PageRequest{Limit: 1})
+	page, err := t.members[0].desk.InboundMails(ctx, ledger.Filter{MailboxID: t.mailbox().ID}, storage.PageRequest{Limit: 1})
 	if err != nil {
 		return err
 	}
 	filed := page.Items[0] // the newest
-	if filed.State != helpdesk.InboundFiled {
+	if filed.State != ledger.Filed {
 		return fmt.Errorf("the mail about %q is %s: %s", subject, filed.State, filed.Reason)
 	}
 	t.id = filed.ConversationID
@@ -194,7 +196,7 @@ func (t *talk) mailbox() helpdesk.Mailbox { return t.mailboxes[t.story.mailbox] 
 // receive takes a mail in and files it.
 func (t *talk) receive(ctx context.Context, raw []byte) error {
 	account, mailbox := t.company.AccountID, t.mailbox().ID
-	if err := t.intake.Take(ctx, account, mailbox, "smtp", []helpdesk.RawMail{{Raw: raw}}, nil); err != nil {
+	if err := t.intake.Take(ctx, account, mailbox, "smtp", []ledger.Raw{{Raw: raw}}, nil); err != nil {
 		return err
 	}
 	return t.filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobFileMail, AccountID: account, Subject: mailbox}})
@@ -250,9 +252,9 @@ func (t *talk) respond(ctx context.Context, n int) error {
 	last := n == t.lastAnswer()
 	var outcomes []helpdesk.Outcome
 	for _, d := range sent.Due {
-		o := helpdesk.Outcome{DeliveryID: d.ID, State: helpdesk.DeliverySent, Code: 250, Response: "2.0.0 Ok: queued"}
+		o := helpdesk.Outcome{DeliveryID: d.ID, State: sending.Sent, Code: 250, Response: "2.0.0 Ok: queued"}
 		if last && t.refused() {
-			o = helpdesk.Outcome{DeliveryID: d.ID, State: helpdesk.DeliveryFailed, Code: 550, EnhancedCode: "5.7.1", Response: "Message rejected: try again after your server is verified"}
+			o = helpdesk.Outcome{DeliveryID: d.ID, State: sending.Failed, Code: 550, EnhancedCode: "5.7.1", Response: "Message rejected: try again after your server is verified"}
 		}
 		outcomes = append(outcomes, o)
 	}

@@ -9,7 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
 
@@ -130,14 +131,14 @@ func (g *gauges) jobs(to chan<- prometheus.Metric) {
 }
 
 func (g *gauges) inbound(to chan<- prometheus.Metric) {
-	counts := map[string]int64{string(helpdesk.InboundReceived): 0, string(helpdesk.InboundQuarantined): 0}
+	counts := map[string]int64{string(ledger.Received): 0, string(ledger.Quarantined): 0}
 	lags := map[int64]float64{}
 	for _, m := range g.known.Mailboxes {
 		lags[m.MailboxID] = 0
 	}
 	for _, m := range g.known.Inbound {
 		counts[m.State] += m.Count
-		if m.State == string(helpdesk.InboundReceived) {
+		if m.State == string(ledger.Received) {
 			lags[m.MailboxID] = g.age(m.Since)
 		}
 	}
@@ -160,7 +161,7 @@ func (g *gauges) inbound(to chan<- prometheus.Metric) {
 }
 
 func (g *gauges) sending(to chan<- prometheus.Metric) {
-	waiting := map[string]bunstore.SendingGauge{string(helpdesk.DeliveryQueued): {}, string(helpdesk.DeliveryDeferred): {}}
+	waiting := map[string]bunstore.SendingGauge{string(sending.Queued): {}, string(sending.Deferred): {}}
 	for _, s := range g.known.Sending {
 		waiting[s.State] = s
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage/blobs"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -76,10 +77,10 @@ func New(cfg Config) *Metrics {
 	m.settled = counter("helpwright_inbound_mails_settled_total", "Mails that came in and were dealt with, by what they have become.", "state")
 	m.sends = counter("helpwright_sends_total", "Tries to hand the mail of one recipient to the relay, by result.", "result")
 	m.eventLag = histogram("helpwright_event_lag_seconds", "How long after they were written events of followed accounts reached streams.", []float64{.01, .05, .1, .25, .5, 1, 2.5, 10, 60}).WithLabelValues().(prometheus.Histogram) //nolint:forcetypeassert // it is one
-	for _, state := range []helpdesk.InboundState{helpdesk.InboundFiled, helpdesk.InboundIgnored, helpdesk.InboundQuarantined} {
+	for _, state := range []ledger.State{ledger.Filed, ledger.Ignored, ledger.Quarantined} {
 		m.settled.WithLabelValues(string(state)) // from zero, or the first one is no increase
 	}
-	for _, state := range []helpdesk.DeliveryState{helpdesk.DeliverySent, helpdesk.DeliveryDeferred, helpdesk.DeliveryFailed} {
+	for _, state := range []sending.State{sending.Sent, sending.Deferred, sending.Failed} {
 		m.sends.WithLabelValues(string(state))
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -99,8 +100,8 @@ func (m *Metrics) Watch(cfg *server.Config) {
 		m.runs.WithLabelValues(a.Kind, a.Result).Inc()
 		m.runTimes.WithLabelValues(a.Kind).Observe(a.Took.Seconds())
 	}
-	cfg.Filing.Observe = func(state helpdesk.InboundState) { m.settled.WithLabelValues(string(state)).Inc() }
-	cfg.Sending.Observe = func(state helpdesk.DeliveryState) { m.sends.WithLabelValues(string(state)).Inc() }
+	cfg.Filing.Observe = func(state ledger.State) { m.settled.WithLabelValues(string(state)).Inc() }
+	cfg.Sending.Observe = func(state sending.State) { m.sends.WithLabelValues(string(state)).Inc() }
 }
 
 func (m *Metrics) request(r server.Request) {

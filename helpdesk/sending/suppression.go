@@ -1,0 +1,44 @@
+package sending
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	UniqueSuppression = "suppression" // (account, suppression Key)
+)
+
+// SuppressionReader reads the addresses that mail is not sent to.
+type SuppressionReader interface {
+	// SuppressionsByKey returns the suppressions of addresses, given by EmailKey, by id.
+	SuppressionsByKey(ctx context.Context, keys []string) ([]Suppression, error)
+}
+
+// SuppressionReason is the reason why no mail is sent to an address.
+type SuppressionReason string
+
+// The reasons of suppressions. More may be added.
+const (
+	SuppressedBounce SuppressionReason = "bounce" // a message bounced: the address does not exist
+	SuppressedManual SuppressionReason = "manual" // suppressed by a member
+)
+
+// Suppression is an address that no mail is sent to: its deliveries fail at once, as
+// [Suppressed], until the suppression is lifted.
+type Suppression struct {
+	ID            int64
+	Email         string
+	Key           string // EmailKey; unique in the account
+	Reason        SuppressionReason
+	Detail        string // the bounce's or the member's explanation; at most 500 characters
+	UserID        int64  // who suppressed it; 0: a bounce
+	InteractionID int64  // that bounced, may no longer exist; 0: none
+	CreatedAt     time.Time
+}
+
+// SuppressionInput is a new suppression.
+type SuppressionInput struct {
+	Email  string // required
+	Detail string // at most 500 characters
+}
