@@ -15,9 +15,9 @@ import (
 
 // The values of Config.Encryption.
 const (
-	EncryptionTLS  = wire.EncryptionTLS
-	EncryptionSSL  = wire.EncryptionSSL
-	EncryptionNone = wire.EncryptionNone
+	EncryptionSTARTTLS = wire.EncryptionSTARTTLS
+	EncryptionTLS      = wire.EncryptionTLS
+	EncryptionNone     = wire.EncryptionNone
 )
 
 // Config configures a [Source]. Zero fields have their defaults, where given; [New] rejects an

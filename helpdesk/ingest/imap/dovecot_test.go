@@ -158,7 +158,7 @@ func TestDovecotIdle(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t, testenv.Dovecot(t))
 	a.create(t, "Other")
-	cfg := a.config(t, a.server.TLSAddr, imap.EncryptionSSL)
+	cfg := a.config(t, a.server.TLSAddr, imap.EncryptionTLS)
 	cfg.Folders = []string{"Other", "inbox"}
 	cfg.PollInterval = time.Hour
 	cfg.BackoffMin = time.Millisecond

@@ -65,7 +65,7 @@ func (s *session) dial(ctx context.Context) error {
 		},
 	}
 	plain := link.Plain
-	if s.cfg.Encryption == wire.EncryptionTLS {
+	if s.cfg.Encryption == wire.EncryptionSTARTTLS {
 		plain = &greetedConn{Conn: plain}
 	}
 	s.guard = newGuard(plain, s.conn.Fail)

@@ -242,7 +242,7 @@ func TestServerThatWantsTLSForPasswords(t *testing.T) {
 	if !errors.As(err, &step) || step.Step != imap.StepLogin || !errors.Is(err, imap.ErrLoginDisabled) {
 		t.Errorf("got %v, want ErrLoginDisabled", err)
 	}
-	cfg.Encryption = imap.EncryptionTLS // which it does not have: there is no way back to plain
+	cfg.Encryption = imap.EncryptionSTARTTLS // which it does not have: there is no way back to plain
 	if err := imap.Test(t.Context(), cfg); !errors.As(err, &step) || step.Step != imap.StepSTARTTLS {
 		t.Errorf("got %v, want a failure of starttls", err)
 	}

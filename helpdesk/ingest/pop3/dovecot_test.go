@@ -116,7 +116,7 @@ func TestDovecotRestart(t *testing.T) {
 	user := testenv.Name("pop3")
 	raws := rawMails("first", 300)
 	deliver(t, server, user, raws...)
-	cfg := dovecotConfig(t, server, user, server.POP3Addr, wire.EncryptionTLS)
+	cfg := dovecotConfig(t, server, user, server.POP3Addr, wire.EncryptionSTARTTLS)
 	cfg.BatchSize = 3
 	sink := newSink()
 	wiretest.Run(t, newSource(t, cfg, sink))

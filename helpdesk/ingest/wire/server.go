@@ -18,9 +18,9 @@ import (
 
 // The values of [Server].Encryption.
 const (
-	EncryptionTLS  = "TLS"  // upgrade of a plain connection: STARTTLS (RFC 9051, section 6.2.1), STLS (RFC 2595)
-	EncryptionSSL  = "SSL"  // TLS from the first byte (RFC 8314)
-	EncryptionNone = "NONE" // no encryption at all
+	EncryptionSTARTTLS = "TLS"  // upgrade of a plain connection: STARTTLS (RFC 9051, section 6.2.1), STLS (RFC 2595)
+	EncryptionTLS      = "SSL"  // TLS from the first byte (RFC 8314)
+	EncryptionNone     = "NONE" // no encryption at all
 )
 
 // Server is a mail server's address and credentials. Zero fields have their defaults, where given.
@@ -51,8 +51,8 @@ type Server struct {
 // WithDefaults sets the fields that are zero. The ports are the protocol's, with implicit TLS and
 // without.
 func (s Server) WithDefaults(sslPort, port int) Server {
-	Default(&s.Encryption, EncryptionSSL)
-	if s.Encryption == EncryptionSSL {
+	Default(&s.Encryption, EncryptionTLS)
+	if s.Encryption == EncryptionTLS {
 		Default(&s.Port, sslPort)
 	}
 	Default(&s.Port, port)
@@ -83,7 +83,7 @@ func (s Server) Problems(protocol string) []error {
 	check(s.Port > 0 && s.Port < 1<<16, "the port %d is not between 1 and 65535", s.Port)
 	check(s.Username != "" && Clean(s.Username), "the username is empty or has control characters")
 	check(Clean(s.Password), "the password has control characters or is not UTF-8")
-	check(slices.Contains([]string{EncryptionTLS, EncryptionSSL, EncryptionNone}, s.Encryption),
+	check(slices.Contains([]string{EncryptionSTARTTLS, EncryptionTLS, EncryptionNone}, s.Encryption),
 		"the encryption %q is none of TLS, SSL, NONE", s.Encryption)
 	check(s.StepTimeout > 0, "StepTimeout is negative")
 	return problems
@@ -119,7 +119,7 @@ func (s *Server) Connect(ctx context.Context, protocol string, explain func(err,
 	if s.Encryption == EncryptionNone {
 		return &Link{Conn: conn, Plain: conn}, nil
 	}
-	if s.Encryption == EncryptionTLS {
+	if s.Encryption == EncryptionSTARTTLS {
 		if err := conn.Step(ctx, StepSTARTTLS, connectBytes, 0, func() error { return startTLS(conn) }); err != nil {
 			conn.Fail(err)
 			return nil, err
