@@ -7,10 +7,14 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // auditedStore writes a line for every transaction and for every conversation that one deletes. It
 // overrides two methods of another store and embeds the rest, including optional ones.
+//
+// In a unit of work (storage.Units) a transaction is a part of a larger one, and its line comes
+// before the outcome of the whole.
 type auditedStore struct {
 	completeStore
 	audit io.Writer // may be written to by many goroutines
@@ -34,7 +38,11 @@ func (s auditedStore) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ct
 		deleted = nil // a store may run fn again
 		return fn(ctx, auditedTx{tx, &deleted})
 	})
-	if err != nil {
+	switch {
+	case !fault.Certain(err): // the connection broke during the commit
+		fmt.Fprintf(s.audit, "account %d: outcome unknown\n", scope.AccountID)
+		return err
+	case err != nil:
 		fmt.Fprintf(s.audit, "account %d: rolled back\n", scope.AccountID)
 		return err // unchanged: callers check its kind
 	}
