@@ -73,7 +73,7 @@ func (s *mapStore) InSnapshot(ctx context.Context, scope helpdesk.Scope, fn func
 		same := false
 		err = s.Store.InSnapshot(ctx, scope, func(ctx context.Context, other helpdesk.Reader) error {
 			now, err := s.read(ctx)
-			if same = err != nil || now.version == then.version; !same || err != nil {
+			if same = err == nil && now.version == then.version; !same {
 				return err
 			}
 			own := &session{rows: &then}

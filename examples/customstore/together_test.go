@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -153,6 +154,44 @@ func TestSeenTogether(t *testing.T) {
 		}
 	})
 	group.Wait()
+}
+
+// Memstore tells of events before the changes in maps are published. Whoever reads upon it waits for
+// them: readers and the next transaction.
+func TestToldEarly(t *testing.T) {
+	t.Parallel()
+	store := newMapStore()
+	scope := account(t, store)
+	seen := make(chan int, 2)
+	read := func(ctx context.Context, r helpdesk.Reader) error {
+		domains, _, err := written(ctx, r)
+		seen <- domains
+		return err
+	}
+	var group sync.WaitGroup
+	defer store.NotifyEvents(func(int64) {
+		group.Go(func() {
+			if err := read(t.Context(), store.Within(scope)); err != nil {
+				t.Error(err)
+			}
+		})
+		group.Go(func() {
+			if err := store.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error { return read(ctx, tx.Reader()) }); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(20 * time.Millisecond) // they have read by now, unless they wait
+	})()
+	err := store.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
+		return errors.Join(write(ctx, tx, 1), tx.Emit(ctx, storage.Event{Type: "test.done", Data: []byte("{}")}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group.Wait()
+	if first, second := <-seen, <-seen; first != 1 || second != 1 {
+		t.Errorf("%d and %d domains, want 1", first, second)
+	}
 }
 
 // A unit of work does with rows in maps what it does with rows in memstore, whatever fails when.

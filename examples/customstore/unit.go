@@ -87,5 +87,5 @@ func (u *unit) Rollback() {
 
 func (u *unit) finish(committed bool) {
 	u.draft.end(committed)
-	u.open, u.ended = false, true
+	u.ended = true
 }
