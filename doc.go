@@ -51,6 +51,7 @@
 //   - storage/storagetest: the suite that checks your implementation
 //   - storage/memstore, storage/memblob: the models that it is compared with
 //   - storage/guard: how the handles of both domains access a store
+//   - examples/customstore: a store and a file store from scratch; examples/auditstore: a wrapper
 //
 // To run it: cmd/helpwright is the reference server. The folder examples contains small complete
 // programs.

@@ -23,7 +23,7 @@ type Units interface {
 type Unit interface {
 	// Commit runs last, unless nil, at the end of the transaction and commits it. If no transaction
 	// has begun and last is not nil, it begins one, with first. An error of first or last rolls
-	// back and is returned unchanged.
+	// back and is returned unchanged. An InTx that fails in last undoes only its own part.
 	Commit(ctx context.Context, last func(ctx context.Context) error) error
 	// Rollback undoes everything. After Commit it does nothing.
 	Rollback()

@@ -1,6 +1,16 @@
-// Command customstore shows how to write your own storage: a file store from scratch (blobs.go),
-// and a data store that adds an audit to another one (store.go). A backend for your own database
-// implements helpdesk.Store in the same way.
+// Command customstore shows how to write your own storage, with maps as the database.
+//
+// A data store, mapStore, keeps two nouns itself and leaves the others to a memstore that it embeds;
+// that is also how to begin with a backend for your own database, one noun after the other:
+//
+//   - rows.go reads and writes the rows of any noun: what storage.Rows promises, from scratch
+//   - nouns.go declares the two nouns, and shows what a third one costs
+//   - table.go is the database: maps that are replaced and never changed
+//   - values.go converts rows between their callers and the database
+//   - store.go and transaction.go commit together with memstore; unit.go commits several transactions
+//     as one
+//
+// A file store, mapBlobs, is in blobs.go.
 //
 // customstore_test.go runs the conformance suite, storagetest, on both. Do the same with yours: a
 // store that passes can be trusted with mail.
@@ -8,6 +18,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -16,7 +27,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/memstore"
 )
 
 func main() {
@@ -31,10 +41,8 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	blobs := &mapBlobs{}
-	service, err := helpdesk.New(helpdesk.Config{
-		Store: auditedStore{memstore.New(), out}, Blobs: blobs, Sealer: sealer, SigningKey: key,
-	})
+	store := newMapStore()
+	service, err := helpdesk.New(helpdesk.Config{Store: store, Blobs: &mapBlobs{}, Sealer: sealer, SigningKey: key})
 	if err != nil {
 		return err
 	}
@@ -42,21 +50,44 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	mailbox := helpdesk.MailboxInput{Email: storage.Some("help@example.org")}
-	if _, err := desk.CreateMailbox(ctx, mailbox); err != nil {
-		return err
+	// the signature goes into a map, the mailbox into memstore: both or neither
+	for _, end := range []error{errors.New("changed my mind"), nil} {
+		err := storage.Together(ctx, store, nil, func(ctx context.Context) error {
+			if _, err := desk.SetSignature(ctx, "Grace, {{mailbox.name}}"); err != nil {
+				return err
+			}
+			if _, err := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Name: storage.Some("Navy help")}); err != nil {
+				return err
+			}
+			return end
+		})
+		fmt.Fprintln(out, "together:", err)
+		if err := show(ctx, desk, out); err != nil {
+			return err
+		}
 	}
-	if _, err := desk.CreateMailbox(ctx, mailbox); err == nil {
-		return fmt.Errorf("the same address was taken twice")
-	}
-	conversation, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{
-		Channel: "email", To: "ada@example.com", Subject: "Welcome",
-		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "Hello Ada"}},
-	})
+	return nil
+}
+
+// show prints the caller's signature as it stands below replies from each mailbox.
+func show(ctx context.Context, desk *helpdesk.Desk, out io.Writer) error {
+	signature, err := desk.Signature(ctx)
 	if err != nil {
 		return err
 	}
-	return desk.DeleteConversation(ctx, conversation.ID)
+	fmt.Fprintf(out, "signature: %q\n", signature)
+	mailboxes, err := desk.Mailboxes(ctx, storage.PageRequest{})
+	if err != nil {
+		return err
+	}
+	for _, m := range mailboxes.Items {
+		ending, err := desk.SignatureIn(ctx, m.ID)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "in %s: %q\n", m.Name, ending)
+	}
+	return nil
 }
 
 // open creates a user with an account and opens the desk.

@@ -2,59 +2,160 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
+	"sync"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// auditedStore writes a line for every transaction and for every conversation that one deletes. It
-// overrides two methods of another store and embeds the rest, including optional ones.
-type auditedStore struct {
-	completeStore
-	audit io.Writer // may be written to by many goroutines
+// mapStore keeps sending domains and signatures in maps of its own, and leaves all else to the
+// memstore that it embeds. Both commit together.
+//
+// The order is always the same: memstore's lock, which a transaction has from its beginning on, then
+// mu, which it has from the end of its function until memstore has committed. Without mu, a reader
+// could see the new conversations beside the old signatures.
+//
+// Between two databases that can lose their connections this would not be enough: one may have
+// committed when the other fails. Keep what belongs together in one database.
+type mapStore struct {
+	*memstore.Store
+
+	mu   sync.RWMutex
+	rows state // as committed
 }
 
-// completeStore is a store with all optional parts for sweeping and tying its files, for units of
-// work and for the vault.
-type completeStore interface {
-	helpdesk.Store
-	storage.BlobRows
-	storage.Marks
-	storage.Idempotency
-	storage.Vault
+func newMapStore() *mapStore { return &mapStore{Store: memstore.New()} }
+
+var (
+	_ helpdesk.Store      = (*mapStore)(nil)
+	_ storage.Idempotency = (*mapStore)(nil)
+)
+
+// Within implements [helpdesk.Store].
+func (s *mapStore) Within(scope helpdesk.Scope) helpdesk.Reader {
+	return reader{s.Store.Within(scope), s, scope.AccountID}
 }
 
-// InTx passes fn a transaction that records deletions, and writes them to the audit once the
-// outcome of the transaction is known.
-func (s auditedStore) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
-	var deleted []int64
-	err := s.completeStore.InTx(ctx, scope, func(ctx context.Context, tx helpdesk.Tx) error {
-		deleted = nil // a store may run fn again
-		return fn(ctx, auditedTx{tx, &deleted})
-	})
-	if err != nil {
-		fmt.Fprintf(s.audit, "account %d: rolled back\n", scope.AccountID)
-		return err // unchanged: callers check its kind
+// InTx implements [helpdesk.Store].
+func (s *mapStore) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
+	half := s.half(ctx)
+	defer half.end() // also when fn panics
+	return half.outcome(s.Store.InTx(ctx, scope, func(ctx context.Context, other helpdesk.Tx) error {
+		return half.run(ctx, func(ctx context.Context, own *session) error {
+			return fn(ctx, tx{other, own, scope.AccountID})
+		})
+	}))
+}
+
+// InSystemTx implements [helpdesk.Store].
+func (s *mapStore) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
+	half := s.half(ctx)
+	defer half.end()
+	return half.outcome(s.Store.InSystemTx(ctx, func(ctx context.Context, other helpdesk.SystemTx) error {
+		return half.run(ctx, func(ctx context.Context, own *session) error {
+			return fn(ctx, systemTx{other, own})
+		})
+	}))
+}
+
+// InSnapshot implements [helpdesk.Store]. It cannot hold mu while it waits for memstore's lock, see
+// mapStore. It takes one snapshot after the other instead, and both again if a transaction has
+// committed in between.
+func (s *mapStore) InSnapshot(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, r helpdesk.Reader) error) error {
+	for {
+		then, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		same := false
+		err = s.Store.InSnapshot(ctx, scope, func(ctx context.Context, other helpdesk.Reader) error {
+			now, err := s.read(ctx)
+			if same = err == nil && now.version == then.version; !same {
+				return err
+			}
+			own := &session{rows: &then}
+			defer own.close()
+			return fn(ctx, reader{other, own, scope.AccountID})
+		})
+		if same || err != nil {
+			return err
+		}
 	}
-	fmt.Fprintf(s.audit, "account %d: committed\n", scope.AccountID)
-	for _, id := range deleted {
-		fmt.Fprintf(s.audit, "account %d: conversation %d is gone\n", scope.AccountID, id)
-	}
-	return nil
 }
 
-// auditedTx is a transaction that records the conversations it deletes.
-type auditedTx struct {
+// read returns the rows that a reader outside of transactions sees. In a unit of work these are the
+// unit's.
+func (s *mapStore) read(ctx context.Context) (state, error) {
+	if err := ctx.Err(); err != nil {
+		return state{}, err
+	}
+	if ctx.Value(inside{s}) != nil {
+		return state{}, fault.New(fault.Internal, "The store was used inside its own transaction.")
+	}
+	if u := s.unit(ctx); u != nil && u.open {
+		return u.draft.rows, nil
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.rows, nil
+}
+
+// KB returns the knowledge base's store. It keeps nothing in maps, but its transactions may be parts
+// of a unit of work, which this store has to know.
+func (s *mapStore) KB() kb.Store { return library{s.Store.KB(), s} }
+
+type library struct {
+	kb.Store
+	store *mapStore
+}
+
+// InTx implements [kb.Store].
+func (l library) InTx(ctx context.Context, scope kb.Scope, fn func(ctx context.Context, tx kb.Tx) error) error {
+	half := l.store.half(ctx)
+	defer half.end()
+	return half.outcome(l.Store.InTx(ctx, scope, func(ctx context.Context, tx kb.Tx) error {
+		return half.run(ctx, func(ctx context.Context, _ *session) error { return fn(ctx, tx) })
+	}))
+}
+
+// reader reads within a scope. nouns.go has its methods that do not read from memstore.
+type reader struct {
+	helpdesk.Reader
+	from    source
+	account int64
+}
+
+// tx reads and writes within a scope, in a transaction.
+type tx struct {
 	helpdesk.Tx
-	deleted *[]int64
+	in      *session
+	account int64
 }
 
-func (tx auditedTx) DeleteConversations(ctx context.Context, ids []int64) error {
-	if err := tx.Tx.DeleteConversations(ctx, ids); err != nil {
+// Reader implements [helpdesk.Tx].
+func (t tx) Reader() helpdesk.Reader { return reader{t.Tx.Reader(), t.in, t.account} }
+
+// DeleteAccount implements [helpdesk.AccountWriter].
+func (t tx) DeleteAccount(ctx context.Context) error {
+	if err := t.Tx.DeleteAccount(ctx); err != nil {
 		return err
 	}
-	*tx.deleted = append(*tx.deleted, ids...)
-	return nil
+	return t.in.edit(func(next *state) error {
+		*next = next.without(t.account)
+		return nil
+	})
+}
+
+// systemTx writes data above accounts, in a transaction.
+type systemTx struct {
+	helpdesk.SystemTx
+	in *session
+}
+
+// Within implements [helpdesk.SystemTx].
+func (t systemTx) Within(scope helpdesk.Scope) helpdesk.Tx {
+	return tx{t.SystemTx.Within(scope), t.in, scope.AccountID}
 }

@@ -112,6 +112,7 @@ func (u *unit) Commit(ctx context.Context, last func(ctx context.Context) error)
 		if err := u.begin(ctx); err != nil {
 			return err
 		}
+		u.parts = 1 // an error in a part of last undoes only that part
 	}
 	if last != nil {
 		if err := last(context.WithValue(ctx, unitOf{u.store}, u)); err != nil {

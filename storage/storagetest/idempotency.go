@@ -34,6 +34,7 @@ func unitTests() []testCase {
 		{"Parts", testUnitParts},
 		{"BothDomains", testUnitOfBothDomains},
 		{"First", testUnitFirst},
+		{"Last", testUnitLast},
 		{"Precondition", testUnitPrecondition},
 		{"Locking", testUnitLocking},
 	}
@@ -348,6 +349,29 @@ func testUnitFirst(t *testing.T, b Backend) {
 	ok(t, unit.Commit(ctx, nil))
 	same(t, "times", 1, times)
 	same(t, "tags", []string{"first", "a", "b"}, w.tagNames(t, t.Context()))
+}
+
+// A part of last that fails undoes itself only, even if Commit has begun the transaction.
+func testUnitLast(t *testing.T, b Backend) {
+	i, w := idempotency(t, b), newAccount(t, b)
+	insert := func(name string, end error) func(ctx context.Context) error {
+		return func(ctx context.Context) error {
+			return w.Store.InTx(ctx, w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
+				tag := w.newTag(name)
+				tag.Name = name
+				return errors.Join(tx.Tags().Insert(ctx, &tag), end)
+			})
+		}
+	}
+	ctx, unit := i.Begin(t.Context(), insert("first", nil))
+	ok(t, unit.Commit(ctx, func(ctx context.Context) error {
+		if err := insert("lost", errOnPurpose)(ctx); !errors.Is(err, errOnPurpose) {
+			t.Errorf("got %v", err)
+		}
+		same(t, "tags after the part that failed", []string{"first"}, w.tagNames(t, ctx))
+		return nil
+	}))
+	same(t, "tags", []string{"first"}, w.tagNames(t, t.Context()))
 }
 
 // Of many concurrent changes with what was read as the precondition one succeeds.

@@ -379,7 +379,7 @@ func (n noun[R, X, T, F]) probes() (method string, reads map[string]readProbeOf[
 func (n noun[R, X, T, F]) test() testCase {
 	return testCase{n.method, func(t *testing.T, b Backend) {
 		for _, test := range []testCase{
-			{"Kept", n.testKept}, {"Removed", n.testRemoved}, {"Pages", n.testPages}, {"Unique", n.testUnique}, {"Account", n.testAccount},
+			{"Kept", n.testKept}, {"Removed", n.testRemoved}, {"Pages", n.testPages}, {"Unique", n.testUnique}, {"Account", n.testAccount}, {"AccountDeleted", n.testAccountDeleted},
 			{"Text", n.testText}, {"RefusedText", n.testRefusedText}, {"Times", n.testTimes}, {"Nothing", n.testNothing}, {"Copies", n.testCopies},
 			{"Many", n.testMany}, {"Transactions", n.testTransactions}, {"Locks", n.testLocks},
 		} {
@@ -614,6 +614,17 @@ func (n noun[R, X, T, F]) testAccount(t *testing.T, b Backend) {
 	}
 }
 
+// A row goes with its account.
+func (n noun[R, X, T, F]) testAccountDeleted(t *testing.T, b Backend) {
+	w := n.world(t, b)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
+	_, err := n.read(n.in(w)).Get(t.Context(), n.id(n.held(w)))
+	fails(t, "a row of a deleted account", err, fault.NotFound)
+	got, err := n.read(n.in(w)).ByIDs(t.Context(), []int64{n.id(n.held(w))})
+	ok(t, err)
+	same(t, "rows of a deleted account", []T{}, got)
+}
+
 // made sets the values of a type in a row at any depth, except in fields that are fixed or unique.
 func made[V, T any](n storage.Noun[T], row *T, fixed []string, to func(V) V) {
 	var apart []uintptr
@@ -788,7 +799,7 @@ func (n noun[R, X, T, F]) testMany(t *testing.T, b Backend) {
 // A failed transaction changes nothing and cannot be used afterwards.
 func (n noun[R, X, T, F]) testTransactions(t *testing.T, b Backend) {
 	w := n.world(t, b)
-	before := n.content(w, t)
+	before, there := n.content(w, t), append(n.others(t, w), n.held(w))
 	undone := errors.New("undone")
 	var kept storage.Rows[T, F]
 	err := n.try(t, w, func(ctx context.Context, in storage.Rows[T, F]) error {
@@ -805,6 +816,7 @@ func (n noun[R, X, T, F]) testTransactions(t *testing.T, b Backend) {
 		t.Errorf("the transaction's error became %v", err)
 	}
 	same(t, "content", before, n.content(w, t))
+	n.has(t, w, "after the rollback", there...) // the content lacks some nouns
 	row := n.fresh(w, 4)
 	_, err = kept.Get(t.Context(), n.id(n.held(w)))
 	fails(t, "Get after the end", err, fault.Internal)
