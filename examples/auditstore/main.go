@@ -14,6 +14,7 @@ import (
 	"os"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -60,11 +61,11 @@ func run(ctx context.Context, out io.Writer) error {
 
 // open creates a user with an account and opens the desk.
 func open(ctx context.Context, service *helpdesk.Service) (*helpdesk.Desk, error) {
-	user, err := service.Operator().CreateUser(ctx, helpdesk.UserInput{Name: "Grace", Email: "grace@example.org"})
+	user, err := service.Operator().CreateUser(ctx, identity.UserInput{Name: "Grace", Email: "grace@example.org"})
 	if err != nil {
 		return nil, err
 	}
-	account, err := service.Operator().CreateAccount(ctx, helpdesk.AccountInput{Name: "Navy"}, user.ID)
+	account, err := service.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Navy"}, user.ID)
 	if err != nil {
 		return nil, err
 	}

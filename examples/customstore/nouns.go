@@ -5,23 +5,24 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
 
 // A third noun costs a declaration here with its two accessors, and a table in state.
 
-var domains = noun[helpdesk.Domain, storage.NoFilter]{
+var domains = noun[sending.Domain, storage.NoFilter]{
 	Noun:  helpdesk.Nouns().Domains,
-	table: func(s *state) *table[helpdesk.Domain] { return &s.domains },
+	table: func(s *state) *table[sending.Domain] { return &s.domains },
 }
 
 // Domains implements [helpdesk.Reader].
-func (r reader) Domains() storage.RowReader[helpdesk.Domain, storage.NoFilter] {
-	return rows[helpdesk.Domain, storage.NoFilter]{&domains, r.from, r.account}
+func (r reader) Domains() storage.RowReader[sending.Domain, storage.NoFilter] {
+	return rows[sending.Domain, storage.NoFilter]{&domains, r.from, r.account}
 }
 
 // Domains implements [helpdesk.Rows].
-func (t tx) Domains() storage.Rows[helpdesk.Domain, storage.NoFilter] { return storedOf(t, &domains) }
+func (t tx) Domains() storage.Rows[sending.Domain, storage.NoFilter] { return storedOf(t, &domains) }
 
 var signatures = noun[helpdesk.Signature, helpdesk.SignatureFilter]{
 	Noun:  helpdesk.Nouns().Signatures,

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -24,7 +26,7 @@ var errUndone = errors.New("undone")
 // account creates an account and returns its scope.
 func account(t *testing.T, store helpdesk.Store) helpdesk.Scope {
 	t.Helper()
-	a := helpdesk.Account{Name: "Navy", NextNumber: 1}
+	a := identity.Account{Name: "Navy", NextNumber: 1}
 	err := store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertAccount(ctx, &a) })
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +37,7 @@ func account(t *testing.T, store helpdesk.Store) helpdesk.Scope {
 // write writes to both nouns in maps, and to one in memstore.
 func write(ctx context.Context, tx helpdesk.Tx, n int) error {
 	return errors.Join(
-		tx.Domains().Insert(ctx, &helpdesk.Domain{Name: fmt.Sprint(n)}),
+		tx.Domains().Insert(ctx, &sending.Domain{Name: fmt.Sprint(n)}),
 		tx.Signatures().Insert(ctx, &helpdesk.Signature{UserID: int64(n), Body: "Grace"}),
 		tx.Tags().Insert(ctx, &helpdesk.Tag{Key: fmt.Sprint(n)}),
 	)
@@ -80,7 +82,7 @@ func TestNothingLeft(t *testing.T) {
 					}
 				})
 				gone.Wait()
-				if diff := cmp.Diff(before, store.rows, cmp.AllowUnexported(state{}, table[helpdesk.Domain]{}, table[helpdesk.Signature]{})); diff != "" {
+				if diff := cmp.Diff(before, store.rows, cmp.AllowUnexported(state{}, table[sending.Domain]{}, table[helpdesk.Signature]{})); diff != "" {
 					t.Error(diff)
 				}
 				has(t, store, scope, 0)
@@ -306,35 +308,35 @@ func TestAfterTheEnd(t *testing.T) {
 // another noun would work.
 func TestDeclaration(t *testing.T) {
 	t.Parallel()
-	counted := noun[helpdesk.Domain, storage.NoFilter]{
-		Noun: storage.Noun[helpdesk.Domain]{
+	counted := noun[sending.Domain, storage.NoFilter]{
+		Noun: storage.Noun[sending.Domain]{
 			Name: "domain",
-			ID:   func(d *helpdesk.Domain) *int64 { return &d.ID },
-			Kept: func(d, old *helpdesk.Domain) { d.Selector = old.Selector },
-			Unique: []storage.Unique[helpdesk.Domain]{
-				{Code: "everywhere", Fields: func(d *helpdesk.Domain) []any { return []any{&d.Name} }, Everywhere: true},
+			ID:   func(d *sending.Domain) *int64 { return &d.ID },
+			Kept: func(d, old *sending.Domain) { d.Selector = old.Selector },
+			Unique: []storage.Unique[sending.Domain]{
+				{Code: "everywhere", Fields: func(d *sending.Domain) []any { return []any{&d.Name} }, Everywhere: true},
 			},
 		},
 		table: domains.table,
 	}
 	ctx, own := t.Context(), &session{rows: &state{}}
-	in := func(account int64) storage.Rows[helpdesk.Domain, storage.NoFilter] {
-		return stored[helpdesk.Domain, storage.NoFilter]{
-			rows[helpdesk.Domain, storage.NoFilter]{&counted, own, account}, own, func(context.Context) error { return nil },
+	in := func(account int64) storage.Rows[sending.Domain, storage.NoFilter] {
+		return stored[sending.Domain, storage.NoFilter]{
+			rows[sending.Domain, storage.NoFilter]{&counted, own, account}, own, func(context.Context) error { return nil },
 		}
 	}
-	d := helpdesk.Domain{Name: "a", Selector: "old"}
+	d := sending.Domain{Name: "a", Selector: "old"}
 	if err := in(1).Insert(ctx, &d); err != nil {
 		t.Fatal(err)
 	}
-	if err := in(1).Update(ctx, &helpdesk.Domain{ID: d.ID, Name: "b", Selector: "new"}); err != nil {
+	if err := in(1).Update(ctx, &sending.Domain{ID: d.ID, Name: "b", Selector: "new"}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := in(1).Get(ctx, d.ID)
-	if diff := cmp.Diff(helpdesk.Domain{ID: d.ID, Name: "b", Selector: "old"}, got); diff != "" || err != nil {
+	if diff := cmp.Diff(sending.Domain{ID: d.ID, Name: "b", Selector: "old"}, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if err := in(2).Insert(ctx, &helpdesk.Domain{Name: "b"}); !fault.Is(err, fault.Conflict) {
+	if err := in(2).Insert(ctx, &sending.Domain{Name: "b"}); !fault.Is(err, fault.Conflict) {
 		t.Errorf("got %v, want a Conflict fault", err)
 	}
 }

@@ -361,7 +361,7 @@ func (w *world) newDelivery(i helpdesk.Interaction) sending.Delivery {
 func (w *world) newMail(position string) ledger.Mail {
 	return ledger.Mail{MailboxID: w.mailbox.ID, Source: "imap", Position: "INBOX/7/" + position + "/" + w.mark, State: ledger.Received,
 		Reason: "none " + w.mark, UserID: w.user.ID, Note: "note " + w.mark, Partial: true, Deaths: 1, RawKey: "raw/" + w.mark + "/" + position, Size: 1 << 33, MessageID: "m" + position + "@" + w.mark,
-		Head: ledger.Head{Subject: "subject " + w.mark, From: mailaddr.Address{Name: "name " + w.mark, Email: "from@" + w.mark}},
+		Head:     ledger.Head{Subject: "subject " + w.mark, From: mailaddr.Address{Name: "name " + w.mark, Email: "from@" + w.mark}},
 		Identity: []byte("identity\x00\xff" + position + w.mark), Authentication: w.authentication("intake"), DeliveredAt: at(-3), ReceivedAt: base, UpdatedAt: at(1)}
 }
 
