@@ -25,7 +25,7 @@ func returning(t *testing.T) (*world, storage.ClaimedJob) {
 	must[helpdesk.InboundMail](t)(intake.File(ctx, w.account, waiting[0].ID, helpdesk.IncomingMail{
 		Identity: []byte("1"), MessageID: "one two", From: helpdesk.Address{Email: "ann@example.org"}, Subject: "Fwd:\r\nBcc: x", Text: "@fwd\nBob says größer.",
 	}))
-	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, []string{helpdesk.JobReturnMail}, 10, w.clock(), w.clock().Add(time.Minute)))
+	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, map[string]int{helpdesk.JobReturnMail: 10}, w.clock(), w.clock().Add(time.Minute)))
 	if len(claimed) != 1 {
 		t.Fatalf("%d jobs", len(claimed))
 	}

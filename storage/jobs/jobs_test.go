@@ -60,7 +60,11 @@ func start(t testing.TB, cfg jobs.Config) (stop func()) {
 func left(t testing.TB, s storage.Jobs, kinds ...string) int {
 	t.Helper()
 	far := time.Now().AddDate(100, 0, 0)
-	all, err := s.Claim(context.Background(), kinds, 10000, far, far.Add(1))
+	most := map[string]int{}
+	for _, kind := range kinds {
+		most[kind] = 10000
+	}
+	all, err := s.Claim(context.Background(), most, far, far.Add(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +229,7 @@ func TestLease(t *testing.T) {
 			}},
 			"stolen": {Func: func(ctx context.Context, j storage.ClaimedJob) error {
 				far := time.Now().AddDate(1, 0, 0)
-				if got, err := s.Claim(ctx, []string{"stolen"}, 1, far, far.Add(time.Hour)); err != nil || len(got) != 1 {
+				if got, err := s.Claim(ctx, map[string]int{"stolen": 1}, far, far.Add(time.Hour)); err != nil || len(got) != 1 {
 					t.Errorf("not stolen: %v %v", got, err)
 				}
 				<-ctx.Done()
@@ -309,11 +313,11 @@ func (f *flaky) away() error {
 	return nil
 }
 
-func (f *flaky) Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+func (f *flaky) Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]storage.ClaimedJob, error) {
 	if err := f.away(); err != nil {
 		return nil, err
 	}
-	return f.Jobs.Claim(ctx, kinds, n, now, lease)
+	return f.Jobs.Claim(ctx, most, now, lease)
 }
 
 func (f *flaky) Finish(ctx context.Context, all ...storage.ClaimedJob) error {
@@ -398,12 +402,12 @@ type hanging struct {
 	claims atomic.Int64
 }
 
-func (h *hanging) Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+func (h *hanging) Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]storage.ClaimedJob, error) {
 	if h.claims.Add(1) == 1 {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return h.Jobs.Claim(ctx, kinds, n, now, lease)
+	return h.Jobs.Claim(ctx, most, now, lease)
 }
 
 // Handlers that yield let others run, up to a limit. Each is counted once, and Run waits for all of
