@@ -23,7 +23,7 @@ type Begun struct {
 // BeginAll is [Outgoing.Begin] for several replies of an account, in the order of starts. It takes
 // those that need no decision in one transaction, and each other reply in one of its own, so that
 // no reply depends on another.
-func (o *Outgoing) BeginAll(ctx context.Context, accountID int64, starts ...Start) ([]Begun, error) {
+func (o *Outgoing) BeginAll(ctx context.Context, accountID int64, starts []Start) ([]Begun, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
 		return nil, err
@@ -312,7 +312,7 @@ type Reported struct {
 // ReportAll is [Outgoing.Report] for several replies of an account, in the order of reports. It
 // records those that were sent to all recipients in one transaction, and each other reply in one of
 // its own.
-func (o *Outgoing) ReportAll(ctx context.Context, accountID int64, reports ...Report) ([]Reported, error) {
+func (o *Outgoing) ReportAll(ctx context.Context, accountID int64, reports []Report) ([]Reported, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
 		return nil, err

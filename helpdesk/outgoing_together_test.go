@@ -32,7 +32,7 @@ func TestBeginAll(t *testing.T) {
 	for n, i := range ids {
 		starts = append(starts, helpdesk.Start{InteractionID: i, Job: int64(n + 1)})
 	}
-	begun := must(b.svc.Outgoing().BeginAll(b.ctx, b.account.ID, starts...))(t)
+	begun := must(b.svc.Outgoing().BeginAll(b.ctx, b.account.ID, starts))(t)
 	var due []int
 	for n, got := range begun {
 		due = append(due, len(got.Mail.Due))
@@ -70,7 +70,7 @@ func TestReportAll(t *testing.T) {
 		{helpdesk.DeliverySent, helpdesk.DeliveryDeferred}, {helpdesk.DeliverySent, helpdesk.DeliveryFailed},
 	}
 	var reports []helpdesk.Report
-	for n, got := range must(b.svc.Outgoing().BeginAll(b.ctx, b.account.ID, starts...))(t) {
+	for n, got := range must(b.svc.Outgoing().BeginAll(b.ctx, b.account.ID, starts))(t) {
 		r := helpdesk.Report{InteractionID: got.Mail.InteractionID}
 		for k, d := range got.Mail.Due {
 			r.Outcomes = append(r.Outcomes, helpdesk.Outcome{DeliveryID: d.ID, State: states[n][k], Code: 250})
@@ -80,7 +80,7 @@ func TestReportAll(t *testing.T) {
 	reports = append(reports, helpdesk.Report{InteractionID: 99999, Outcomes: []helpdesk.Outcome{{DeliveryID: 1, State: helpdesk.DeliverySent}}})
 	before := len(must(b.store.Events(b.ctx, b.account.ID, 0, 1000))(t))
 	for range 2 {
-		for n, got := range must(b.svc.Outgoing().ReportAll(b.ctx, b.account.ID, reports...))(t) {
+		for n, got := range must(b.svc.Outgoing().ReportAll(b.ctx, b.account.ID, reports))(t) {
 			want := time.Time{}
 			if n == 2 {
 				want = b.clock.Now().Add(time.Minute)

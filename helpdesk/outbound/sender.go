@@ -99,10 +99,10 @@ func New(cfg Config) (*Sender, error) {
 	}
 	s := &Sender{cfg: cfg, kept: kept}
 	s.begins.all = func(ctx context.Context, account int64, all []helpdesk.Start) ([]helpdesk.Begun, error) {
-		return cfg.Outgoing.BeginAll(ctx, account, all...)
+		return cfg.Outgoing.BeginAll(ctx, account, all)
 	}
 	s.reports.all = func(ctx context.Context, account int64, all []helpdesk.Report) ([]helpdesk.Reported, error) {
-		return cfg.Outgoing.ReportAll(ctx, account, all...)
+		return cfg.Outgoing.ReportAll(ctx, account, all)
 	}
 	return s, nil
 }
