@@ -717,3 +717,51 @@ func TestHold(t *testing.T) {
 		}
 	})
 }
+
+// asked is a queue that records what is claimed.
+type asked struct {
+	storage.Jobs
+	mu   sync.Mutex
+	most []map[string]int
+}
+
+func (a *asked) Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.most = append(a.most, maps.Clone(most))
+	return a.Jobs.Claim(ctx, most, now, lease)
+}
+
+// As many jobs of a kind are claimed at once as it has workers, whatever other kinds have; and when
+// workers are free again, only their kind is asked for.
+func TestClaimsForAllWorkers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		queue := &asked{Jobs: s}
+		var all []storage.Job
+		for n := range 20 {
+			all = append(all, job("many", int64(n)))
+		}
+		enqueue(t, s, all...)
+		var done atomic.Int64
+		stop := start(t, jobs.Config{Jobs: queue, Poll: time.Hour, Handlers: map[string]jobs.Handler{
+			"many": {Workers: 9, Func: func(context.Context, storage.ClaimedJob) error { time.Sleep(time.Second); done.Add(1); return nil }},
+			"one":  {Workers: 1, Func: func(context.Context, storage.ClaimedJob) error { return nil }},
+		}})
+		time.Sleep(time.Minute)
+		stop()
+		first := []map[string]int{{"many": 8, "one": 1}, {"many": 1}, {"one": 1}} // the last because the queue has woken it
+		if diff := cmp.Diff(first, queue.most[:3]); diff != "" {
+			t.Error(diff)
+		}
+		for _, most := range queue.most[3:] {
+			if len(most) != 1 || most["many"] == 0 {
+				t.Errorf("asked for %v", most)
+			}
+		}
+		if done.Load() != 20 || len(queue.most) > 15 {
+			t.Errorf("%d jobs ran after %d claims: %v", done.Load(), len(queue.most), queue.most)
+		}
+	})
+}
