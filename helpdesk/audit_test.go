@@ -188,7 +188,7 @@ func TestUnassign(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := b.clock.Now()
-	claimed := must(b.store.Claim(b.ctx, []string{helpdesk.JobUnassign}, 10, now, now.Add(time.Minute)))(t)
+	claimed := must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobUnassign: 10}, now, now.Add(time.Minute)))(t)
 	if len(claimed) != 1 || claimed[0].Job.Subject != agent.UserID() {
 		t.Fatalf("jobs %+v", claimed)
 	}

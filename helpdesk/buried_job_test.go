@@ -29,7 +29,7 @@ func bury(ctx context.Context, store interface {
 		return 0, err
 	}
 	far := time.Now().AddDate(1, 0, 0)
-	claimed, err := store.Claim(ctx, []string{j.Kind}, 1, far, far.Add(time.Hour))
+	claimed, err := store.Claim(ctx, map[string]int{j.Kind: 1}, far, far.Add(time.Hour))
 	if err != nil || len(claimed) != 1 {
 		return 0, fmt.Errorf("claimed %d: %w", len(claimed), err)
 	}

@@ -247,7 +247,7 @@ func TestDeletingWhatIsInUse(t *testing.T) {
 		t.Error(err)
 	}
 	for range 10 {
-		for _, job := range must(b.store.Claim(b.ctx, []string{helpdesk.JobPurgeBlobs}, 10, b.clock.Now(), b.clock.Now().Add(time.Hour)))(t) {
+		for _, job := range must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobPurgeBlobs: 10}, b.clock.Now(), b.clock.Now().Add(time.Hour)))(t) {
 			if err := b.svc.PurgeBlobs(b.ctx, job); err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ import (
 func (b *bundle) tell() {
 	b.t.Helper()
 	now := b.clock.Now()
-	for _, job := range must(b.store.Claim(b.ctx, []string{helpdesk.JobNotify}, 1000, now, now.Add(time.Minute)))(b.t) {
+	for _, job := range must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobNotify: 1000}, now, now.Add(time.Minute)))(b.t) {
 		for range 2 {
 			if err := b.svc.Notify(b.ctx, job); err != nil {
 				b.t.Fatal(err)

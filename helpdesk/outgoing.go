@@ -142,7 +142,12 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 			return OutgoingMail{}, err
 		}
 	}
-	return out, o.fill(ctx, tx, c, i, &out)
+	reply := start{c: c, i: i, deliveries: deliveries}
+	shelf, err := newShelf(ctx, tx, []start{reply})
+	if err != nil {
+		return OutgoingMail{}, err
+	}
+	return out, o.fill(ctx, tx, shelf, reply, &out)
 }
 
 // posted locks a posted user interaction, after locking its conversation.
@@ -239,23 +244,14 @@ func due(all []sending.Delivery, job int64, now time.Time) (ready []sending.Deli
 	return ready, next
 }
 
-func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interaction, out *OutgoingMail) error {
-	mailbox, err := tx.Mailboxes().Get(ctx, c.MailboxID)
-	if err != nil {
-		return err
+func (o *Outgoing) fill(ctx context.Context, tx Tx, shelf *shelf, reply start, out *OutgoingMail) (err error) {
+	c, i := reply.c, reply.i
+	mailbox, there := shelf.mailboxes[c.MailboxID]
+	if !there {
+		return fault.Missing("mailbox", c.MailboxID)
 	}
-	users, err := tx.UsersByID(ctx, []int64{i.PostedByID})
-	if err != nil {
-		return err
-	}
-	if out.Attachments, err = tx.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit}); err != nil {
-		return err
-	}
-	userName := ""
-	if len(users) > 0 {
-		userName = users[0].Name
-	}
-	out.From = mailaddr.Address{Name: fromName(mailbox, userName), Email: mailbox.Email}
+	out.Attachments = shelf.attachments[i.ID]
+	out.From = mailaddr.Address{Name: fromName(mailbox, shelf.users[i.PostedByID].Name), Email: mailbox.Email}
 	if out.From.Email == "" {
 		out.From.Email = o.svc.InternalAddress(mailbox)
 	}
@@ -268,12 +264,12 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, c Conversation, i Interactio
 	out.MessageID, out.Date, out.To, out.Cc = i.MessageID, i.PostedAt, i.To, i.Cc
 	out.Subject, out.References = c.Subject, i.References
 	out.IsReply = len(i.References) > 0
-	if out.DKIM, err = o.svc.signers(ctx, tx.Reader(), out.From.Email); err != nil {
+	if out.DKIM, err = shelf.signersOf(ctx, o.svc, tx.Reader(), out.From.Email); err != nil {
 		return err
 	}
 	o.returnPaths(mailbox, out)
 	if len(out.Encrypted) == 0 {
-		if out.SeenToken, err = o.seenToken(ctx, tx, c, i); err != nil {
+		if out.SeenToken, err = o.seenToken(ctx, tx, shelf, reply); err != nil {
 			return err
 		}
 	}

@@ -177,7 +177,7 @@ func TestNoteNeverLeaves(t *testing.T) {
 	if !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a collaborator answered: %v", err)
 	}
-	sends := must(b.store.Claim(b.ctx, []string{helpdesk.JobSendMail}, 10, b.clock.Now(), b.clock.Now().Add(time.Minute)))(t)
+	sends := must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobSendMail: 10}, b.clock.Now(), b.clock.Now().Add(time.Minute)))(t)
 	if len(sends) != 0 {
 		t.Errorf("%d mails are to be sent", len(sends))
 	}

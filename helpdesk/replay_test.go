@@ -46,7 +46,7 @@ func (b *bundle) mail(id int64) ledger.Mail {
 // jobs takes the jobs of a kind out of the queue.
 func (b *bundle) jobs(kind string) []storage.ClaimedJob {
 	b.t.Helper()
-	claimed := must(b.store.Claim(b.ctx, []string{kind}, 1000, b.clock.Now(), b.clock.Now().Add(time.Hour)))(b.t)
+	claimed := must(b.store.Claim(b.ctx, map[string]int{kind: 1000}, b.clock.Now(), b.clock.Now().Add(time.Hour)))(b.t)
 	if err := b.store.Finish(b.ctx, claimed...); err != nil {
 		b.t.Fatal(err)
 	}

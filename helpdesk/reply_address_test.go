@@ -112,7 +112,7 @@ func (b *bundle) probe() (sending.SystemMail, ledger.TaggedAddress) {
 	b.t.Helper()
 	test := must(b.desk.TestMailbox(b.ctx, b.mailbox.ID))(b.t)
 	now := b.clock.Now()
-	jobs := must(b.store.Claim(b.ctx, []string{helpdesk.JobProbe}, 10, now, now.Add(24*time.Hour)))(b.t)
+	jobs := must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobProbe: 10}, now, now.Add(24*time.Hour)))(b.t)
 	switch len(jobs) {
 	case 0:
 		return sending.SystemMail{}, test.Tagged

@@ -87,7 +87,7 @@ func (b *bundle) fill(n int) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	for _, job := range must(b.store.Claim(b.ctx, []string{"given.up"}, 1, b.clock.Now(), b.clock.Now().Add(time.Minute)))(b.t) {
+	for _, job := range must(b.store.Claim(b.ctx, map[string]int{"given.up": 1}, b.clock.Now(), b.clock.Now().Add(time.Minute)))(b.t) {
 		if err := b.store.Bury(b.ctx, job, "broken"); err != nil {
 			b.t.Fatal(err)
 		}

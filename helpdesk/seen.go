@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
-	"github.com/helpwright/helpwright/helpdesk/sending"
-	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -66,19 +64,15 @@ func (s *Service) readSeenToken(token string) (accountID, interactionID int64, o
 // seenToken returns a message's token, "" unless it may contain a tracking image: the account
 // enables it, and the conversation's customer is the only recipient. With several readers, it would
 // be unclear who opened it.
-func (o *Outgoing) seenToken(ctx context.Context, tx Tx, c Conversation, i Interaction) (string, error) {
+func (o *Outgoing) seenToken(ctx context.Context, tx Tx, shelf *shelf, reply start) (string, error) {
+	i, c := reply.i, reply.c
 	if i.IsForward || len(i.To)+len(i.Cc)+len(i.Bcc) != 1 || len(i.To) != 1 || mailaddr.Key(i.To[0]) != mailaddr.Key(c.CustomerEmail) {
 		return "", nil
 	}
-	account, err := tx.Account(ctx)
-	if err != nil || !account.TrackSeen {
+	if tracks, err := shelf.tracks(ctx, tx); err != nil || !tracks || len(reply.deliveries) != 1 {
 		return "", err
 	}
-	deliveries, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
-	if err != nil || len(deliveries) != 1 {
-		return "", err
-	}
-	return o.svc.seenToken(account.ID, i.ID, deliveries[0].ID), nil
+	return o.svc.seenToken(shelf.account.ID, i.ID, reply.deliveries[0].ID), nil
 }
 
 // SeenByPixel marks a reply as seen by its customer because the message's image was requested; the

@@ -38,7 +38,7 @@ func (b *bundle) deliveries(interactionID int64) []sending.Delivery {
 // jobsDue counts the jobs to send that are due.
 func (b *bundle) jobsDue() int {
 	b.t.Helper()
-	return len(must(b.store.Claim(b.ctx, []string{helpdesk.JobSendMail}, 10, b.clock.Now(), b.clock.Now()))(b.t))
+	return len(must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobSendMail: 10}, b.clock.Now(), b.clock.Now()))(b.t))
 }
 
 func TestSendHoldBounds(t *testing.T) {

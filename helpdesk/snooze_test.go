@@ -25,7 +25,7 @@ func (b *bundle) snoozed(id int64) helpdesk.Conversation {
 // due does the jobs that wake conversations and whose time has come.
 func (b *bundle) due() (n int) {
 	b.t.Helper()
-	jobs := must(b.store.Claim(b.ctx, []string{helpdesk.JobWake}, 10, b.clock.Now(), b.clock.Now().Add(time.Minute)))(b.t)
+	jobs := must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobWake: 10}, b.clock.Now(), b.clock.Now().Add(time.Minute)))(b.t)
 	for _, job := range jobs {
 		if err := b.svc.Wake(b.ctx, job); err != nil {
 			b.t.Error(err)

@@ -282,7 +282,7 @@ func TestDisband(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := b.clock.Now()
-	claimed := must(b.store.Claim(b.ctx, []string{helpdesk.JobDisband}, 10, now, now.Add(time.Minute)))(t)
+	claimed := must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobDisband: 10}, now, now.Add(time.Minute)))(t)
 	if len(claimed) != 1 || claimed[0].Job.Subject != team {
 		t.Fatalf("jobs %+v", claimed)
 	}

@@ -62,7 +62,7 @@ func (b *bundle) report(call helpdesk.WebhookCall, status, parallel int) *helpde
 // hookJobs counts the jobs of webhooks that are due.
 func (b *bundle) hookJobs() int {
 	b.t.Helper()
-	return len(must(b.store.Claim(b.ctx, []string{helpdesk.JobWebhook}, 100, b.clock.Now(), b.clock.Now()))(b.t))
+	return len(must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobWebhook: 100}, b.clock.Now(), b.clock.Now()))(b.t))
 }
 
 func TestWebhookInput(t *testing.T) {

@@ -97,7 +97,7 @@ func (w *workshop) stored(t *testing.T) []string {
 func (w *workshop) purge(t *testing.T) {
 	t.Helper()
 	now := w.site.CreatedAt.AddDate(1, 0, 0)
-	jobs, err := w.memory.Claim(t.Context(), []string{kb.JobPurgeFiles}, 100, now, now.AddDate(0, 0, 1))
+	jobs, err := w.memory.Claim(t.Context(), map[string]int{kb.JobPurgeFiles: 100}, now, now.AddDate(0, 0, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

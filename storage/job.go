@@ -42,10 +42,11 @@ type BuriedJob struct {
 // Jobs is the queue that workers claim jobs from. Several processes may claim at the same time; no
 // job is handed out twice.
 type Jobs interface {
-	// Claim leases at most n due jobs of the given kinds until lease, oldest due first. A job whose
+	// Claim leases due jobs until lease: of each kind in most at most so many, the oldest due first,
+	// and none of other kinds. It returns them in the order in which they were due. A job whose
 	// lease has expired is due again, with a higher attempt. When Claim fails, some jobs may have
 	// been leased to no worker; an implementation that can find them releases them.
-	Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]ClaimedJob, error)
+	Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]ClaimedJob, error)
 	// Finish deletes completed jobs. It leaves jobs alone that a later attempt has taken over.
 	Finish(ctx context.Context, jobs ...ClaimedJob) error
 	// Retry makes a job due again at runAt and stores the reason, job.Failed and job.Away.

@@ -21,6 +21,7 @@ type benchCmd struct {
 	Readers       int           `default:"500" help:"How many readers the stream of events has."`
 	Time          time.Duration `default:"3s" help:"How long each figure is measured."`
 	Quick         bool          `help:"A fiftieth of the conversations and articles, and a tenth of the accounts and readers."`
+	Only          []string      `help:"Measure only the rows whose work contains one of these texts." placeholder:"TEXT"`
 	Postgres      string        `help:"Measure PostgreSQL too: a URL of a server on which a database can be created, which is dropped at the end." placeholder:"URL"`
 }
 
@@ -50,7 +51,7 @@ func (c *benchCmd) Run(s *session) (err error) {
 
 // config checks what was asked for.
 func (c *benchCmd) config() (bench.Config, error) {
-	cfg := bench.Config{Conversations: c.Conversations, Articles: c.Articles, Accounts: c.Accounts, Readers: c.Readers, Time: c.Time, Postgres: c.Postgres}
+	cfg := bench.Config{Conversations: c.Conversations, Articles: c.Articles, Accounts: c.Accounts, Readers: c.Readers, Time: c.Time, Postgres: c.Postgres, Only: c.Only}
 	if c.Quick {
 		cfg.Conversations, cfg.Articles, cfg.Accounts, cfg.Readers = c.Conversations/50, c.Articles/50, max(1, c.Accounts/10), max(1, c.Readers/10)
 	}

@@ -105,7 +105,7 @@ const latest = 2 * 24 * time.Hour
 func (a *app) tellLatest() error {
 	for {
 		now := time.Now()
-		jobs, err := a.db.Claim(a.ctx, []string{helpdesk.JobNotify}, 500, now, now.Add(time.Minute))
+		jobs, err := a.db.Claim(a.ctx, map[string]int{helpdesk.JobNotify: 500}, now, now.Add(time.Minute))
 		if err != nil || len(jobs) == 0 {
 			return err
 		}

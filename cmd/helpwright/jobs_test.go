@@ -40,7 +40,7 @@ func TestJobsCommand(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := db.Claim(t.Context(), []string{kind}, 1, far, far.Add(time.Hour))
+			all, err := db.Claim(t.Context(), map[string]int{kind: 1}, far, far.Add(time.Hour))
 			if err != nil || len(all) != 1 {
 				t.Fatal(len(all), err)
 			}

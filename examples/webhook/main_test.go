@@ -59,7 +59,7 @@ func must[T any](v T, err error) func(t *testing.T) T {
 func (s *sender) deliver() {
 	s.Helper()
 	must(s.svc.Dispatch().Distribute(s.Context(), s.desk.AccountID()))(s.T)
-	for _, job := range must(s.store.Claim(s.Context(), []string{helpdesk.JobWebhook}, 10, s.now, s.now.Add(time.Minute)))(s.T) {
+	for _, job := range must(s.store.Claim(s.Context(), map[string]int{helpdesk.JobWebhook: 10}, s.now, s.now.Add(time.Minute)))(s.T) {
 		if err := s.hooks.Handle(s.Context(), job); err != nil {
 			s.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func TestMemberMailsAmongOthers(t *testing.T) {
 	if row.State != ledger.Ignored || !strings.Contains(row.Reason, "cannot be read") {
 		t.Fatalf("it is %s: %s", row.State, row.Reason)
 	}
-	claimed := check(store.Claim(context.Background(), []string{helpdesk.JobReturnMail}, 10, time.Now().Add(time.Minute), time.Now().Add(2*time.Minute)))(t)
+	claimed := check(store.Claim(context.Background(), map[string]int{helpdesk.JobReturnMail: 10}, time.Now().Add(time.Minute), time.Now().Add(2*time.Minute)))(t)
 	if len(claimed) != 1 {
 		t.Fatalf("%d mails go back", len(claimed))
 	}

@@ -164,7 +164,7 @@ func reconcileOver(t *testing.T, dovecot testenv.DovecotServer, url string) {
 			t.Fatal(err)
 		}
 	}
-	claimed := check(db.Claim(ctx, []string{helpdesk.JobBackfill}, 10, time.Now().Add(time.Minute), time.Now().Add(time.Hour)))(t)
+	claimed := check(db.Claim(ctx, map[string]int{helpdesk.JobBackfill: 10}, time.Now().Add(time.Minute), time.Now().Add(time.Hour)))(t)
 	for _, job := range claimed {
 		if err := b.again().Backfill(ctx, job); err != nil {
 			t.Fatal(err)

@@ -164,7 +164,7 @@ func (w *world) sender(transport outbound.Transport) *outbound.Sender {
 func (w *world) handle(s *outbound.Sender) error {
 	w.t.Helper()
 	now := w.clock()
-	claimed := must[[]storage.ClaimedJob](w.t)(w.store.Claim(context.Background(), []string{helpdesk.JobSendMail}, 10, now, now.Add(time.Minute)))
+	claimed := must[[]storage.ClaimedJob](w.t)(w.store.Claim(context.Background(), map[string]int{helpdesk.JobSendMail: 10}, now, now.Add(time.Minute)))
 	if len(claimed) != 1 {
 		w.t.Fatalf("%d jobs are due", len(claimed))
 	}

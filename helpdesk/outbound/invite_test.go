@@ -27,7 +27,7 @@ func (w *world) invite(name string) (string, storage.ClaimedJob) {
 		w.t.Fatal(err)
 	}
 	now := w.clock()
-	claimed := must[[]storage.ClaimedJob](w.t)(w.store.Claim(ctx, []string{helpdesk.JobInvite}, 10, now, now.Add(time.Minute)))
+	claimed := must[[]storage.ClaimedJob](w.t)(w.store.Claim(ctx, map[string]int{helpdesk.JobInvite: 10}, now, now.Add(time.Minute)))
 	if len(claimed) != 1 {
 		w.t.Fatalf("%d jobs are due", len(claimed))
 	}

@@ -33,7 +33,7 @@ func probing(t *testing.T) (*world, storage.ClaimedJob) {
 		Encryption: ledger.EncryptionTLS, ValidateCertificate: storage.Some(true),
 	})}))
 	must[ledger.ConnectionTest](t)(w.desk.TestMailbox(ctx, w.box.ID))
-	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, []string{helpdesk.JobProbe}, 10, w.clock(), w.clock().Add(time.Minute)))
+	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, map[string]int{helpdesk.JobProbe: 10}, w.clock(), w.clock().Add(time.Minute)))
 	if len(claimed) != 1 {
 		t.Fatalf("%d jobs", len(claimed))
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/helpwright/helpwright/storage/jobs"
 )
 
 // RelayConfig configures the connection to a [Relay]. Zero fields have their defaults.
@@ -38,8 +40,11 @@ type RelayConfig struct {
 	// CommandTimeout. The outcome of a completely sent message is unknown, so it waits
 	// SubmitTimeout for its reply.
 	Silence time.Duration
-	// MaxIdle is the number of connections kept open for IdleTimeout; defaults 4 and 30 s. Negative
-	// keeps none.
+	// MaxSending is the number of messages sent at the same time; default 8. Others wait for their
+	// turn. A message that the relay leaves without a reply for a sixth of Silence no longer counts.
+	MaxSending int
+	// MaxIdle is the number of connections kept open for IdleTimeout; defaults MaxSending and 30 s.
+	// Negative keeps none.
 	MaxIdle     int
 	IdleTimeout time.Duration
 }
@@ -70,8 +75,11 @@ func (c RelayConfig) withDefaults() RelayConfig {
 			*d.field = d.value
 		}
 	}
+	if c.MaxSending <= 0 {
+		c.MaxSending = 8
+	}
 	if c.MaxIdle == 0 {
-		c.MaxIdle = 4
+		c.MaxIdle = c.MaxSending
 	}
 	return c
 }
@@ -80,9 +88,10 @@ func (c RelayConfig) withDefaults() RelayConfig {
 // 6409). It uses SIZE, 8BITMIME and SMTPUTF8 if offered. It is safe for concurrent use; concurrent
 // messages use separate connections.
 type Relay struct {
-	cfg  RelayConfig
-	tls  *tls.Config
-	word word
+	cfg   RelayConfig
+	tls   *tls.Config
+	word  word
+	turns chan struct{} // as many as messages are being sent, at most MaxSending
 
 	mu     sync.Mutex
 	idle   []*session
@@ -95,7 +104,7 @@ func NewRelay(cfg RelayConfig) (*Relay, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Relay{cfg: cfg, tls: &tls.Config{
+	return &Relay{cfg: cfg, turns: make(chan struct{}, cfg.MaxSending), tls: &tls.Config{
 		ServerName: cfg.Host, RootCAs: cfg.RootCAs, InsecureSkipVerify: cfg.InsecureSkipVerify, MinVersion: tls.VersionTLS12,
 	}}, nil
 }
@@ -169,6 +178,11 @@ func (r *Relay) Send(ctx context.Context, from string, to []string, m *Mail) ([]
 // send is Send. doubt means that the connection ended while the reply to the complete message was
 // outstanding.
 func (r *Relay) send(ctx context.Context, from string, to []string, m *Mail) (results []Result, doubt bool, err error) {
+	ctx, leave, err := r.turn(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer leave()
 	s, err := r.session(ctx)
 	if err != nil {
 		return nil, false, err
@@ -182,6 +196,28 @@ func (r *Relay) send(ctx context.Context, from string, to []string, m *Mail) (re
 		return nil, false, s.failure(ctx, "answer", errSilent) // the message is not sent; nothing else is known
 	}
 	return t.results, t.doubt, nil
+}
+
+// leaveTurn is the key of the function that ends a message's turn early.
+type leaveTurn struct{}
+
+// turn waits until the message of ctx may be sent. leave ends its turn.
+func (r *Relay) turn(ctx context.Context) (_ context.Context, leave func(), err error) {
+	select {
+	case r.turns <- struct{}{}:
+		leave = sync.OnceFunc(func() { <-r.turns })
+		return context.WithValue(ctx, leaveTurn{}, leave), leave, nil
+	case <-ctx.Done():
+		return ctx, nil, &RelayError{Step: "connect", Err: context.Cause(ctx)}
+	}
+}
+
+// yield lets other messages be sent, and other jobs run, while that of ctx waits for the relay.
+func yield(ctx context.Context) {
+	if leave, ok := ctx.Value(leaveTurn{}).(func()); ok {
+		leave()
+	}
+	jobs.Yield(ctx)
 }
 
 // session returns a connection that is ready for a message: an idle one that still answers, or a

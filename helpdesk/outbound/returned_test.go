@@ -27,7 +27,7 @@ func returning(t *testing.T) (*world, storage.ClaimedJob) {
 	must[ledger.Mail](t)(intake.File(ctx, w.account, waiting[0].ID, ledger.Incoming{
 		Identity: []byte("1"), MessageID: "one two", From: mailaddr.Address{Email: "ann@example.org"}, Subject: "Fwd:\r\nBcc: x", Text: "@fwd\nBob says größer.",
 	}))
-	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, []string{helpdesk.JobReturnMail}, 10, w.clock(), w.clock().Add(time.Minute)))
+	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, map[string]int{helpdesk.JobReturnMail: 10}, w.clock(), w.clock().Add(time.Minute)))
 	if len(claimed) != 1 {
 		t.Fatalf("%d jobs", len(claimed))
 	}

@@ -322,7 +322,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	transport.results = func([]string) ([]outbound.Result, error) { cancel(); return nil, ctx.Err() }
 	now := w.clock()
-	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, []string{helpdesk.JobSendMail}, 1, now, now))
+	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, map[string]int{helpdesk.JobSendMail: 1}, now, now))
 	if err := w.sender(transport).Handle(ctx, claimed[0]); !errors.Is(err, context.Canceled) || w.deliveries(i)[0].Attempts != 0 {
 		t.Errorf("%v", err)
 	}

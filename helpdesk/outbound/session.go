@@ -18,8 +18,6 @@ import (
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
-
-	"github.com/helpwright/helpwright/storage/jobs"
 )
 
 // session is a connection to a relay, greeted, encrypted and authenticated.
@@ -33,7 +31,7 @@ type session struct {
 // attend closes the connection when ctx ends, until release is called.
 func (s *session) attend(ctx context.Context) (release func()) {
 	s.wire.budget, s.wire.until = maxAnswers, time.Now().Add(s.wire.timeout)
-	s.wire.yield = func() { jobs.Yield(ctx) }
+	s.wire.yield = func() { yield(ctx) }
 	stop := context.AfterFunc(ctx, func() { s.wire.Conn.Close() })
 	return func() { stop() }
 }

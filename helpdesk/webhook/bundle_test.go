@@ -115,7 +115,7 @@ func (w *world) tags(names ...string) {
 func (w *world) claim() []storage.ClaimedJob {
 	w.t.Helper()
 	now := w.clock.Now()
-	return must(w.store.Claim(w.t.Context(), []string{helpdesk.JobWebhook}, 1000, now, now.Add(time.Minute)))(w.t)
+	return must(w.store.Claim(w.t.Context(), map[string]int{helpdesk.JobWebhook: 1000}, now, now.Add(time.Minute)))(w.t)
 }
 
 // work does jobs until none is due, at the end at the time to which the clock is moved.

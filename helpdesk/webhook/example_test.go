@@ -49,7 +49,7 @@ func ExampleSender() {
 		panic(err)
 	}
 	_, _ = svc.Dispatch().Distribute(ctx, account.ID)
-	due, _ := store.Claim(ctx, []string{helpdesk.JobWebhook}, 1, time.Now(), time.Now().Add(time.Minute))
+	due, _ := store.Claim(ctx, map[string]int{helpdesk.JobWebhook: 1}, time.Now(), time.Now().Add(time.Minute))
 	err = sender.Handle(ctx, due[0])
 	deliveries, _ := desk.WebhookDeliveries(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.PageRequest{})
 	fmt.Println(deliveries.Items[0].State, deliveries.Items[0].Status, err)

@@ -120,7 +120,7 @@ func left(t *testing.T, db *bunstore.DB, account int64, want bool) {
 	if err != nil || (len(events) == 1) != want {
 		t.Errorf("account %d: %d events, %v", account, len(events), err)
 	}
-	jobs, err := db.Claim(t.Context(), []string{"test"}, 10, time.Now(), time.Now())
+	jobs, err := db.Claim(t.Context(), map[string]int{"test": 10}, time.Now(), time.Now())
 	if err != nil {
 		t.Error(err)
 	}

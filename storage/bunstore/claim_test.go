@@ -37,7 +37,7 @@ func TestLostClaim(t *testing.T) {
 
 	proxy.Mute()
 	limited, stop := context.WithTimeout(ctx, 3*time.Second)
-	if got, err := db.Claim(limited, []string{"lost"}, 1, time.Now(), lease); err == nil {
+	if got, err := db.Claim(limited, map[string]int{"lost": 1}, time.Now(), lease); err == nil {
 		t.Fatalf("claimed %v without an answer", got)
 	}
 	stop()

@@ -477,7 +477,7 @@ func lists() []explained {
 		add(name, false, run)
 	}
 	add("Claim", true, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
-		_, err := db.Claim(ctx, []string{"a", "b"}, 10, time.Unix(0, 0), time.Unix(1, 0))
+		_, err := db.Claim(ctx, map[string]int{"a": 10, "b": 10}, time.Unix(0, 0), time.Unix(1, 0))
 		return err
 	})
 	add("Sweep", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {

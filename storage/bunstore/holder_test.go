@@ -79,7 +79,7 @@ func enqueueKinds(t *testing.T, db *bunstore.DB, kinds ...string) {
 
 func claim(t *testing.T, db *bunstore.DB, kind string, now, lease time.Time) []storage.ClaimedJob {
 	t.Helper()
-	jobs, err := db.Claim(t.Context(), []string{kind}, 1, now, lease)
+	jobs, err := db.Claim(t.Context(), map[string]int{kind: 1}, now, lease)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestServerKeepsSession(t *testing.T) {
 	defer func() { cancel(); <-done }()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
-		got, err := db.Claim(limited, []string{"two"}, 1, time.Now(), time.Now().Add(time.Hour))
+		got, err := db.Claim(limited, map[string]int{"two": 1}, time.Now(), time.Now().Add(time.Hour))
 		cancel()
 		if err == nil && len(got) == 1 {
 			break

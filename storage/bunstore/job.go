@@ -3,6 +3,7 @@ package bunstore
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -73,11 +74,11 @@ func (s *querier) insertJobs(ctx context.Context, jobs []jobRow) (bool, error) {
 
 // Claim implements [storage.Jobs] with one statement, in which PostgreSQL skips rows that others
 // are claiming.
-func (db *DB) Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]storage.ClaimedJob, error) {
-	if err := checkText(kinds); err != nil || n <= 0 || len(kinds) == 0 {
+func (db *DB) Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+	kinds := slices.DeleteFunc(slices.Sorted(maps.Keys(most)), func(kind string) bool { return most[kind] <= 0 })
+	if err := checkText(kinds); err != nil || len(kinds) == 0 {
 		return nil, err
 	}
-	kinds = slices.Compact(slices.Sorted(slices.Values(kinds)))
 	var rows []jobRow
 	var err error
 	claim := db.hands.begin()
@@ -88,7 +89,7 @@ func (db *DB) Claim(ctx context.Context, kinds []string, n int, now, lease time.
 	}
 	err = db.queue().raw(`UPDATE hw_jobs SET attempt = attempt + 1, claimed_due = due_at, holder = ?, lease_until = ?,
 			due_at = CASE WHEN run_at > ? THEN run_at ELSE ? END
-		WHERE id IN (?) RETURNING *`, holder, micros(lease), micros(lease), micros(lease), db.due(kinds, n, now)).
+		WHERE id IN (?) RETURNING *`, holder, micros(lease), micros(lease), micros(lease), db.due(kinds, most, now)).
 		Scan(ctx, &rows)
 	if err != nil {
 		rows = nil // drop the rows already read as well
@@ -106,23 +107,23 @@ func (db *DB) Claim(ctx context.Context, kinds []string, n int, now, lease time.
 
 // due selects the ids of due jobs. It reads each kind in the order of its index, so that other
 // kinds cost nothing, however long their queues are.
-func (db *DB) due(kinds []string, n int, now time.Time) *bun.RawQuery {
+func (db *DB) due(kinds []string, most map[string]int, now time.Time) *bun.RawQuery {
 	lock := bun.Safe("")
 	if db.postgres {
 		lock = "FOR UPDATE SKIP LOCKED"
 	}
 	one := func(kind string) *bun.RawQuery {
-		return db.queue().raw(`SELECT id, due_at FROM hw_jobs WHERE kind = ? AND due_at <= ? AND NOT buried
-			ORDER BY due_at, id LIMIT ? ?`, kind, micros(now), n, lock)
+		return db.queue().raw(`SELECT id FROM hw_jobs WHERE kind = ? AND due_at <= ? AND NOT buried
+			ORDER BY due_at, id LIMIT ? ?`, kind, micros(now), most[kind], lock)
 	}
 	if len(kinds) == 1 {
 		return db.queue().raw("SELECT id FROM (?) AS due", one(kinds[0]))
 	}
-	all := db.queue().raw("SELECT id, due_at FROM (?) AS k", one(kinds[0]))
+	all := db.queue().raw("SELECT id FROM (?) AS k", one(kinds[0]))
 	for _, kind := range kinds[1:] {
-		all = db.queue().raw("? UNION ALL SELECT id, due_at FROM (?) AS k", all, one(kind))
+		all = db.queue().raw("? UNION ALL SELECT id FROM (?) AS k", all, one(kind))
 	}
-	return db.queue().raw("SELECT id FROM (?) AS due ORDER BY due_at, id LIMIT ?", all, n)
+	return all
 }
 
 // queue returns the querier for statements on the queue, which run outside of any transaction.

@@ -46,7 +46,7 @@ type Config struct {
 	// Workers is how many jobs of one kind run at the same time, unless the handler sets its own
 	// number; default 4. Every kind has its own workers, so that a slow kind does not delay others.
 	Workers     int
-	Batch       int                            // the most jobs claimed or finished at once; default 50
+	Batch       int                            // the most jobs of one kind claimed, and of all kinds finished, at once; default 50
 	Lease       time.Duration                  // after a crash a job runs again when its lease expires; default 5 minutes
 	Poll        time.Duration                  // how often the queue is polled when it does not wake the runner; default 1 second
 	MaxAttempts int                            // failed attempts after which a job is buried; 0: unlimited, only [Bury] gives up

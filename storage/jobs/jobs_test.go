@@ -60,7 +60,11 @@ func start(t testing.TB, cfg jobs.Config) (stop func()) {
 func left(t testing.TB, s storage.Jobs, kinds ...string) int {
 	t.Helper()
 	far := time.Now().AddDate(100, 0, 0)
-	all, err := s.Claim(context.Background(), kinds, 10000, far, far.Add(1))
+	most := map[string]int{}
+	for _, kind := range kinds {
+		most[kind] = 10000
+	}
+	all, err := s.Claim(context.Background(), most, far, far.Add(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +229,7 @@ func TestLease(t *testing.T) {
 			}},
 			"stolen": {Func: func(ctx context.Context, j storage.ClaimedJob) error {
 				far := time.Now().AddDate(1, 0, 0)
-				if got, err := s.Claim(ctx, []string{"stolen"}, 1, far, far.Add(time.Hour)); err != nil || len(got) != 1 {
+				if got, err := s.Claim(ctx, map[string]int{"stolen": 1}, far, far.Add(time.Hour)); err != nil || len(got) != 1 {
 					t.Errorf("not stolen: %v %v", got, err)
 				}
 				<-ctx.Done()
@@ -309,11 +313,11 @@ func (f *flaky) away() error {
 	return nil
 }
 
-func (f *flaky) Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+func (f *flaky) Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]storage.ClaimedJob, error) {
 	if err := f.away(); err != nil {
 		return nil, err
 	}
-	return f.Jobs.Claim(ctx, kinds, n, now, lease)
+	return f.Jobs.Claim(ctx, most, now, lease)
 }
 
 func (f *flaky) Finish(ctx context.Context, all ...storage.ClaimedJob) error {
@@ -398,12 +402,12 @@ type hanging struct {
 	claims atomic.Int64
 }
 
-func (h *hanging) Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+func (h *hanging) Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]storage.ClaimedJob, error) {
 	if h.claims.Add(1) == 1 {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return h.Jobs.Claim(ctx, kinds, n, now, lease)
+	return h.Jobs.Claim(ctx, most, now, lease)
 }
 
 // Handlers that yield let others run, up to a limit. Each is counted once, and Run waits for all of
@@ -710,6 +714,54 @@ func TestHold(t *testing.T) {
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// asked is a queue that records what is claimed.
+type asked struct {
+	storage.Jobs
+	mu   sync.Mutex
+	most []map[string]int
+}
+
+func (a *asked) Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.most = append(a.most, maps.Clone(most))
+	return a.Jobs.Claim(ctx, most, now, lease)
+}
+
+// As many jobs of a kind are claimed at once as it has workers, whatever other kinds have; and when
+// workers are free again, only their kind is asked for.
+func TestClaimsForAllWorkers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		queue := &asked{Jobs: s}
+		var all []storage.Job
+		for n := range 20 {
+			all = append(all, job("many", int64(n)))
+		}
+		enqueue(t, s, all...)
+		var done atomic.Int64
+		stop := start(t, jobs.Config{Jobs: queue, Poll: time.Hour, Handlers: map[string]jobs.Handler{
+			"many": {Workers: 9, Func: func(context.Context, storage.ClaimedJob) error { time.Sleep(time.Second); done.Add(1); return nil }},
+			"one":  {Workers: 1, Func: func(context.Context, storage.ClaimedJob) error { return nil }},
+		}})
+		time.Sleep(time.Minute)
+		stop()
+		first := []map[string]int{{"many": 8, "one": 1}, {"many": 1}, {"one": 1}} // the last because the queue has woken it
+		if diff := cmp.Diff(first, queue.most[:3]); diff != "" {
+			t.Error(diff)
+		}
+		for _, most := range queue.most[3:] {
+			if len(most) != 1 || most["many"] == 0 {
+				t.Errorf("asked for %v", most)
+			}
+		}
+		if done.Load() != 20 || len(queue.most) > 15 {
+			t.Errorf("%d jobs ran after %d claims: %v", done.Load(), len(queue.most), queue.most)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/bits"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -32,8 +33,9 @@ type run struct {
 	ended   chan *lane  // a worker is free again
 	results chan result // of handlers, to be written
 	workers sync.WaitGroup
-	holding bool // of dispatch: Config.Hold returned an error
-	lost    bool // of writeResults: a result could not be written before the end
+	looked  time.Time // of dispatch: when all kinds were last claimed
+	holding bool      // of dispatch: Config.Hold returned an error
+	lost    bool      // of writeResults: a result could not be written before the end
 }
 
 // lane is one kind and its workers.
@@ -87,12 +89,14 @@ func (r *Runner) Run(ctx context.Context) error {
 // dispatch claims jobs whenever a worker is free, until the context ends.
 func (r *run) dispatch(ctx context.Context) {
 	away := time.Duration(0) // the wait after the last failure; 0: the queue answers
+	all := true              // any kind may have due jobs, not only those whose workers were all busy
 	for ctx.Err() == nil {
 		if r.held(ctx) {
 			r.wait(ctx, r.Poll, nil)
 			continue
 		}
-		err := r.claim(ctx)
+		err := r.claim(ctx, all)
+		all = true
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -103,7 +107,7 @@ func (r *run) dispatch(ctx context.Context) {
 			r.wait(ctx, away-firstWait, r.Jobs.Wake())
 		default:
 			away = 0
-			r.wait(ctx, r.Poll, r.Jobs.Wake())
+			all = !r.wait(ctx, r.Poll, r.Jobs.Wake()) || time.Since(r.looked) >= r.Poll
 		}
 	}
 }
@@ -121,63 +125,82 @@ func (r *run) held(ctx context.Context) bool {
 	return r.holding
 }
 
-// wait returns when there may be jobs to claim: after d, when woken, or when a missing worker is
-// free again. With a nil wake it waits for all of d.
-func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) {
+// wait returns when there may be jobs to claim: after d, when woken, or, which it reports, when a
+// missing worker is free again. With a nil wake it waits for all of d.
+func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) (freed bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return false
 		case <-timer.C:
-			return
+			return false
 		case <-wake:
-			return
+			return false
 		case l := <-r.ended:
 			l.busy--
 			if l.more && wake != nil {
-				return
+				return true
 			}
 		}
 	}
 }
 
-// claim starts due jobs until none are left or no worker is free.
-func (r *run) claim(ctx context.Context) error {
+// claim starts due jobs until none are left or no worker is free. Unless all is set, it only looks
+// for jobs of the kinds that may have more than they had workers for.
+func (r *run) claim(ctx context.Context, all bool) error {
+	if all {
+		r.looked = time.Now()
+	}
 	for {
 		r.collect()
-		var kinds []string
-		n := r.Batch
-		for _, l := range r.lanes {
-			free := l.Workers - l.busy
-			l.more = free == 0
-			if free > 0 {
-				kinds = append(kinds, l.kind)
-				n = min(n, free) // any single kind may fill the claim
-			}
-		}
-		if len(kinds) == 0 {
+		most := r.free(all)
+		if len(most) == 0 {
 			return nil
 		}
-		jobs, err := r.take(ctx, kinds, n)
+		jobs, err := r.take(ctx, most)
 		if err != nil {
 			return err
 		}
+		got := make(map[string]int, len(most))
 		for _, job := range jobs {
 			r.start(job)
+			got[job.Kind]++
 		}
-		if len(jobs) < n {
-			return nil
+		for _, l := range r.lanes {
+			if n, asked := most[l.kind]; asked {
+				l.more = got[l.kind] >= n
+			}
 		}
+		all = false
 	}
 }
 
-func (r *run) take(ctx context.Context, kinds []string, n int) ([]storage.ClaimedJob, error) {
+// free returns how many jobs of which kinds to claim.
+func (r *run) free(all bool) map[string]int {
+	most := map[string]int{}
+	for _, l := range r.lanes {
+		free := l.Workers - l.busy
+		switch {
+		case free > 0 && (all || l.more):
+			most[l.kind] = rounded(min(free, r.Batch))
+		case free <= 0 && all:
+			l.more = true
+		}
+	}
+	return most
+}
+
+// rounded returns the highest power of two that is not above n: databases that prepare statements
+// then see few different ones.
+func rounded(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
+
+func (r *run) take(ctx context.Context, most map[string]int) ([]storage.ClaimedJob, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	now := r.Now()
-	return r.Jobs.Claim(ctx, kinds, n, now, now.Add(r.Lease))
+	return r.Jobs.Claim(ctx, most, now, now.Add(r.Lease))
 }
 
 // collect counts the workers that have become free.

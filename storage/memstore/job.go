@@ -68,19 +68,24 @@ func (o outbox) Enqueue(ctx context.Context, jobs ...storage.Job) error {
 }
 
 // Claim takes due jobs.
-func (s *Store) Claim(ctx context.Context, kinds []string, n int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+func (s *Store) Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]storage.ClaimedJob, error) {
 	var claimed []storage.ClaimedJob
 	err := s.update(ctx, func(db *data) error {
 		var due []row[jobRow]
 		for id, j := range db.jobs.all(global) {
-			if !j.Buried && slices.Contains(kinds, j.Kind) && !j.due().After(now) {
+			if !j.Buried && most[j.Kind] > 0 && !j.due().After(now) {
 				due = append(due, row[jobRow]{id, j})
 			}
 		}
 		slices.SortStableFunc(due, func(a, b row[jobRow]) int {
 			return cmp.Or(a.value.due().Compare(b.value.due()), cmp.Compare(a.id, b.id))
 		})
-		for _, r := range due[:min(max(n, 0), len(due))] {
+		taken := map[string]int{}
+		for _, r := range due {
+			if taken[r.value.Kind] == most[r.value.Kind] {
+				continue
+			}
+			taken[r.value.Kind]++
 			j := *clone(r.value)
 			j.Attempt++
 			j.Lease = lease

@@ -74,7 +74,7 @@ func TestUseInsideTransaction(t *testing.T) {
 	err := s.InTx(t.Context(), helpdesk.Scope{}, func(ctx context.Context, _ helpdesk.Tx) error {
 		_, read := s.Within(helpdesk.Scope{AccountID: 1}).Account(ctx)
 		_, found := s.User(ctx, 1)
-		_, claimed := s.Claim(ctx, []string{"a"}, 1, time.Now(), time.Now())
+		_, claimed := s.Claim(ctx, map[string]int{"a": 1}, time.Now(), time.Now())
 		for what, err := range map[string]error{
 			"InTx": s.InTx(ctx, helpdesk.Scope{}, nothing), "Within": read, "Directory": found, "Claim": claimed,
 			"Enqueue": s.InSystemTx(ctx, func(context.Context, helpdesk.SystemTx) error { return nil }),

@@ -379,7 +379,7 @@ func (c *comparison) jobs() {
 	c.gen.now = c.gen.now.Add(time.Duration(c.gen.IntN(90)) * time.Second)
 	lease := c.gen.now.Add(time.Duration(1+c.gen.IntN(60)) * time.Second)
 	claim := func(b Backend) []storage.ClaimedJob {
-		got, err := b.Jobs.Claim(ctx, []string{"a", "b"}, 10000, c.gen.now, lease)
+		got, err := b.Jobs.Claim(ctx, map[string]int{"a": 10000, "b": 10000}, c.gen.now, lease)
 		ok(c.t, err)
 		slices.SortFunc(got, func(a, b storage.ClaimedJob) int { return int(a.Subject - b.Subject) })
 		return got

@@ -25,6 +25,7 @@ func jobTests() []testCase {
 		{"Outcomes", testOutcomes},
 		{"Bury", testBury},
 		{"BuriedJobs", testBuriedJobs},
+		{"ClaimLimits", testClaimLimits},
 		{"ReviveJob", testReviveJob},
 		{"UniqueKey", testUniqueKey},
 		{"FinishBatch", testFinishBatch},
@@ -73,7 +74,11 @@ func testClaimKinds(t *testing.T, b Backend) {
 	other.Kind += ".other"
 	w.enqueue(t, w.job(1, 0), other)
 	claim := func(kinds ...string) []int64 {
-		jobs, err := b.Jobs.Claim(t.Context(), kinds, 10, at(1), at(99))
+		most := map[string]int{}
+		for _, kind := range kinds {
+			most[kind] = 10
+		}
+		jobs, err := b.Jobs.Claim(t.Context(), most, at(1), at(99))
 		ok(t, err)
 		return subjects(jobs)
 	}
@@ -81,6 +86,29 @@ func testClaimKinds(t *testing.T, b Backend) {
 	same(t, "unknown kind", []int64{}, claim("nothing."+w.mark))
 	same(t, "one kind", []int64{2}, claim("nothing."+w.mark, other.Kind))
 	same(t, "both kinds", []int64{1}, claim(w.kind(), other.Kind))
+}
+
+// Each kind has a limit of its own, and a queue that is longer leaves the others their jobs.
+func testClaimLimits(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	long, short, none := w.kind(), w.kind()+".short", w.kind()+".none"
+	for n := range int64(4) {
+		other := w.job(10+n, 3)
+		other.Kind = short
+		unwanted := w.job(20+n, 0)
+		unwanted.Kind = none
+		w.enqueue(t, w.job(n, int(n)), other, unwanted)
+	}
+	claim := func() []int64 {
+		jobs, err := b.Jobs.Claim(t.Context(), map[string]int{long: 1, short: 3, none: 0}, at(9), at(99))
+		ok(t, err)
+		return subjects(jobs)
+	}
+	same(t, "first", []int64{0, 10, 11, 12}, claim())
+	same(t, "next", []int64{1, 13}, claim())
+	same(t, "then", []int64{2}, claim())
+	same(t, "last", []int64{3}, claim())
+	same(t, "no more", []int64{}, claim())
 }
 
 func testLease(t *testing.T, b Backend) {
@@ -203,7 +231,7 @@ func (w *world) bury(t *testing.T, j storage.Job) storage.BuriedJob {
 	t.Helper()
 	j.AccountID = w.account.ID
 	w.enqueue(t, j)
-	claimed, err := w.Jobs.Claim(t.Context(), []string{j.Kind}, 10, at(5), at(6))
+	claimed, err := w.Jobs.Claim(t.Context(), map[string]int{j.Kind: 10}, at(5), at(6))
 	ok(t, err)
 	same(t, "claimed", 1, len(claimed))
 	ok(t, w.Jobs.Bury(t.Context(), claimed[0], "reason "+w.mark))
@@ -254,7 +282,7 @@ func testReviveJob(t *testing.T, b Backend) {
 	}
 	claim := func(now int) []storage.ClaimedJob {
 		t.Helper()
-		got, err := b.Jobs.Claim(t.Context(), []string{j.Kind}, 10, at(now), at(now+1))
+		got, err := b.Jobs.Claim(t.Context(), map[string]int{j.Kind: 10}, at(now), at(now+1))
 		ok(t, err)
 		return got
 	}
@@ -339,7 +367,7 @@ func testConcurrentClaims(t *testing.T, b Backend) {
 	for range workers {
 		group.Go(func() {
 			for empty := 0; empty < 3; { // a concurrent claim may hide the rest for a moment
-				got, err := b.Jobs.Claim(t.Context(), []string{w.kind()}, 7, at(10), at(100))
+				got, err := b.Jobs.Claim(t.Context(), map[string]int{w.kind(): 7}, at(10), at(100))
 				if err != nil {
 					t.Errorf("claim: %v", err)
 					return

@@ -157,7 +157,7 @@ func testKBOutbox(t *testing.T, b Backend) {
 	same(t, "events after a rollback", before, len(w.log(t)))
 	ok(t, w.tryKB(t, emit(nil)))
 	same(t, "events after a commit", before+1, len(w.log(t)))
-	claimed, err := b.Jobs.Claim(t.Context(), []string{"kb-" + w.mark}, 10, at(100000), at(100001))
+	claimed, err := b.Jobs.Claim(t.Context(), map[string]int{"kb-" + w.mark: 10}, at(100000), at(100001))
 	ok(t, err)
 	same(t, "jobs", 1, len(claimed))
 }

@@ -204,7 +204,7 @@ func testPruneBuriedJobs(t *testing.T, b Backend) {
 		}
 		return nil
 	})
-	claimed, err := b.Jobs.Claim(t.Context(), []string{kind}, 5, base, at(1))
+	claimed, err := b.Jobs.Claim(t.Context(), map[string]int{kind: 5}, base, at(1))
 	ok(t, err)
 	for _, j := range claimed {
 		if j.Subject != 4 {

@@ -96,7 +96,7 @@ func (w *world) kind() string { return "test." + w.mark }
 
 func (w *world) claim(t *testing.T, n int, now, lease time.Time) []storage.ClaimedJob {
 	t.Helper()
-	jobs, err := w.Jobs.Claim(t.Context(), []string{w.kind()}, n, now, lease)
+	jobs, err := w.Jobs.Claim(t.Context(), map[string]int{w.kind(): n}, now, lease)
 	ok(t, err)
 	return jobs
 }

@@ -18,7 +18,7 @@ func (w *world) bury(t testing.TB, kind string, subject int64) int64 {
 		t.Fatal(err)
 	}
 	queue := w.store.(storage.Jobs) //nolint:forcetypeassert // all that are tested are one
-	claimed, err := queue.Claim(t.Context(), []string{kind}, 100, far, far.Add(time.Hour))
+	claimed, err := queue.Claim(t.Context(), map[string]int{kind: 100}, far, far.Add(time.Hour))
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(len(claimed), err)
 	}

@@ -20,7 +20,7 @@ func (w *world) deliver(t testing.TB, status int) {
 			t.Fatal(err)
 		}
 	}
-	jobs, err := w.store.(storage.Jobs).Claim(t.Context(), []string{helpdesk.JobWebhook}, 100, w.clock.now(), w.clock.now().Add(time.Minute))
+	jobs, err := w.store.(storage.Jobs).Claim(t.Context(), map[string]int{helpdesk.JobWebhook: 100}, w.clock.now(), w.clock.now().Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

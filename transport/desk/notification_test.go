@@ -21,7 +21,7 @@ import (
 func (b *bundle) tell() {
 	b.Helper()
 	now := time.Now()
-	jobs, err := b.store.Claim(b.Context(), []string{helpdesk.JobNotify}, 100, now, now.Add(time.Minute))
+	jobs, err := b.store.Claim(b.Context(), map[string]int{helpdesk.JobNotify: 100}, now, now.Add(time.Minute))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func (s *Server) senders() (map[string]jobs.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	handlers := map[string]jobs.Handler{helpdesk.JobSendMail: {Func: sender.Handle, Workers: 8}}
+	handlers := map[string]jobs.Handler{helpdesk.JobSendMail: {Func: sender.Handle, Workers: 32}}
 	for _, kind := range helpdesk.SystemMailKinds() {
 		handlers[kind] = jobs.Handler{Func: mailer.Handle, Workers: 2}
 	}

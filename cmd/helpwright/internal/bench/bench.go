@@ -9,10 +9,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
-// Config says what is measured. All is required except Postgres, Idle and Progress.
+// Config says what is measured. All is required except Postgres, Only, Idle and Progress.
 type Config struct {
 	Conversations int // in all accounts; four fifths of them in the one that is measured
 	Articles      int // of one site
@@ -21,6 +23,7 @@ type Config struct {
 	Time          time.Duration // that each figure takes, about
 	Dir           string        // an empty folder for the SQLite database and the files
 	Postgres      string        // URL of a server on which a database may be created; "": not measured
+	Only          []string      // texts: only rows whose work contains one of them are measured; empty: all
 	// Idle returns the resident memory of a whole server process over an empty database. nil: not measured.
 	Idle func(ctx context.Context) (bytes int64, err error)
 	// Progress is told what is being done.
@@ -34,6 +37,11 @@ func Run(ctx context.Context, cfg Config) (*Table, error) {
 	}
 	if err := checkPostgres(cfg.Postgres); err != nil {
 		return nil, err
+	}
+	for _, text := range cfg.Only {
+		if len(chosen([]string{text})) == 0 {
+			return nil, fmt.Errorf("no row is named %q: %s", text, strings.Join(names(rows()), "; "))
+		}
 	}
 	t := &Table{cfg: cfg}
 	if err := t.measure(ctx, "SQLite", func(name string) (address, error) { return sqliteAddress(cfg.Dir, name), nil }); err != nil {
@@ -64,7 +72,7 @@ func (t *Table) measure(ctx context.Context, kind string, create func(name strin
 	defer func() { err = errors.Join(err, w.close()) }()
 	w.small = small
 	t.filled = append(t.filled, fmt.Sprintf("%s in %s", kind, time.Since(began).Round(time.Second)))
-	for _, r := range rows() {
+	for _, r := range chosen(t.cfg.Only) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -82,6 +90,24 @@ func (t *Table) measure(ctx context.Context, kind string, create func(name strin
 type row struct {
 	work, goal string
 	measure    func(ctx context.Context, w *world) (figure, error)
+}
+
+// chosen returns the rows whose work contains one of the texts, or all if there are none.
+func chosen(only []string) []row {
+	if len(only) == 0 {
+		return rows()
+	}
+	return slices.DeleteFunc(rows(), func(r row) bool {
+		return !slices.ContainsFunc(only, func(text string) bool { return strings.Contains(r.work, text) })
+	})
+}
+
+func names(rows []row) []string {
+	all := make([]string, len(rows))
+	for i, r := range rows {
+		all[i] = r.work
+	}
+	return all
 }
 
 // rows returns all that is measured, in the order of the table.

@@ -62,3 +62,21 @@ func TestRunRefusesAddresses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Rows can be chosen by a part of their name, and a text that names none is refused before anything
+// is filled.
+func TestRunOnly(t *testing.T) {
+	t.Parallel()
+	cfg := bench.Config{Conversations: 100, Accounts: 1, Readers: 1, Time: time.Millisecond, Dir: t.TempDir(), Only: []string{"bulk", "bare handler with"}}
+	table, err := bench.Run(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := table.Markdown(); strings.Count(text, "\n| ") != 4 || !strings.Contains(text, "| bulk update") {
+		t.Error(text)
+	}
+	cfg.Only = []string{"bulk", "no such row"}
+	if _, err := bench.Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), `"no such row"`) {
+		t.Error(err)
+	}
+}

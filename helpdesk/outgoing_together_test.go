@@ -1,0 +1,116 @@
+package helpdesk_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Replies that are begun together are what they would be one by one, and none depends on another.
+func TestBeginAll(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	other := must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
+		Channel: "email", To: "Carl <carl@example.com>", Subject: "A window",
+		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "Open it."}},
+	}))(t)
+	opened := must(b.desk.Interactions(b.ctx, other.ID, storage.PageRequest{}))(t).Items[0]
+	first, second := b.answer(id, helpdesk.InteractionInput{Body: "Push."}), b.answer(id, helpdesk.InteractionInput{Body: "Pull.", Cc: []string{"cc@example.com"}})
+	must(b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: "gone@example.com"}))(t)
+	suppressed := b.answer(id, helpdesk.InteractionInput{Cc: []string{"gone@example.com"}})
+	later := b.answer(id, helpdesk.InteractionInput{SendAt: b.clock.Now().Add(time.Hour), Body: "Later."})
+	note := must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "Hm."}))(t)
+	ids := []int64{opened.ID, first.ID, second.ID, suppressed.ID, later.ID, note.ID, 99999, first.ID}
+	var starts []helpdesk.Start
+	for n, i := range ids {
+		starts = append(starts, helpdesk.Start{InteractionID: i, Job: int64(n + 1)})
+	}
+	begun := must(b.svc.Outgoing().BeginAll(b.ctx, b.account.ID, starts))(t)
+	var due []int
+	for n, got := range begun {
+		due = append(due, len(got.Mail.Due))
+		if absent := n == 5 || n == 6; absent != errors.Is(got.Err, helpdesk.ErrNotFound) || !absent && got.Err != nil {
+			t.Errorf("%d: %v", n, got.Err)
+		}
+		if got.Err != nil {
+			continue
+		}
+		alone := must(b.svc.Outgoing().Begin(b.ctx, b.account.ID, ids[n], starts[n].Job))(t) // the same job gets it again
+		if diff := cmp.Diff(alone, got.Mail); diff != "" {
+			t.Errorf("%d: %s", n, diff)
+		}
+	}
+	if diff := cmp.Diff([]int{1, 1, 2, 1, 0, 0, 0, 0}, due); diff != "" {
+		t.Errorf("due: %s", diff)
+	}
+	if at := begun[7].Mail.NextTry; !at.Equal(b.clock.Now().Add(30 * time.Minute)) {
+		t.Errorf("the second job of a reply is to come again at %v", at)
+	}
+}
+
+// Reports of several replies are recorded as they would be one by one, and a second time they
+// change nothing.
+func TestReportAll(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	var starts []helpdesk.Start
+	for range 4 {
+		starts = append(starts, helpdesk.Start{InteractionID: b.answer(id, helpdesk.InteractionInput{Cc: []string{"cc@example.com"}}).ID, Job: 1})
+	}
+	states := [][]sending.State{
+		{sending.Sent, sending.Sent}, {sending.Sent, sending.Sent},
+		{sending.Sent, sending.Deferred}, {sending.Sent, sending.Failed},
+	}
+	var reports []helpdesk.Report
+	for n, got := range must(b.svc.Outgoing().BeginAll(b.ctx, b.account.ID, starts))(t) {
+		r := helpdesk.Report{InteractionID: got.Mail.InteractionID}
+		for k, d := range got.Mail.Due {
+			r.Outcomes = append(r.Outcomes, helpdesk.Outcome{DeliveryID: d.ID, State: states[n][k], Code: 250})
+		}
+		reports = append(reports, r)
+	}
+	reports = append(reports, helpdesk.Report{InteractionID: 99999, Outcomes: []helpdesk.Outcome{{DeliveryID: 1, State: sending.Sent}}})
+	before := len(must(b.store.Events(b.ctx, b.account.ID, 0, 1000))(t))
+	for range 2 {
+		for n, got := range must(b.svc.Outgoing().ReportAll(b.ctx, b.account.ID, reports))(t) {
+			want := time.Time{}
+			if n == 2 {
+				want = b.clock.Now().Add(time.Minute)
+			}
+			if got.Err != nil || !got.Next.Equal(want) {
+				t.Errorf("%d: %v, again at %v", n, got.Err, got.Next)
+			}
+		}
+		for n, want := range states {
+			var got []sending.State
+			for _, d := range b.deliveries(starts[n].InteractionID) {
+				if got = append(got, d.State); d.Attempts != 1 || d.HeldBy != 0 {
+					t.Errorf("%d: %+v", n, d)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%d: %s", n, diff)
+			}
+		}
+	}
+	var sent []int64
+	for _, e := range must(b.store.Events(b.ctx, b.account.ID, 0, 1000))(t)[before:] {
+		if e.Type == "interaction.delivery_sent" {
+			sent = append(sent, e.Subject)
+		}
+	}
+	slices.Sort(sent)
+	want := []int64{starts[0].InteractionID, starts[1].InteractionID, starts[2].InteractionID, starts[3].InteractionID}
+	if diff := cmp.Diff(want, sent); diff != "" {
+		t.Errorf("events: %s", diff)
+	}
+}
