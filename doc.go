@@ -7,7 +7,9 @@
 //
 // To embed the help desk in your program, part by part:
 //
-//   - helpdesk: conversations, customers, mailboxes; start with helpdesk.New
+//   - helpdesk: conversations, customers, mailboxes; start with helpdesk.New. Its rooms are
+//     helpdesk/identity (accounts, users, roles), helpdesk/ledger (inbound mail), helpdesk/sending
+//     (outbound mail) and helpdesk/mailaddr (email addresses)
 //   - storage/bunstore: stores them in SQLite or PostgreSQL, in your own transaction if you like;
 //     bunstore/sqlite and bunstore/postgres open them, and link one driver each
 //   - storage/fileblob: stores raw mails and attachments in a folder
@@ -50,6 +52,7 @@
 //   - storage: the contract; it imports the standard library only
 //   - storage/storagetest: the suite that checks your implementation
 //   - storage/memstore, storage/memblob: the models that it is compared with
+//   - storage/plain: cleans plain text for storage
 //   - storage/guard: how the handles of both domains access a store
 //   - examples/customstore: a store and a file store from scratch; examples/auditstore: a wrapper
 //

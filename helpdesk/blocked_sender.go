@@ -22,7 +22,7 @@ import (
 type BlockedSender struct {
 	ID        int64
 	Sender    string // as entered: ada@example.org, or example.org
-	Key       string // EmailKey of an address; of a domain its ASCII form after "@"; unique in the account
+	Key       string // mailaddr.Key of an address; of a domain its ASCII form after "@"; unique in the account
 	UserID    int64  // who blocked it
 	CreatedAt time.Time
 }

@@ -110,7 +110,7 @@ func noReply(address string) bool {
 type ownAddresses struct {
 	svc       *Service
 	accountID int64
-	mailboxes map[string]bool // by EmailKey
+	mailboxes map[string]bool // by mailaddr.Key
 	domains   map[string]bool
 }
 

@@ -23,7 +23,7 @@ import (
 type Erasure struct {
 	ID         int64
 	CustomerID int64  // the erased customer, as audit log and events name it; 0: of an account that was imported
-	Digest     []byte // HMAC-SHA256 of the EmailKey under an erasure key of the account; unique in the account
+	Digest     []byte // HMAC-SHA256 of the mailaddr.Key under an erasure key of the account; unique in the account
 	UserID     int64  // who erased the customer; 0: the operator
 	ErasedAt   time.Time
 }
@@ -153,7 +153,7 @@ func addErasureKeys(ctx context.Context, tx Tx, sealer storage.Sealer, keys [][]
 	return all, tx.UpdateAccount(ctx, &a)
 }
 
-// erased returns when addresses were erased, by EmailKey; addresses that never were are absent. An
+// erased returns when addresses were erased, by mailaddr.Key; addresses that never were are absent. An
 // address may belong to a customer nevertheless, who wrote again since.
 func (s *Service) erased(ctx context.Context, r Reader, emailKeys []string) (map[string]time.Time, error) {
 	keys, err := ErasureKeys(ctx, r, s.cfg.Sealer)

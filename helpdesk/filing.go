@@ -207,7 +207,7 @@ type filing struct {
 	now       time.Time
 	body      string
 	files     []Attachment
-	users     map[string]int64 // users of any account whom the message names as its author, by EmailKey
+	users     map[string]int64 // users of any account whom the message names as its author, by mailaddr.Key
 	customer  mailaddr.Address // the customer it is filed under
 	forOthers bool             // From is a form, a list or a group, and not a participant
 	taken     bool             // the ledger was not done with the message, so its parts are named or purged
@@ -287,7 +287,7 @@ type filingTogether struct {
 	index     indexing
 	all       []*filing
 	blocks    map[string]BlockedSender // by Key, for all possible customers of the messages; nil: not read yet
-	erased    map[string]time.Time     // when addresses were erased, by EmailKey, likewise
+	erased    map[string]time.Time     // when addresses were erased, by mailaddr.Key, likewise
 	told      []occurrence             // notifications for members
 }
 

@@ -217,7 +217,7 @@ type past struct {
 	source               string
 	conversations        []PastConversation
 	now                  time.Time
-	erased               map[string]time.Time // when addresses were erased, by EmailKey
+	erased               map[string]time.Time // when addresses were erased, by mailaddr.Key
 	known                map[string]int64     // by identity: the conversation of a message that was filed, 0 if it is gone
 	prepared             map[string]preparedPast
 	stored               map[string]bool // keys of files; true: a row names them

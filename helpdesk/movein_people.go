@@ -16,7 +16,7 @@ import (
 
 // PastPeople are those of an account whom the people of another help desk may be.
 type PastPeople struct {
-	members map[string]int64 // by EmailKey
+	members map[string]int64 // by mailaddr.Key
 	teams   map[string]int64 // by Key
 }
 

@@ -27,7 +27,7 @@ type PGPKey struct {
 	UpdatedAt       time.Time
 }
 
-// KeyOfAddress is a key with the EmailKey of its address.
+// KeyOfAddress is a key with the mailaddr.Key of its address.
 type KeyOfAddress struct {
 	PGPKey
 	EmailKey string

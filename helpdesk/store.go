@@ -65,7 +65,7 @@ type Directory interface {
 	TokenByHash(ctx context.Context, hash []byte) (identity.AccessToken, error)
 	// User finds a user by id.
 	User(ctx context.Context, id int64) (identity.User, error)
-	// UserByEmail finds a user by EmailKey.
+	// UserByEmail finds a user by mailaddr.Key.
 	UserByEmail(ctx context.Context, key string) (identity.User, error)
 	// HasUsers reports whether there is any user at all.
 	HasUsers(ctx context.Context) (bool, error)
@@ -416,7 +416,7 @@ type MergeWriter interface {
 type TrafficReader interface {
 	// Received counts the interactions from a customer's address created since a time.
 	Received(ctx context.Context, customerEmailID int64, since time.Time, limit int) (int, error)
-	// SentTo counts the deliveries to an address, given by EmailKey, that are sent or bounced and
+	// SentTo counts the deliveries to an address, given by mailaddr.Key, that are sent or bounced and
 	// changed since a time.
 	SentTo(ctx context.Context, key string, since time.Time, limit int) (int, error)
 }

@@ -71,15 +71,15 @@ func IndexConversations(ctx context.Context, tx Tx, conversations []Conversation
 
 // Secrets are the sealed fields of a mailbox. They hang on InternalLocal.
 func (m *Mailbox) Secrets() []storage.Secret {
-	return []storage.Secret{{&m.Inbound.SealedPassword, passwordContext(m)}, {&m.Inbound.OAuth.SealedSecrets, oauthContext(m)}}
+	return []storage.Secret{{Sealed: &m.Inbound.SealedPassword, Context: passwordContext(m)}, {Sealed: &m.Inbound.OAuth.SealedSecrets, Context: oauthContext(m)}}
 }
 
 // Secrets are the sealed fields of a portal key. They hang on the account and on CreatedAt.
 func (k *PortalKey) Secrets(accountID int64) []storage.Secret {
-	return []storage.Secret{{&k.SealedSecret, k.secretContext(accountID)}}
+	return []storage.Secret{{Sealed: &k.SealedSecret, Context: k.secretContext(accountID)}}
 }
 
 // Secrets are the sealed fields of a webhook. They hang on the account and on CreatedAt.
 func (w *Webhook) Secrets(accountID int64) []storage.Secret {
-	return []storage.Secret{{&w.SealedSecret, w.secretContext(accountID)}, {&w.SealedFormer, w.secretContext(accountID)}}
+	return []storage.Secret{{Sealed: &w.SealedSecret, Context: w.secretContext(accountID)}, {Sealed: &w.SealedFormer, Context: w.secretContext(accountID)}}
 }

@@ -138,7 +138,7 @@ type tx struct {
 // Reader implements [helpdesk.Tx].
 func (t tx) Reader() helpdesk.Reader { return reader{t.Tx.Reader(), t.in, t.account} }
 
-// DeleteAccount implements [helpdesk.AccountWriter].
+// DeleteAccount implements [identity.AccountWriter].
 func (t tx) DeleteAccount(ctx context.Context) error {
 	if err := t.Tx.DeleteAccount(ctx); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
+// Codes of the Conflict faults that a store returns for uniqueness violations.
 const (
 	UniqueUserEmail    = "user_email"    // a user's EmailKey, over all accounts
 	UniqueMembership   = "membership"    // (account, user)

@@ -38,7 +38,7 @@ func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
 
 // Secrets are the sealed fields of a user. They hang on the id.
 func (u *User) Secrets() []storage.Secret {
-	return []storage.Secret{{&u.SealedSecondFactor, u.FactorContext()}}
+	return []storage.Secret{{Sealed: &u.SealedSecondFactor, Context: u.FactorContext()}}
 }
 
 // User is a person who signs in. A user works in accounts through memberships.

@@ -7,6 +7,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
+// Codes of the Conflict faults that a store returns for uniqueness violations.
 const (
 	UniqueIdentity     = "mail_identity" // (account, mailbox, Identity) of ledger rows, when not empty
 	UniqueMailPosition = "mail_position" // (account, mailbox, Source, Position) of ledger rows, when not empty

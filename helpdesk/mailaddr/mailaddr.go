@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/helpwright/helpwright/storage/plain"
 	"golang.org/x/net/idna"
 )
 
@@ -17,10 +16,11 @@ import (
 // distinguish the case of local parts, but in practice none does.
 func Key(address string) string {
 	address = strings.TrimSpace(address)
-	local, domain, found := plain.CutLast(address, "@")
-	if !found {
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 {
 		return Fold(address)
 	}
+	local, domain := address[:at], address[at+1:]
 	if ascii, err := idna.Lookup.ToASCII(strings.TrimSuffix(domain, ".")); err == nil {
 		domain = ascii
 	}
@@ -49,8 +49,9 @@ func Valid(address string) bool {
 	if err != nil || parsed.Address != address || parsed.Name != "" {
 		return false
 	}
-	local, domain, _ := plain.CutLast(address, "@")
-	if len(local) > 64 {
+	at := strings.LastIndexByte(address, '@')
+	domain := address[at+1:]
+	if at > 64 {
 		return false
 	}
 	if strings.HasPrefix(domain, "[") {

@@ -46,7 +46,7 @@ type Delivery struct {
 	ID            int64
 	InteractionID int64
 	Address       string
-	AddressKey    string // its EmailKey
+	AddressKey    string // its mailaddr.Key
 	Field         string // "to", "cc" or "bcc"
 	State         State
 	Attempts      int

@@ -80,9 +80,8 @@ func (d Domain) Subdomain() string {
 // DKIMContext binds a sealed key to its selector.
 func DKIMContext(d *Domain) string { return "domain/" + d.Selector + "/dkim" }
 
-const (
-	UniqueDomain = "domain" // (account, domain Name)
-)
+// UniqueDomain is the code of the Conflict fault for a second domain of the same account and name.
+const UniqueDomain = "domain"
 
 // Secrets are the sealed fields of a domain. They hang on what names it and its keys.
-func (d *Domain) Secrets() []storage.Secret { return []storage.Secret{{&d.SealedKey, DKIMContext(d)}} }
+func (d *Domain) Secrets() []storage.Secret { return []storage.Secret{{Sealed: &d.SealedKey, Context: DKIMContext(d)}} }

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-const (
-	UniqueSuppression = "suppression" // (account, suppression Key)
-)
+// UniqueSuppression is the code of the Conflict fault for a second suppression of the same account and Key.
+const UniqueSuppression = "suppression"
 
 // SuppressionReader reads the addresses that mail is not sent to.
 type SuppressionReader interface {
-	// SuppressionsByKey returns the suppressions of addresses, given by EmailKey, by id.
+	// SuppressionsByKey returns the suppressions of addresses, given by mailaddr.Key, by id.
 	SuppressionsByKey(ctx context.Context, keys []string) ([]Suppression, error)
 }
 
@@ -29,7 +28,7 @@ const (
 type Suppression struct {
 	ID            int64
 	Email         string
-	Key           string // EmailKey; unique in the account
+	Key           string // mailaddr.Key; unique in the account
 	Reason        SuppressionReason
 	Detail        string // the bounce's or the member's explanation; at most 500 characters
 	UserID        int64  // who suppressed it; 0: a bounce
