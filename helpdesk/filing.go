@@ -24,7 +24,7 @@ var unknownSender = mailaddr.Address{Name: "Unknown sender", Email: ledger.Unkno
 // new one. The returned row contains the result: filed, ignored as a duplicate or as our own, or
 // quarantined. Filing again changes nothing.
 func (in *Intake) File(ctx context.Context, accountID, id int64, mail ledger.Incoming) (ledger.Mail, error) {
-	rows, err := in.FileAll(ctx, accountID, []ledger.Parsed{{id, mail}})
+	rows, err := in.FileAll(ctx, accountID, []ledger.Parsed{{ID: id, Mail: mail}})
 	if err != nil {
 		return ledger.Mail{}, err
 	}

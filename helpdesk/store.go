@@ -58,7 +58,7 @@ const (
 // Directory finds data that is needed before an account is known.
 type Directory interface {
 	identity.PeopleDirectory
-	identity.IdentityDirectory
+	identity.SignOnDirectory
 	identity.PasskeyDirectory
 	WebhookDirectory
 	// TokenByHash finds an access token by the hash of its secret, and whether its user is disabled.
@@ -333,7 +333,7 @@ type SystemTx interface {
 	// Within returns the writer of a scope in the same transaction.
 	Within(s Scope) Tx
 	identity.UserWriter
-	identity.IdentityWriter
+	identity.SignOnWriter
 	identity.PasskeyWriter
 }
 

@@ -74,6 +74,7 @@ type AvailabilityInput struct {
 	Timezone storage.Opt[string] // IANA name; null or "": UTC; absent: unchanged
 }
 
+// Check adds a problem for each invalid field.
 func (in AvailabilityInput) Check(problems *fault.Collector) {
 	for field, flag := range map[string]storage.Opt[bool]{
 		"force_offline": in.ForceOffline, "while_in_app": in.WhileInApp, "use_schedule": in.UseSchedule,
@@ -106,6 +107,7 @@ func checkClock(problems *fault.Collector, field, text string) {
 	problems.Check(err == nil && len(text) == len("hh:mm"), field, "must be hh:mm, 00:00 to 23:59")
 }
 
+// Apply writes the input, which Check has approved, into an availability.
 func (in AvailabilityInput) Apply(a *Availability) {
 	a.ForceOffline, a.WhileInApp, a.UseSchedule = in.ForceOffline.Or(false), in.WhileInApp.Or(false), in.UseSchedule.Or(false)
 	a.Schedule, a.Timezone = in.Schedule.Or(a.Schedule), in.Timezone.Or(a.Timezone)

@@ -7,7 +7,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// online reports whether a member is at work at a time. No other code decides this.
+// Online reports whether a member is at work at a time. No other code decides this.
 func (m Membership) Online(now time.Time) bool {
 	a := m.Availability
 	switch {
@@ -53,7 +53,7 @@ type ActiveMember struct {
 	User       User
 }
 
-// lacksSecondFactor reports whether the account requires a second factor that the member has not
+// LacksSecondFactor reports whether the account requires a second factor that the member has not
 // set up and the sign-in did not have, see [AccessToken]. It is false for users with neither a
 // password nor an identity provider, who sign in by other means.
 func (g Grant) LacksSecondFactor(factors int) bool {

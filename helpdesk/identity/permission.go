@@ -95,6 +95,7 @@ func Permissions() []Permission {
 // Set is the set of a caller's permissions in one account.
 type Set map[Permission]bool
 
+// SetOf returns the set of the given permissions.
 func SetOf(permissions []Permission) Set {
 	set := make(Set, len(permissions))
 	for _, p := range permissions {
@@ -103,7 +104,7 @@ func SetOf(permissions []Permission) Set {
 	return set
 }
 
-// sorted returns the permissions by name.
+// Sorted returns the permissions by name.
 func (s Set) Sorted() []Permission {
 	all := make([]Permission, 0, len(s))
 	for p := range s {

@@ -39,12 +39,12 @@ type Proven struct {
 	SecondFactor bool
 }
 
-// believed reports whether the provider vouches for the addresses of a domain.
+// Vouches reports whether the provider vouches for the addresses of a domain.
 func (p Provider) Vouches(domain string) bool {
 	return domain != "" && (slices.Contains(p.Domains, "*") || slices.Contains(p.Domains, domain))
 }
 
-// address is the address that the provider vouches for, and its domain; "" when it does for none.
+// AddressOf returns the address that the provider vouches for, and its domain; "" when it does for none.
 func (p Provider) AddressOf(who Proven) (email, domain string) {
 	email = plain.Line(who.Email)
 	if !who.EmailVerified || !mailaddr.Valid(email) {

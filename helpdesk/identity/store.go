@@ -48,8 +48,8 @@ type PeopleDirectory interface {
 	InvitationByHash(ctx context.Context, hash []byte) (Invitation, error)
 }
 
-// IdentityDirectory finds users' identities at identity providers, and the accounts' rules for them.
-type IdentityDirectory interface {
+// SignOnDirectory finds users' identities at identity providers, and the accounts' rules for them.
+type SignOnDirectory interface {
 	// IdentityBySubject finds an identity by issuer and subject, byte by byte.
 	IdentityBySubject(ctx context.Context, issuer, subject string) (Identity, error)
 	// IdentitiesOf lists a user's identities by id.
@@ -58,8 +58,8 @@ type IdentityDirectory interface {
 	JoinRulesFor(ctx context.Context, issuer, domain string) ([]JoinRule, error)
 }
 
-// IdentityWriter changes users' identities at identity providers.
-type IdentityWriter interface {
+// SignOnWriter changes users' identities at identity providers.
+type SignOnWriter interface {
 	InsertIdentity(ctx context.Context, i *Identity) error
 	// UpdateIdentity sets Email and UsedAt of an identity of a user. Another user's is a NotFound fault.
 	UpdateIdentity(ctx context.Context, i *Identity) error

@@ -31,6 +31,7 @@ func initials(name string) string {
 	return b.String()
 }
 
+// FactorContext is what the second factor is sealed for, see [storage.Sealer].
 func (u User) FactorContext() string { return fmt.Sprintf("user/%d/second_factor", u.ID) }
 
 // HasSecondFactor reports whether signing in with the password also requires a code.

@@ -75,8 +75,8 @@ func FuzzCompose(f *testing.F) {
 		}
 		want := view{
 			Subject: oneLine(subject), File: file, Body: text,
-			From: []mailaddr.Address{{shown, "desk@example.org"}}, To: []mailaddr.Address{{shown, to}, {"", to}},
-			Cc: []mailaddr.Address{{shown, "cc@example.org"}}, Rep: []mailaddr.Address{{shown, "desk+1.abc@example.org"}},
+			From: []mailaddr.Address{{Name: shown, Email: "desk@example.org"}}, To: []mailaddr.Address{{Name: shown, Email: to}, {Email: to}},
+			Cc: []mailaddr.Address{{Name: shown, Email: "cc@example.org"}}, Rep: []mailaddr.Address{{Name: shown, Email: "desk+1.abc@example.org"}},
 		}
 		got := view{Subject: m.Subject, From: m.From, To: m.To, Cc: m.Cc, Rep: m.ReplyTo}
 		if len(m.Attachments) == 1 {

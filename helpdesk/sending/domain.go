@@ -84,4 +84,6 @@ func DKIMContext(d *Domain) string { return "domain/" + d.Selector + "/dkim" }
 const UniqueDomain = "domain"
 
 // Secrets are the sealed fields of a domain. They hang on what names it and its keys.
-func (d *Domain) Secrets() []storage.Secret { return []storage.Secret{{Sealed: &d.SealedKey, Context: DKIMContext(d)}} }
+func (d *Domain) Secrets() []storage.Secret {
+	return []storage.Secret{{Sealed: &d.SealedKey, Context: DKIMContext(d)}}
+}

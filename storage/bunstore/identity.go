@@ -31,7 +31,7 @@ func identityRowOf(i *identity.Identity) identityRow {
 	}
 }
 
-// IdentityBySubject implements [identity.IdentityDirectory].
+// IdentityBySubject implements [identity.SignOnDirectory].
 func (d directory) IdentityBySubject(ctx context.Context, issuer, subject string) (identity.Identity, error) {
 	var row identityRow
 	q := d.selects(&row).Err(checkText(issuer)).Err(checkText(subject)).Where("issuer = ?", issuer).Where("subject = ?", subject)
@@ -41,14 +41,14 @@ func (d directory) IdentityBySubject(ctx context.Context, issuer, subject string
 	return row.identity(), nil
 }
 
-// IdentitiesOf implements [identity.IdentityDirectory].
+// IdentitiesOf implements [identity.SignOnDirectory].
 func (d directory) IdentitiesOf(ctx context.Context, userID int64) ([]identity.Identity, error) {
 	var rows []identityRow
 	err := d.selects(&rows).Where("user_id = ?", userID).OrderExpr("id").Scan(ctx)
 	return mapped(rows, (*identityRow).identity), failure(ctx, err, "identity", 0)
 }
 
-// InsertIdentity implements [identity.IdentityWriter].
+// InsertIdentity implements [identity.SignOnWriter].
 func (t systemTx) InsertIdentity(ctx context.Context, i *identity.Identity) error {
 	row := identityRowOf(i)
 	row.ID = 0
@@ -59,14 +59,14 @@ func (t systemTx) InsertIdentity(ctx context.Context, i *identity.Identity) erro
 	return nil
 }
 
-// UpdateIdentity implements [identity.IdentityWriter].
+// UpdateIdentity implements [identity.SignOnWriter].
 func (t systemTx) UpdateIdentity(ctx context.Context, i *identity.Identity) error {
 	row := identityRowOf(i)
 	res, err := t.updates(&row).Column("email", "used_at").Where("id = ?", i.ID).Where("user_id = ?", i.UserID).Exec(ctx)
 	return changed(ctx, res, err, "identity", i.ID)
 }
 
-// DeleteIdentity implements [identity.IdentityWriter].
+// DeleteIdentity implements [identity.SignOnWriter].
 func (t systemTx) DeleteIdentity(ctx context.Context, userID, id int64) error {
 	res, err := t.deletes((*identityRow)(nil)).Where("user_id = ?", userID).Where("id = ?", id).Exec(ctx)
 	return removed(ctx, res, err, "identity", id)

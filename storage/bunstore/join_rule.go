@@ -50,7 +50,7 @@ func (w writer) JoinRules() storage.Rows[identity.JoinRule, storage.NoFilter] {
 	return storedOf(w, &joinRules)
 }
 
-// JoinRulesFor implements [identity.IdentityDirectory].
+// JoinRulesFor implements [identity.SignOnDirectory].
 func (d directory) JoinRulesFor(ctx context.Context, issuer, domain string) ([]identity.JoinRule, error) {
 	var rows []joinRuleRow
 	err := d.selects(&rows).Err(checkText(issuer)).Err(checkText(domain)).Where("domain = ?", domain).Where("issuer = ?", issuer).OrderExpr("+id").Scan(ctx)
