@@ -36,7 +36,7 @@ func (s *Service) holdsSomewhere(ctx context.Context, c Caller, p identity.Permi
 			if err != nil && !fault.Is(err, fault.NotFound) {
 				return false, err
 			}
-			if err == nil && !grant.Disabled && held(grant, c.scopes)[p] {
+			if err == nil && !grant.Disabled && s.held(grant, c.scopes)[p] {
 				return true, nil
 			}
 			from = &storage.Position{ID: a.ID}
@@ -85,7 +85,7 @@ func (a *Admin) CreateAccount(ctx context.Context, in identity.AccountInput, own
 			return err
 		}
 		account.ID = fresh.ID
-		return populate(ctx, tx.Within(Scope{AccountID: fresh.ID}), fresh.ID, ownerID, now)
+		return a.svc.populate(ctx, tx.Within(Scope{AccountID: fresh.ID}), fresh.ID, ownerID, now)
 	})
 	if err != nil {
 		return identity.Account{}, err
@@ -94,8 +94,8 @@ func (a *Admin) CreateAccount(ctx context.Context, in identity.AccountInput, own
 }
 
 // populate inserts a new account's roles and its owner.
-func populate(ctx context.Context, tx Tx, accountID, ownerID int64, now time.Time) error {
-	for _, role := range identity.BuiltInRoles() {
+func (s *Service) populate(ctx context.Context, tx Tx, accountID, ownerID int64, now time.Time) error {
+	for _, role := range s.registry.BuiltInRoles() {
 		role.CreatedAt, role.UpdatedAt = now, now
 		role.Permissions = nil
 		if err := tx.Roles().Insert(ctx, &role); err != nil {

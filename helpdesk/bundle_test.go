@@ -101,8 +101,8 @@ func (b *bundle) checkLog() {
 		}
 		area, _, _ := strings.Cut(e.Type, ".")
 		inside := slices.Contains([]string{"conversation", "interaction", "attachment"}, area)
-		if !helpdesk.KnownArea(e.Type) || inside != (e.ConversationID != 0) || inside && e.MailboxID == 0 {
-			b.t.Errorf("event %s of conversation %d, mailbox %d: is its area in eventAreas, and was it emitted with emitIn?", e.Type, e.ConversationID, e.MailboxID)
+		if !b.svc.KnownArea(e.Type) || inside != (e.ConversationID != 0) || inside && e.MailboxID == 0 {
+			b.t.Errorf("event %s of conversation %d, mailbox %d: is its area announced, and was it emitted with emitIn?", e.Type, e.ConversationID, e.MailboxID)
 		}
 	}
 }

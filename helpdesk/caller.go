@@ -132,7 +132,7 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 			Message: "This account requires a second factor. Set one up first.",
 		}
 	}
-	held := held(grant, c.scopes)
+	held := s.held(grant, c.scopes)
 	scope := Scope{AccountID: accountID}
 	if len(grant.Membership.MailboxIDs) > 0 {
 		scope.Mailboxes = slices.Clone(grant.Membership.MailboxIDs)
@@ -145,10 +145,10 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 }
 
 // held returns the union of the roles' permissions, narrowed to scopes if there are any.
-func held(grant identity.Grant, scopes []identity.Permission) identity.Set {
+func (s *Service) held(grant identity.Grant, scopes []identity.Permission) identity.Set {
 	set := identity.Set{}
 	narrow := identity.SetOf(scopes)
-	for _, role := range identity.Resolve(grant.Roles) {
+	for _, role := range s.registry.Resolve(grant.Roles) {
 		for _, p := range role.Permissions {
 			if len(scopes) == 0 || narrow[p] {
 				set[p] = true

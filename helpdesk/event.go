@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,23 +16,12 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// eventAreas maps an area, the part of an event type before the dot, to the permission for viewing
-// its events. Events of other areas require all of these permissions.
-var eventAreas = map[string]identity.Permission{
-	"account": identity.AccountsView, "portal_key": identity.AccountsUpdate, "membership": identity.MembershipsView, "invitation": identity.MembershipsView, "role": identity.RolesView, "join_rule": identity.MembershipsView,
-	"mailbox": identity.MailboxesView, "mail": identity.MailboxesConnection, "customer": identity.CustomersView, "suppression": identity.CustomersView, "blocked_sender": identity.CustomersView, "pgp_key": identity.PGPKeysView,
-	"conversation": identity.ConversationsView, "interaction": identity.InteractionsView, "attachment": identity.InteractionsView, "saved_reply": identity.InteractionsView,
-	"notification": identity.ConversationsView, "tag": identity.TagsView, "team": identity.MembershipsView, "view": identity.ViewsView, "domain": identity.DomainsView, "webhook": identity.WebhooksView,
-	// Areas of the knowledge base, which writes to the same log.
-	"site": "sites.view", "collection": "collections.view", "category": "categories.view", "article": "articles.view",
-	"feedback": "feedback.view", "file": "files.view", "theme": "themes.view",
-}
-
-// shownAreas returns the areas whose events a caller may view, sorted; nil: all.
-func shownAreas(holds func(identity.Permission) bool) []string {
+// shownAreas returns the areas whose events a caller may view, sorted; nil: all. Events of areas that
+// no domain announced are shown to those who may view all others.
+func (s *Service) shownAreas(holds func(identity.Permission) bool) []string {
 	areas, all := []string{}, true
-	for _, area := range slices.Sorted(maps.Keys(eventAreas)) {
-		if holds(eventAreas[area]) {
+	for _, area := range s.registry.Areas() {
+		if p, _ := s.registry.Views(area); holds(p) {
 			areas = append(areas, area)
 		} else {
 			all = false
@@ -57,10 +45,10 @@ const maxEventTypes = 50
 
 // checkEventTypes adds problems for invalid event types. Unknown types are valid, since later
 // versions may add them.
-func checkEventTypes(problems *fault.Collector, field string, types []string) {
+func checkEventTypes(r *identity.Registry, problems *fault.Collector, field string, types []string) {
 	problems.Check(len(types) <= maxEventTypes, field, fmt.Sprintf("has more than %d types", maxEventTypes))
 	for i, kind := range types {
-		_, known := eventAreas[areaOf(kind)]
+		_, known := r.Views(areaOf(kind))
 		problems.Check(known && len(kind) <= 64 && eventTypePattern.MatchString(kind), fmt.Sprintf("%s[%d]", field, i),
 			"is not an event type, such as conversation.created")
 	}
@@ -109,8 +97,8 @@ type EventQuery struct {
 // viewsEvents returns a permission to view some area's events, preferably one that the member
 // holds.
 func (d *Desk) viewsEvents() identity.Permission {
-	for _, area := range slices.Sorted(maps.Keys(eventAreas)) {
-		if p := eventAreas[area]; d.guard.Allows(p) {
+	for _, area := range d.svc.registry.Areas() {
+		if p, _ := d.svc.registry.Views(area); d.guard.Allows(p) {
 			return p
 		}
 	}
@@ -129,7 +117,7 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 		return none, err
 	}
 	var problems fault.Collector
-	checkEventTypes(&problems, "types", q.Types)
+	checkEventTypes(d.svc.registry, &problems, "types", q.Types)
 	problems.Check(q.After >= 0, "after", "must be the id of an event")
 	if err := problems.Err(); err != nil {
 		return none, err
@@ -137,7 +125,7 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 	if err := d.reachesConversation(ctx, q.ConversationID); err != nil {
 		return none, err
 	}
-	filter := EventFilter{Types: q.Types, Areas: shownAreas(d.guard.Allows), ConversationID: q.ConversationID}
+	filter := EventFilter{Types: q.Types, Areas: d.svc.shownAreas(d.guard.Allows), ConversationID: q.ConversationID}
 	position := func(e storage.Event) storage.Position { return storage.Position{ID: e.Seq} }
 	return storage.List(req, false, position, func(seek storage.Seek) ([]storage.Event, error) {
 		if seek.From == nil {
@@ -187,7 +175,7 @@ func (d *Desk) sees(e storage.Event) bool {
 	if e.MailboxID != 0 && d.scope.Mailboxes != nil && !slices.Contains(d.scope.Mailboxes, e.MailboxID) {
 		return false
 	}
-	areas := shownAreas(d.guard.Allows)
+	areas := d.svc.shownAreas(d.guard.Allows)
 	return areas == nil || slices.Contains(areas, areaOf(e.Type))
 }
 

@@ -3,8 +3,8 @@ package helpdesk
 import "time"
 
 // KnownArea reports whether events of a type are shown to somebody in particular.
-func KnownArea(kind string) bool {
-	_, known := eventAreas[areaOf(kind)]
+func (s *Service) KnownArea(kind string) bool {
+	_, known := s.registry.Views(areaOf(kind))
 	return known && eventTypePattern.MatchString(kind)
 }
 

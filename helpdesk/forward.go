@@ -140,7 +140,7 @@ func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogeth
 		return "", nil
 	}
 	limits := f.passed.member.Membership.MailboxIDs
-	may := held(f.passed.member, nil)
+	may := f.svc.held(f.passed.member, nil)
 	switch {
 	case !f.auth.FromAligned || f.auth.Refused():
 		return "nothing shows that the mail is the member's", nil

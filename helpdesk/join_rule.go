@@ -93,7 +93,7 @@ func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []identi
 	if err != nil {
 		return nil, err
 	}
-	roles = identity.Resolve(roles)
+	roles = s.registry.Resolve(roles)
 	var boxes []Mailbox
 	if ids := distinct(mailboxIDs); len(ids) > 0 {
 		if boxes, err = r.Mailboxes().ByIDs(ctx, ids); err != nil {

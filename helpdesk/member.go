@@ -148,7 +148,7 @@ func distinct(ids []int64) []int64 {
 }
 
 // rolesOf returns the roles with the given ids; an absent one is a NotFound fault.
-func rolesOf(ctx context.Context, r Reader, ids []int64) ([]identity.Role, error) {
+func (s *Service) rolesOf(ctx context.Context, r Reader, ids []int64) ([]identity.Role, error) {
 	all, err := r.Roles().ByIDs(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func rolesOf(ctx context.Context, r Reader, ids []int64) ([]identity.Role, error
 		}
 		found = append(found, all[i])
 	}
-	return identity.Resolve(found), nil
+	return s.registry.Resolve(found), nil
 }
 
 // findMailboxes returns a fault if a mailbox is absent or invisible to the caller.
@@ -183,7 +183,7 @@ func (d *Desk) findMailboxes(ctx context.Context, r Reader, ids []int64) error {
 
 // mayTouch returns a fault if the member holds more than the caller.
 func (d *Desk) mayTouch(ctx context.Context, r Reader, m identity.Membership) error {
-	roles, err := rolesOf(ctx, r, m.RoleIDs)
+	roles, err := d.svc.rolesOf(ctx, r, m.RoleIDs)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (d *Desk) mayTouch(ctx context.Context, r Reader, m identity.Membership) er
 
 // mayGrant returns a fault if the grant exceeds what the caller holds.
 func (d *Desk) mayGrant(ctx context.Context, r Reader, roleIDs, mailboxIDs []int64) error {
-	roles, err := rolesOf(ctx, r, roleIDs)
+	roles, err := d.svc.rolesOf(ctx, r, roleIDs)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (d *Desk) Roles(ctx context.Context) ([]identity.Role, error) {
 		return nil, err
 	}
 	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
-	return identity.Resolve(roles), err
+	return d.svc.registry.Resolve(roles), err
 }
 
 // UsersByID returns those of the users who are members of the account, for showing authors.

@@ -239,7 +239,7 @@ func (s *Service) recipientsOf(ctx context.Context, r Reader, all []occurrence) 
 				grant.Roles = append(grant.Roles, role)
 			}
 		}
-		to.members[m.UserID] = reached{userID: m.UserID, mailboxes: m.MailboxIDs, may: held(grant, nil), choices: choices[m.UserID]}
+		to.members[m.UserID] = reached{userID: m.UserID, mailboxes: m.MailboxIDs, may: s.held(grant, nil), choices: choices[m.UserID]}
 	}
 	return to, err
 }

@@ -24,7 +24,7 @@ func (d *Desk) ListRoles(ctx context.Context, req storage.PageRequest) (storage.
 	if err != nil {
 		return storage.Page[identity.Role]{}, err
 	}
-	all = identity.Resolve(all)
+	all = d.svc.registry.Resolve(all)
 	return storage.List(req, false, func(r identity.Role) storage.Position { return storage.Position{ID: r.ID} },
 		func(seek storage.Seek) ([]identity.Role, error) { return cutRoles(all, seek), nil })
 }
@@ -49,15 +49,15 @@ func (d *Desk) Role(ctx context.Context, id int64) (identity.Role, error) {
 	if err != nil {
 		return identity.Role{}, err
 	}
-	return roleOf(ctx, r, id)
+	return d.svc.roleOf(ctx, r, id)
 }
 
-func roleOf(ctx context.Context, r Reader, id int64) (identity.Role, error) {
+func (s *Service) roleOf(ctx context.Context, r Reader, id int64) (identity.Role, error) {
 	role, err := r.Roles().Get(ctx, id)
 	if err != nil {
 		return identity.Role{}, err
 	}
-	return identity.Resolve([]identity.Role{role})[0], nil
+	return s.registry.Resolve([]identity.Role{role})[0], nil
 }
 
 // CreateRole creates a custom role. It needs roles.create and every permission that the role
@@ -67,7 +67,7 @@ func (d *Desk) CreateRole(ctx context.Context, in identity.RoleInput) (identity.
 	if err != nil {
 		return identity.Role{}, err
 	}
-	if err := validateRole(&in); err != nil {
+	if err := d.svc.validateRole(&in); err != nil {
 		return identity.Role{}, err
 	}
 	now := d.svc.now()
@@ -96,7 +96,7 @@ func (d *Desk) UpdateRole(ctx context.Context, id int64, in identity.RoleInput) 
 	if err := d.reachesAll(); err != nil {
 		return identity.Role{}, err
 	}
-	if err := validateRole(&in); err != nil {
+	if err := d.svc.validateRole(&in); err != nil {
 		return identity.Role{}, err
 	}
 	var role identity.Role
@@ -163,7 +163,7 @@ func (d *Desk) customRole(ctx context.Context, tx Tx, id int64) (identity.Role, 
 	if err := tx.LockAccount(ctx); err != nil {
 		return identity.Role{}, err
 	}
-	role, err := roleOf(ctx, tx.Reader(), id)
+	role, err := d.svc.roleOf(ctx, tx.Reader(), id)
 	switch {
 	case err != nil:
 		return identity.Role{}, err
@@ -175,20 +175,19 @@ func (d *Desk) customRole(ctx context.Context, tx Tx, id int64) (identity.Role, 
 	return role, nil
 }
 
-func validateRole(in *identity.RoleInput) error {
+func (s *Service) validateRole(in *identity.RoleInput) error {
 	in.Name = plain.Line(in.Name)
 	var problems fault.Collector
 	required(&problems, "name", in.Name, 100)
 	bounded(&problems, "description", in.Description.Or(""), 1000)
-	checkPermissions(&problems, "permissions", in.Permissions.Or(nil))
+	s.checkPermissions(&problems, "permissions", in.Permissions.Or(nil))
 	return problems.Err()
 }
 
-func checkPermissions(problems *fault.Collector, field string, all []identity.Permission) {
-	known := identity.SetOf(identity.Permissions())
+func (s *Service) checkPermissions(problems *fault.Collector, field string, all []identity.Permission) {
 	problems.Check(len(all) <= 1000, field, "has more than 1000 items")
 	for _, p := range all[:min(len(all), 1000)] {
-		problems.Check(known[p], field, "has an unknown permission: "+plain.Cut(plain.Text(string(p)), 64))
+		problems.Check(s.registry.Knows(p), field, "has an unknown permission: "+plain.Cut(plain.Text(string(p)), 64))
 	}
 }
 

@@ -65,6 +65,10 @@ type Config struct {
 	NotifyAfter time.Duration
 	Retention   Retention // retention periods; zero fields have the defaults of [Retention]
 
+	// Domains are further domains that share the accounts, such as kb.Domain(): roles can grant their
+	// permissions, and members may view their events.
+	Domains []storage.Domain
+
 	// Providers are the identity providers that people can sign in with, see
 	// [Service.BeginSignInWith]. If empty, there are only passwords.
 	Providers []identity.Provider
@@ -120,6 +124,7 @@ type Service struct {
 	address  string // client address of requests, see From
 	throttle *throttle
 	gate     *gate
+	registry *identity.Registry
 }
 
 // New makes a service. It starts nothing and touches no data. A missing required field of cfg is an
@@ -136,6 +141,10 @@ func New(cfg Config) (*Service, error) {
 	cfg.Retention.check(&problems)
 	checkProviders(cfg.Providers, &problems)
 	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	registry, err := identity.NewRegistry(append([]storage.Domain{Domain()}, cfg.Domains...)...)
+	if err != nil {
 		return nil, err
 	}
 	cfg.Retention = cfg.Retention.withDefaults()
@@ -169,7 +178,7 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, throttle: newThrottle(), gate: newGate()}, nil
+	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, throttle: newThrottle(), gate: newGate(), registry: registry}, nil
 }
 
 // Bind returns the same service over another store, typically one that joins the caller's own
@@ -178,7 +187,7 @@ func New(cfg Config) (*Service, error) {
 func (s *Service) Bind(store Store) *Service {
 	cfg := s.cfg
 	cfg.Store = store
-	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, address: s.address, throttle: s.throttle, gate: s.gate}
+	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, address: s.address, throttle: s.throttle, gate: s.gate, registry: s.registry}
 }
 
 // now returns the current time in UTC, truncated to the microseconds that stores keep.

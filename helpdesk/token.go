@@ -23,7 +23,7 @@ func (s *Service) newToken(userID int64, in *identity.TokenInput) (identity.Acce
 	}
 	var problems fault.Collector
 	required(&problems, "name", in.Name, 200)
-	checkPermissions(&problems, "scopes", in.Scopes)
+	s.checkPermissions(&problems, "scopes", in.Scopes)
 	problems.Check(in.ExpiresAt.IsZero() || in.ExpiresAt.After(now), "expires_at", "must be in the future")
 	problems.Check(printable(in.Secret) && len(in.Secret) >= 20 && len(in.Secret) <= 200, "secret", "must be 20 to 200 printable characters")
 	if err := problems.Err(); err != nil {

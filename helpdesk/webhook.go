@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -93,7 +92,7 @@ func (w Webhook) bare() Webhook {
 }
 
 // apply validates in and copies it into w.
-func (w *Webhook) apply(in WebhookInput) error {
+func (w *Webhook) apply(in WebhookInput, r *identity.Registry) error {
 	var problems fault.Collector
 	w.URL = strings.TrimSpace(in.URL.Or(w.URL))
 	if problems.Check(w.URL != "", "url", "is required") {
@@ -106,7 +105,7 @@ func (w *Webhook) apply(in WebhookInput) error {
 	case slices.Contains(w.Events, AllEvents):
 		problems.Check(len(w.Events) == 1, "events", "must be either * alone or event types")
 	default:
-		checkEventTypes(&problems, "events", w.Events)
+		checkEventTypes(r, &problems, "events", w.Events)
 	}
 	w.MailboxIDs = sortedSet(in.MailboxIDs.Or(w.MailboxIDs))
 	problems.Check(len(w.MailboxIDs) <= 1000, "mailboxes", "has more than 1000 ids")
@@ -122,7 +121,7 @@ func validWebhookURL(text string) bool {
 
 // mayAim returns a fault if the webhook receives more than the member may view.
 func (d *Desk) mayAim(w Webhook) error {
-	areas := slices.Sorted(maps.Keys(eventAreas))
+	areas := d.svc.registry.Areas()
 	if !slices.Contains(w.Events, AllEvents) {
 		areas = nil
 		for _, kind := range w.Events {
@@ -130,7 +129,8 @@ func (d *Desk) mayAim(w Webhook) error {
 		}
 	}
 	for _, area := range areas {
-		if _, err := d.guard.Read(eventAreas[area]); err != nil {
+		p, _ := d.svc.registry.Views(area)
+		if _, err := d.guard.Read(p); err != nil {
 			return err
 		}
 	}
@@ -207,7 +207,7 @@ func (d *Desk) CreateWebhook(ctx context.Context, in WebhookInput) (w Webhook, s
 	}
 	now := d.svc.now()
 	w = Webhook{IsActive: true, UserID: d.userID, CreatedAt: now, UpdatedAt: now}
-	if err := w.apply(in); err != nil {
+	if err := w.apply(in, d.svc.registry); err != nil {
 		return Webhook{}, "", err
 	}
 	if err := d.mayAim(w); err != nil {
@@ -266,7 +266,7 @@ func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in WebhookInput) (We
 		return follow(ctx, tx, &begun, in.IsActive.Or(false))
 	}, func(ctx context.Context, tx Tx, w *Webhook) error {
 		old := *w
-		if err := w.apply(in); err != nil {
+		if err := w.apply(in, d.svc.registry); err != nil {
 			return err
 		}
 		if err := d.mayAim(*w); err != nil {

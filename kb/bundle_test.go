@@ -32,7 +32,7 @@ const (
 // everything returns the permissions of an editor.
 func everything() []kb.Permission {
 	var all []kb.Permission
-	for _, p := range identity.Permissions() {
+	for _, p := range kb.Domain().Permissions {
 		all = append(all, kb.Permission(p))
 	}
 	return all

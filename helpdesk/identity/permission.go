@@ -64,34 +64,6 @@ const (
 	AuditLogView        Permission = "audit_log.view"
 )
 
-// The permissions of the knowledge base. They are listed here because the same roles grant them;
-// package kb checks them.
-var knowledgeBase = areas([]string{"sites", "collections", "categories", "articles", "feedback", "files", "themes"},
-	"articles.publish")
-
-// helpDesk lists all constants above.
-var helpDesk = append(areas([]string{
-	"accounts", "memberships", "roles", "mailboxes", "customers", "conversations", "interactions",
-	"tags", "views", "domains", "pgp_keys", "webhooks",
-}), AccountsExport, MailboxesConnection, ConversationsAssign, NotesCreate, AuditLogView)
-
-func areas(names []string, more ...Permission) []Permission {
-	var all []Permission
-	for _, area := range names {
-		for _, action := range []string{"view", "create", "update", "delete"} {
-			all = append(all, Permission(area+"."+action))
-		}
-	}
-	return append(all, more...)
-}
-
-// Permissions lists all permissions, sorted.
-func Permissions() []Permission {
-	all := slices.Concat(helpDesk, knowledgeBase)
-	slices.Sort(all)
-	return all
-}
-
 // Set is the set of a caller's permissions in one account.
 type Set map[Permission]bool
 

@@ -186,7 +186,7 @@ func newUploader(t *testing.T, db *bunstore.DB) *uploader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	svc, err := helpdesk.New(helpdesk.Config{Store: db, Blobs: d.blobs, Sealer: sealer, SigningKey: make([]byte, 32)})
+	svc, err := helpdesk.New(helpdesk.Config{Domains: []storage.Domain{kb.Domain()}, Store: db, Blobs: d.blobs, Sealer: sealer, SigningKey: make([]byte, 32)})
 	if err != nil {
 		t.Fatal(err)
 	}

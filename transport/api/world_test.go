@@ -146,7 +146,7 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 		t.Fatal(err)
 	}
 	w.svc, err = helpdesk.New(helpdesk.Config{
-		Feed: w.hub, EventSource: "https://desk.example/api/v1",
+		Domains: []storage.Domain{kb.Domain()}, Feed: w.hub, EventSource: "https://desk.example/api/v1",
 		Store: store, Blobs: memblob.New(), Sealer: sealer, SigningKey: bytes.Repeat([]byte("k"), 32),
 		IntakeDomain: "in.example.net", MaxAttachment: 1 << 20, Now: w.clock.now, Rand: &counter{},
 		FetchImage: func(ctx context.Context, address string) (helpdesk.RemoteImage, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -56,6 +57,7 @@ func newBundleWith(t *testing.T, providers []identity.Provider, change func(*des
 	for _, fn := range more {
 		fn(&service)
 	}
+	service.Domains = []storage.Domain{kb.Domain()}
 	if b.service, err = helpdesk.New(service); err != nil {
 		t.Fatal(err)
 	}

@@ -293,7 +293,7 @@ func (v *visit) showRole(problems map[string]string, status int) error {
 	if problems != nil {
 		view.Name, view.Description = v.r.PostFormValue("name"), v.r.PostFormValue("description")
 	}
-	for _, p := range identity.Permissions() {
+	for _, p := range v.service().Permissions() {
 		area, action, _ := strings.Cut(string(p), ".")
 		if n := len(view.Areas); n == 0 || view.Areas[n-1].Area != area {
 			view.Areas = append(view.Areas, permissionArea{Area: area, Name: v.permissionWord(area)})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -114,6 +115,7 @@ func (s *Server) makeService(keys secrets) (err error) {
 	if s.cfg.PGP {
 		fill(&cfg.ParseKey, parseKey)
 	}
+	cfg.Domains = append(slices.Clip(cfg.Domains), kb.Domain())
 	s.sealer = cfg.Sealer
 	s.service, err = helpdesk.New(cfg)
 	return err

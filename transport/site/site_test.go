@@ -139,7 +139,7 @@ func (w *world) service() *kb.Service {
 				return kb.Membership{}, fault.Missing("account", accountID)
 			}
 			var all []kb.Permission
-			for _, p := range identity.Permissions() {
+			for _, p := range kb.Domain().Permissions {
 				all = append(all, kb.Permission(p))
 			}
 			return kb.Membership{Permissions: all}, nil
