@@ -24,19 +24,19 @@ import (
 // fetching.
 const maxAgain = 150 << 20
 
-// nowhere is the sink of sources that do not import.
-type nowhere struct{}
+// discardIMAP is the sink of sources that do not import.
+type discardIMAP struct{}
 
-func (nowhere) Cursor(context.Context, string) (imap.Cursor, error)          { return imap.Cursor{}, nil }
-func (nowhere) Take(context.Context, string, []imap.Mail, imap.Cursor) error { return nil }
-func (nowhere) Status(context.Context, imap.Status)                          {}
+func (discardIMAP) Cursor(context.Context, string) (imap.Cursor, error)          { return imap.Cursor{}, nil }
+func (discardIMAP) Take(context.Context, string, []imap.Mail, imap.Cursor) error { return nil }
+func (discardIMAP) Status(context.Context, imap.Status)                          {}
 
-// nowherePOP3 is nowhere for POP3.
-type nowherePOP3 struct{}
+// discardPOP3 is the same for POP3.
+type discardPOP3 struct{}
 
-func (nowherePOP3) Known(context.Context, []string) ([]string, error) { return nil, nil }
-func (nowherePOP3) Take(context.Context, []pop3.Mail) error           { return nil }
-func (nowherePOP3) Status(context.Context, pop3.Status)               {}
+func (discardPOP3) Known(context.Context, []string) ([]string, error) { return nil, nil }
+func (discardPOP3) Take(context.Context, []pop3.Mail) error           { return nil }
+func (discardPOP3) Status(context.Context, pop3.Status)               {}
 
 // listed converts messages of an IMAP folder for the help desk.
 func listed(epoch int, folder string, validity uint32, uids []uint32) ledger.ServerMails {
@@ -60,7 +60,7 @@ func (s *Servers) List(ctx context.Context, from ledger.FetchSource, since time.
 	epoch := from.Inbound.Epoch
 	switch from.Inbound.Type {
 	case ledger.InboundIMAP:
-		source, err := imap.New(s.imapConfig(from, s.tokens(from, nil)), nowhere{})
+		source, err := imap.New(s.imapConfig(from, s.tokens(from, nil)), discardIMAP{})
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (s *Servers) List(ctx context.Context, from ledger.FetchSource, since time.
 			return nil, each(ctx, listed(epoch, folder, validity, uids))
 		}))
 	case ledger.InboundPOP3:
-		source, err := pop3.New(s.pop3Config(from, s.tokens(from, nil)), nowherePOP3{})
+		source, err := pop3.New(s.pop3Config(from, s.tokens(from, nil)), discardPOP3{})
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *Servers) fetch(ctx context.Context, from ledger.FetchSource, row ledger
 		}
 		cfg := s.imapConfig(from, s.tokens(from, nil))
 		cfg.MaxMessage = maxAgain
-		source, err := imap.New(cfg, nowhere{})
+		source, err := imap.New(cfg, discardIMAP{})
 		if err != nil {
 			return none, err
 		}
@@ -124,7 +124,7 @@ func (s *Servers) fetch(ctx context.Context, from ledger.FetchSource, row ledger
 	case row.Source == sourcePOP3 && from.Inbound.Type == ledger.InboundPOP3:
 		cfg := s.pop3Config(from, s.tokens(from, nil))
 		cfg.MaxMessage = maxAgain
-		source, err := pop3.New(cfg, nowherePOP3{})
+		source, err := pop3.New(cfg, discardPOP3{})
 		if err != nil {
 			return none, err
 		}

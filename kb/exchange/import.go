@@ -116,8 +116,8 @@ func (i *importer) run() error {
 	return nil
 }
 
-// unborn is the placeholder id of a resource that a rehearsal would create.
-const unborn = -1
+// notCreated is the placeholder id of a resource that a rehearsal would create.
+const notCreated = -1
 
 // change makes a change and records it. source is the locale of the file to name in problems that
 // the service finds, "" when path is the file itself.
@@ -301,7 +301,7 @@ func (i *importer) collections() error {
 		var err error
 		switch {
 		case !known:
-			i.s.ids[kb.CollectionKey][c.Key] = unborn
+			i.s.ids[kb.CollectionKey][c.Key] = notCreated
 			err = i.change(Change{Create, path, nil}, c.SourceLocale, func() error {
 				made, err := i.Editor.CreateCollection(i.ctx, in)
 				if err == nil {
@@ -338,7 +338,7 @@ func (i *importer) categories() error {
 		var err error
 		switch {
 		case !known:
-			i.s.ids[kb.CategoryKey][c.T.Key] = unborn
+			i.s.ids[kb.CategoryKey][c.T.Key] = notCreated
 			err = i.change(Change{Create, path, nil}, c.T.SourceLocale, func() error {
 				made, err := i.Editor.CreateCategory(i.ctx, in)
 				if err == nil {
@@ -373,7 +373,7 @@ func (i *importer) articles() error {
 		var err error
 		switch {
 		case !known:
-			i.s.ids[kb.ArticleKey][a.T.Key] = unborn
+			i.s.ids[kb.ArticleKey][a.T.Key] = notCreated
 			err = i.change(Change{Create, path, nil}, live.SourceLocale, func() error {
 				in := i.input(a.in, live, Version{})
 				in.ExchangeKey = a.T.Key
@@ -432,7 +432,7 @@ func (i *importer) draft(path string, a, old located[Article]) error {
 		in := i.input(a.in, draft, was)
 		in.Status = storage.Some(kb.Unpublished)
 		id := i.s.ids[kb.ArticleKey][a.T.Key]
-		if id == unborn { // the service applies the same rules to both
+		if id == notCreated { // the service applies the same rules to both
 			_, err := i.Editor.CreateArticle(i.ctx, in)
 			return err
 		}

@@ -182,7 +182,7 @@ func (w writer) DeleteConversations(ctx context.Context, ids []int64) error {
 // forgetConversations turns the mails of conversations into tombstones and removes references to
 // them.
 func (w writer) forgetConversations(ctx context.Context, ids []int64) error {
-	if err := w.entomb(ctx, "conversation_id", ids); err != nil {
+	if err := w.leaveTombstones(ctx, "conversation_id", ids); err != nil {
 		return err
 	}
 	_, err := w.raw("UPDATE hw_conversations SET refers_to = 0 WHERE account_id = ? AND refers_to <> 0 AND refers_to IN (?)",

@@ -229,8 +229,8 @@ func (w writer) SetInboundState(ctx context.Context, ids []int64, from, to ledge
 	return changed, failure(ctx, err, "mail", 0)
 }
 
-// entomb turns the ledger rows whose column is one of ids into tombstones.
-func (w writer) entomb(ctx context.Context, column string, ids []int64) error {
+// leaveTombstones turns the ledger rows whose column is one of ids into tombstones.
+func (w writer) leaveTombstones(ctx context.Context, column string, ids []int64) error {
 	// A row may refer to a conversation and to an interaction of another one, so references through
 	// interactions count too.
 	which := bun.SafeQuery("? IN (?)", bun.Ident(column), bun.List(ids))

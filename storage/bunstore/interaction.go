@@ -106,7 +106,7 @@ var interactions = table[writer, helpdesk.Interaction, helpdesk.InteractionFilte
 		return nil
 	},
 	remove: func(ctx context.Context, w writer, id int64) error {
-		return w.entomb(ctx, "interaction_id", []int64{id})
+		return w.leaveTombstones(ctx, "interaction_id", []int64{id})
 	},
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// decorTests test the specifics of files and themes.
-func decorTests() []testCase {
+// themeFileTests test the specifics of files and themes.
+func themeFileTests() []testCase {
 	return []testCase{
 		{"Theme", testTheme},
 		{"ThemeFile", testThemeFile},

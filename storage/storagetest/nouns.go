@@ -511,10 +511,10 @@ func (n noun[R, X, T, F]) testRemoved(t *testing.T, b Backend) {
 	ok(t, n.insert(t, w, &row, &other))
 	ok(t, n.delete(t, w, n.id(other)))
 	n.has(t, w, "left", slices.DeleteFunc(append(n.others(t, w), n.held(w)), func(r T) bool { return n.id(r) == n.id(other) })...)
-	nowhere := *w
-	n.move(&nowhere, nobody)
+	elsewhere := *w
+	n.move(&elsewhere, nobody)
 	homeless := n.fresh(w, 3)
-	fails(t, "inserting into no account", n.insert(t, &nowhere, &homeless), fault.NotFound)
+	fails(t, "inserting into no account", n.insert(t, &elsewhere, &homeless), fault.NotFound)
 	for _, id := range []int64{n.id(other), nobody, 0, -1} {
 		absent := row
 		*n.ID(&absent) = id

@@ -48,8 +48,8 @@ func hits(t *testing.T, r helpdesk.Reader, terms ...helpdesk.SearchTerm) []int64
 
 func testSearchTerms(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	here, nowhere := []int64{w.conversation.ID}, []int64{}
-	same(t, "before anything is indexed", nowhere, hits(t, w.in(), word("invoice")))
+	here, none := []int64{w.conversation.ID}, []int64{}
+	same(t, "before anything is indexed", none, hits(t, w.in(), word("invoice")))
 	w.index(t, "invoice", "engine", "a", "2024")
 	for _, query := range [][]helpdesk.SearchTerm{
 		nil, {word("invoice")}, {word("engine"), word("invoice")}, {word("2024"), begin("inv")}, {begin("engine")}, {begin("20"), begin("i"), word("a")},
@@ -59,10 +59,10 @@ func testSearchTerms(t *testing.T, b Backend) {
 	for _, query := range [][]helpdesk.SearchTerm{
 		{word("inv")}, {word("invoice"), word("bill")}, {begin("nvoice")}, {begin("invoices")},
 	} {
-		same(t, "conversations found", nowhere, hits(t, w.in(), query...))
+		same(t, "conversations found", none, hits(t, w.in(), query...))
 	}
 	w.index(t, "engine", "bill")
-	same(t, "what is no longer there", nowhere, hits(t, w.in(), word("invoice")))
+	same(t, "what is no longer there", none, hits(t, w.in(), word("invoice")))
 	same(t, "what is new", here, hits(t, w.in(), word("bill")))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		terms, err := tx.SearchTerms(ctx, w.conversation.ID)
@@ -70,7 +70,7 @@ func testSearchTerms(t *testing.T, b Backend) {
 		return err
 	})
 	w.index(t)
-	same(t, "without terms", nowhere, hits(t, w.in(), word("bill")))
+	same(t, "without terms", none, hits(t, w.in(), word("bill")))
 	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		if err := tx.SetSearchTerms(ctx, w.conversation.ID, []string{"lost"}); err != nil {
 			return err
@@ -79,7 +79,7 @@ func testSearchTerms(t *testing.T, b Backend) {
 		return errOnPurpose
 	})
 	same(t, "the error", true, errors.Is(err, errOnPurpose))
-	same(t, "after the rollback", nowhere, hits(t, w.in(), word("lost")))
+	same(t, "after the rollback", none, hits(t, w.in(), word("lost")))
 }
 
 // Terms are compared bytewise in any script, including characters from new releases of Unicode.

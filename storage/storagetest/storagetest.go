@@ -108,7 +108,7 @@ func groups() []group {
 		{name: "Suppressions", tests: suppressionTests()},
 		{name: "SiteRows", tests: testsOf(kbNouns()), kb: true},
 		{name: "Sites", tests: siteTests(), kb: true},
-		{name: "SiteFiles", tests: decorTests(), kb: true},
+		{name: "SiteFiles", tests: themeFileTests(), kb: true},
 		{name: "Articles", tests: articleTests(), kb: true},
 		{name: "Readers", tests: readerTests(), kb: true},
 		{name: "KBIsolation", tests: kbIsolationTests(), kb: true},
