@@ -69,17 +69,17 @@ func IndexConversations(ctx context.Context, tx Tx, conversations []Conversation
 	return index.write(ctx, tx)
 }
 
-// Secrets are the sealed fields of a mailbox. They hang on InternalLocal.
+// Secrets returns the sealed fields of a mailbox. They are bound to InternalLocal.
 func (m *Mailbox) Secrets() []storage.Secret {
 	return []storage.Secret{{Sealed: &m.Inbound.SealedPassword, Context: passwordContext(m)}, {Sealed: &m.Inbound.OAuth.SealedSecrets, Context: oauthContext(m)}}
 }
 
-// Secrets are the sealed fields of a portal key. They hang on the account and on CreatedAt.
+// Secrets returns the sealed fields of a portal key. They are bound to the account and CreatedAt.
 func (k *PortalKey) Secrets(accountID int64) []storage.Secret {
 	return []storage.Secret{{Sealed: &k.SealedSecret, Context: k.secretContext(accountID)}}
 }
 
-// Secrets are the sealed fields of a webhook. They hang on the account and on CreatedAt.
+// Secrets returns the sealed fields of a webhook. They are bound to the account and CreatedAt.
 func (w *Webhook) Secrets(accountID int64) []storage.Secret {
 	return []storage.Secret{{Sealed: &w.SealedSecret, Context: w.secretContext(accountID)}, {Sealed: &w.SealedFormer, Context: w.secretContext(accountID)}}
 }

@@ -4,31 +4,32 @@ import (
 	"time"
 )
 
-// Identity is who a user is at an identity provider: issuer and subject, whatever becomes of the address there.
+// Identity links a user to their account at an identity provider. Issuer and Subject identify it, even
+// when the address there changes.
 type Identity struct {
 	ID        int64
 	UserID    int64
 	Issuer    string
 	Subject   string
-	Email     string // that the provider told last; it proves nothing
+	Email     string // as the provider last reported it; proves nothing
 	CreatedAt time.Time
-	UsedAt    time.Time // when the user signed in with it last
+	UsedAt    time.Time // last sign-in
 }
 
 // Codes of the faults about signing in with an identity provider.
 const (
-	SignInExpired       = "sign_in_expired"      // Unauthenticated: it took too long, or another browser began it
-	UnknownIdentity     = "identity_unknown"     // Forbidden: nobody here is known by it, and no rule makes a member
+	SignInExpired       = "sign_in_expired"      // Unauthenticated: it took too long, or began in another browser
+	UnknownIdentity     = "identity_unknown"     // Forbidden: no user has it, and no rule admits it
 	UnconfirmedIdentity = "identity_unconfirmed" // Forbidden: a user has the address, but has not confirmed it here
-	OtherIdentity       = "identity_other"       // Forbidden: the user of the address is somebody else at the provider
-	TakenIdentity       = "identity_taken"       // Conflict: it is connected to another user
-	LastSignIn          = "last_sign_in"         // Conflict: without it the user could not sign in any more
+	OtherIdentity       = "identity_other"       // Forbidden: the user with the address has another identity at the provider
+	TakenIdentity       = "identity_taken"       // Conflict: it is linked to another user
+	LastSignIn          = "last_sign_in"         // Conflict: the user could no longer sign in without it
 )
 
-// SignInStart is how a sign-in with an identity provider begins.
+// SignInStart begins a sign-in with an identity provider.
 type SignInStart struct {
-	Address string // where the browser goes
-	// Kept stays in a cookie of this browser, which scripts cannot read, for ten minutes: only the browser that has
-	// begun can finish. At most 3,000 bytes.
+	Address string // to redirect the browser to
+	// Kept belongs in an HttpOnly cookie of this browser for ten minutes, so that no other browser can
+	// finish the sign-in. It has at most 3,000 bytes.
 	Kept string
 }

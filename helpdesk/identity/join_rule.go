@@ -4,10 +4,11 @@ import (
 	"time"
 )
 
-// JoinRule makes members of people who sign in with an identity provider: whoever has a verified address of the domain
-// joins the account with these roles and mailboxes. See helpdesk.Service.FinishSignInWith for when it applies.
+// JoinRule makes members of people who sign in with an identity provider: users with a verified
+// address of the domain join the account with these roles and mailboxes. See
+// helpdesk.Service.FinishSignInWith for when it applies.
 //
-// A rule is worth what its maker may do now: it pauses while they could not grant what it grants.
+// A rule has no effect while the member who last changed it could not grant what it grants.
 type JoinRule struct {
 	ID         int64
 	AccountID  int64
@@ -15,15 +16,15 @@ type JoinRule struct {
 	Domain     string // of the address, in its ASCII form; domains below it are others
 	RoleIDs    []int64
 	MailboxIDs []int64 // empty: all mailboxes
-	UserID     int64   // who made or changed it last
+	UserID     int64   // last changed it
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 }
 
-// JoinRuleInput is what a rule says.
+// JoinRuleInput creates or changes a rule.
 type JoinRuleInput struct {
-	Provider   string // key of one of helpdesk.Service.IdentityProviders; may be left out where there is one only
-	Domain     string // such as example.org; not one where anybody can have an address
+	Provider   string // key of one of helpdesk.Service.IdentityProviders; may be omitted if there is only one
+	Domain     string // such as example.org; not a public mail provider's
 	RoleIDs    []int64
 	MailboxIDs []int64 // empty: all mailboxes
 }

@@ -37,7 +37,7 @@ func (u User) FactorContext() string { return fmt.Sprintf("user/%d/second_factor
 // HasSecondFactor reports whether signing in with the password also requires a code.
 func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
 
-// Secrets are the sealed fields of a user. They hang on the id.
+// Secrets returns the sealed fields of a user. They are bound to the id.
 func (u *User) Secrets() []storage.Secret {
 	return []storage.Secret{{Sealed: &u.SealedSecondFactor, Context: u.FactorContext()}}
 }

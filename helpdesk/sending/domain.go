@@ -83,7 +83,7 @@ func DKIMContext(d *Domain) string { return "domain/" + d.Selector + "/dkim" }
 // UniqueDomain is the code of the Conflict fault for a second domain of the same account and name.
 const UniqueDomain = "domain"
 
-// Secrets are the sealed fields of a domain. They hang on what names it and its keys.
+// Secrets returns the sealed fields of a domain. They are bound to its selector.
 func (d *Domain) Secrets() []storage.Secret {
 	return []storage.Secret{{Sealed: &d.SealedKey, Context: DKIMContext(d)}}
 }
