@@ -18,8 +18,8 @@ type identityProvider struct {
 	Domains []string `json:"domains" description:"Domains whose addresses it is trusted with. *: all."`
 }
 
-// userIdentity is an identity as the API shows it.
-type userIdentity struct {
+// identityObject is an identity as the API shows it.
+type identityObject struct {
 	ID        int64          `json:"id"`
 	Provider  *string        `json:"provider" example:"oidc" description:"Key of the identity provider. Null: it is no longer configured."`
 	Issuer    string         `json:"issuer" example:"https://id.example.org" description:"Of the identity provider."`
@@ -119,11 +119,11 @@ func (a *api) listIdentityProviders(context.Context, *helpdesk.Admin, struct{}) 
 	return out, nil
 }
 
-func (a *api) listIdentities(ctx context.Context, admin *helpdesk.Admin, _ struct{}) (storage.Page[userIdentity], error) {
+func (a *api) listIdentities(ctx context.Context, admin *helpdesk.Admin, _ struct{}) (storage.Page[identityObject], error) {
 	all, err := admin.Identities(ctx)
-	out := storage.Page[userIdentity]{Items: []userIdentity{}}
+	out := storage.Page[identityObject]{Items: []identityObject{}}
 	for _, i := range all {
-		out.Items = append(out.Items, userIdentity{
+		out.Items = append(out.Items, identityObject{
 			ID: i.ID, Provider: a.providerKey(i.Issuer), Issuer: i.Issuer, Email: i.Email, CreatedAt: transport.Time(i.CreatedAt), UsedAt: transport.Time(i.UsedAt),
 		})
 	}

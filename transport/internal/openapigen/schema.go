@@ -167,13 +167,14 @@ func listsAreNotNull(p jsonschema.InterceptNullabilityParams) {
 
 var notName = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// definitionName is the type's own name; generic types get their argument's too.
+// definitionName is the type's own name; generic types get their argument's too. A type whose name a
+// package has taken ends in Object, which the document leaves out.
 func definitionName(t reflect.Type) string {
 	name := t.Name()
 	if base, argument, ok := strings.Cut(name, "["); ok {
 		name = base + argument[strings.LastIndexAny(argument, "./")+1:]
 	}
-	name = notName.ReplaceAllString(name, "")
+	name = strings.TrimSuffix(notName.ReplaceAllString(name, ""), "Object")
 	if name == "" {
 		return ""
 	}
