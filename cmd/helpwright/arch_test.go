@@ -39,7 +39,7 @@ var rules = []rule{
 		reason: "the two domains share words, not code; backends and transport import domains, never the other way"},
 	{of: []string{"helpdesk/..."}, not: []string{"kb/...", "transport/...", "storage/bunstore/...", "storage/memstore", "storage/fileblob", "storage/memblob", "storage/s3blob"},
 		reason: "the two domains share words, not code; backends and transport import domains, never the other way"},
-	{of: []string{"helpdesk/mail", "helpdesk/mailhtml", "helpdesk/ingest/imap", "helpdesk/ingest/pop3", "helpdesk/ingest/wire", "helpdesk/ingest/oauth", "helpdesk/dnscheck", "helpdesk/pgp", "helpdesk/mailauth"}, not: []string{"helpdesk", "storage/..."},
+	{of: []string{"helpdesk/mail", "helpdesk/mailhtml", "helpdesk/ingest/imap", "helpdesk/ingest/pop3", "helpdesk/ingest/internal/wire", "helpdesk/ingest/internal/oauth", "helpdesk/dnscheck", "helpdesk/pgp", "helpdesk/mailauth"}, not: []string{"helpdesk", "storage/..."},
 		reason: "they know a technology and no help desk"},
 	{of: []string{"helpdesk/movein/foreign", "helpdesk/movein/zendesk", "helpdesk/movein/helpscout", "helpdesk/movein/freescout", "helpdesk/movein/internal/hal"}, only: []string{"helpdesk/movein/foreign", "helpdesk/movein/internal/hal"},
 		reason: "they know the files of another help desk, and not this one"},

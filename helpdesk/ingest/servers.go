@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
-	"github.com/helpwright/helpwright/helpdesk/ingest/oauth"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/oauth"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
 )

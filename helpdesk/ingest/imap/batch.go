@@ -8,7 +8,7 @@ import (
 
 	goimap "github.com/emersion/go-imap/v2"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 // tries is the number of single requests for a message before it is delivered with a Problem.

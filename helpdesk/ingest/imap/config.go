@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 // The values of Config.Encryption.

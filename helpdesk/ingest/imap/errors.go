@@ -6,7 +6,7 @@ import (
 
 	goimap "github.com/emersion/go-imap/v2"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 // The steps of a [StepError]. Those about a folder are followed by a space and the folder's name.

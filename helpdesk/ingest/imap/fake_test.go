@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 )
 
 // fakeServer is a server with one folder that can be told to misbehave.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 // FuzzServer lets a server say anything: each line of the client is answered with the next part of the input, which NUL

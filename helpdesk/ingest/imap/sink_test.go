@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 )
 
 // memorySink keeps what it is given, and checks what every Take has to keep to.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 // Cursor is a position in a folder: the last UID taken, valid under one UIDVALIDITY (RFC 9051,

@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 )
 
 // This test is not parallel to others: it counts goroutines. Those of parallel tests have not begun.

@@ -6,7 +6,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 // startTLS sends STARTTLS on a new connection (RFC 9051, section 6.2.1). The client library could

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 // Config configures a [Source]. Zero fields have their defaults, where given; [New] rejects an

@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 

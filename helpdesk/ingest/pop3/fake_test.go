@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 )
 
 // fakeServer is a server with one maildrop that can be told to misbehave.

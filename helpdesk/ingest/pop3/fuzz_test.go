@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
 )
 
 // FuzzServer reads from a server that answers each command with the next part of the input, which the byte 0 separates.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 const (

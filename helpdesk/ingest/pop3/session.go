@@ -15,7 +15,7 @@ import (
 
 	"github.com/emersion/go-sasl"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 // The steps of a *wire.StepError, in addition to those of every protocol.

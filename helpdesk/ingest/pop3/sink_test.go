@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire/wiretest"
 )
 
 // memorySink keeps what it is given.

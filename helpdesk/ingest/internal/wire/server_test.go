@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 // A server that cannot be reached in time is one that does not answer, whatever the network calls it.

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 // Config configures where tokens come from, and for whom.

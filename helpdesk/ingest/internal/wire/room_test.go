@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/wire"
+	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
 const mib = 1 << 20
