@@ -20,10 +20,14 @@ func TestEveryMethodAsksFirst(t *testing.T) {
 	deny := guard.Deny[identity.Permission, Reader, Tx]()
 	denySystem := guard.Deny[identity.Permission, Directory, SystemTx]()
 	denyAccount := func(int64) deskGuard { return deny }
+	registry, err := identity.NewRegistry(Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
 	// These tell what the handle itself knows and touch no data.
 	pure := []string{"AccountID", "UserID", "Scope", "Holds", "ReachesAll", "Permissions", "Online", "InternalAddress", "Email", "Rehearsal"}
 	for _, handle := range []any{
-		&Desk{guard: deny}, &Admin{guard: denySystem}, &Intake{system: denySystem, desk: denyAccount}, &Outgoing{desk: denyAccount},
+		&Desk{svc: &Service{registry: registry}, guard: deny}, &Admin{guard: denySystem}, &Intake{system: denySystem, desk: denyAccount}, &Outgoing{desk: denyAccount},
 		&Portal{guard: deny}, &Dispatch{system: denySystem, desk: denyAccount}, &MoveIn{desk: denyAccount},
 	} {
 		v := reflect.ValueOf(handle)

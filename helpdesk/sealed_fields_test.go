@@ -37,7 +37,7 @@ func sealedPaths(of reflect.Type, below string) (found []string) {
 		switch f := of.Field(i); {
 		case strings.HasPrefix(f.Name, "Sealed"):
 			found = append(found, of.Name()+"."+f.Name)
-		case f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == of.PkgPath():
+		case f.Type.Kind() == reflect.Struct && strings.HasPrefix(f.Type.PkgPath(), reflect.TypeFor[Service]().PkgPath()):
 			found = append(found, sealedPaths(f.Type, below+f.Name+".")...)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -536,6 +537,9 @@ func rowIDs(v reflect.Value, found []id) []id {
 func nounOf(in reflect.Type, field string) string {
 	switch field {
 	case "ID":
+		if in == reflect.TypeFor[ledger.Mail]() {
+			return "InboundMail"
+		}
 		return strings.TrimPrefix(strings.TrimPrefix(in.Name(), "Claimed"), "Buried")
 	case "PostedByID", "ActorID", "DisabledByID", "MemberIDs", "UnreadBy":
 		return "User"
