@@ -352,7 +352,7 @@ func (t *Text) change(problems *fault.Collector, field, locale string, in Transl
 	o := old
 	o.Title = plain.Line(in.Title.Or(o.Title))
 	bounded(problems, field+"["+kind.title+"]", o.Title, MaxTitle)
-	o.Summary = strings.TrimSpace(plain.Text(in.Summary.Or(o.Summary)))
+	o.Summary = plain.Lines(in.Summary.Or(o.Summary))
 	bounded(problems, field+"[summary]", o.Summary, MaxSummary)
 	if kind.content {
 		problems.Check(!in.twice, field+"[markdown]", "cannot be given together with content")

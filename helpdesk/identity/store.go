@@ -9,7 +9,7 @@ import (
 
 // Codes of the Conflict faults that a store returns for uniqueness violations.
 const (
-	UniqueUserEmail    = "user_email"    // a user's EmailKey, over all accounts
+	UniqueUserEmail    = "user_email"    // a user's mailaddr.Key, over all accounts
 	UniqueMembership   = "membership"    // (account, user)
 	UniqueUserIdentity = "user_identity" // (Issuer, Subject) of an identity, over all users
 	UniquePasskey      = "passkey"       // CredentialID of a passkey, over all users

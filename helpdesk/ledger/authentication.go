@@ -11,7 +11,7 @@ const (
 	AuthUnknown   = "unknown"
 )
 
-// Sources of a MailAuthentication.
+// Sources of an [Authentication].
 const (
 	AuthSourceIntake = "intake" // evaluated here while the mail was received
 	AuthSourceHeader = "header" // read from what a trusted server wrote into the mail

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,6 +54,9 @@ type Config struct {
 func New(cfg Config) (*transport.Table, error) {
 	if cfg.Service == nil {
 		return nil, fault.Field("Service", "is required")
+	}
+	if cfg.KB != nil && !slices.Contains(cfg.Service.Permissions(), identity.Permission(kb.SitesView)) {
+		return nil, fault.Field("Service", "does not know the permissions of KB: add kb.Domain() to helpdesk.Config.Domains")
 	}
 	t := transport.New(cfg.Config)
 	config := t.Config()

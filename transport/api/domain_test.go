@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/pgp"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -70,6 +71,7 @@ func TestPGPSwitchedOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.svc, err = helpdesk.New(helpdesk.Config{
+		Domains: []storage.Domain{kb.Domain()},
 		Store: w.store, Blobs: memblob.New(), Sealer: sealer, SigningKey: bytes.Repeat([]byte("k"), 32), Now: w.clock.now,
 	})
 	if err != nil {

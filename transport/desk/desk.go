@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -105,6 +107,8 @@ func New(cfg Config) (*Handler, error) {
 	problems.Check(cfg.Once != nil, "Once", "is required")
 	problems.Check(cfg.Prefix == "" || strings.HasPrefix(cfg.Prefix, "/") && !strings.HasSuffix(cfg.Prefix, "/"),
 		"Prefix", "must begin with a slash and end without one")
+	problems.Check(cfg.Service == nil || cfg.KB == nil || slices.Contains(cfg.Service.Permissions(), identity.Permission(kb.SitesView)),
+		"Service", "does not know the permissions of KB: add kb.Domain() to helpdesk.Config.Domains")
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
