@@ -72,7 +72,7 @@ func TestPGPSwitchedOff(t *testing.T) {
 	}
 	w.svc, err = helpdesk.New(helpdesk.Config{
 		Domains: []storage.Domain{kb.Domain()},
-		Store: w.store, Blobs: memblob.New(), Sealer: sealer, SigningKey: bytes.Repeat([]byte("k"), 32), Now: w.clock.now,
+		Store:   w.store, Blobs: memblob.New(), Sealer: sealer, SigningKey: bytes.Repeat([]byte("k"), 32), Now: w.clock.now,
 	})
 	if err != nil {
 		t.Fatal(err)
