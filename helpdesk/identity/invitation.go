@@ -4,9 +4,6 @@ import (
 	"time"
 )
 
-// InvitationPrefix begins every invitation's token.
-const InvitationPrefix = "hwi_"
-
 // Invitation lets the holder of its token become a member. The token is not stored: it is derived
 // from Nonce with the service's signing key, for the mail, and looked up by Hash.
 type Invitation struct {
@@ -23,6 +20,9 @@ type Invitation struct {
 	ExpiresAt  time.Time
 	CreatedAt  time.Time
 }
+
+// InvitationPrefix begins every invitation's token.
+const InvitationPrefix = "hwi_"
 
 // InvitationInput is a new invitation.
 type InvitationInput struct {

@@ -7,6 +7,18 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
+// Membership lets a user work in an account.
+type Membership struct {
+	ID           int64
+	UserID       int64
+	RoleIDs      []int64
+	MailboxIDs   []int64 // mailboxes within reach; empty: all
+	LastActivity time.Time
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+	Availability Availability
+}
+
 // Online reports whether a member is at work at a time. No other code decides this.
 func (m Membership) Online(now time.Time) bool {
 	a := m.Availability
@@ -25,18 +37,6 @@ type MembershipUpdate struct {
 	MailboxIDs storage.Opt[[]int64] // null or empty: all mailboxes; absent: unchanged
 }
 
-// Membership lets a user work in an account.
-type Membership struct {
-	ID           int64
-	UserID       int64
-	RoleIDs      []int64
-	MailboxIDs   []int64 // mailboxes within reach; empty: all
-	LastActivity time.Time
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
-	Availability Availability
-}
-
 // Grant is a membership with the roles it refers to.
 type Grant struct {
 	Membership Membership
@@ -47,15 +47,15 @@ type Grant struct {
 	RequireSecondFactor          bool // of the account
 }
 
-// ActiveMember is a member who is online, for helpdesk.Desk.Context.
-type ActiveMember struct {
-	Membership Membership
-	User       User
-}
-
 // LacksSecondFactor reports whether the account requires a second factor that the member has not
 // set up and the sign-in did not have, see [AccessToken]. It is false for users with neither a
 // password nor an identity provider, who sign in by other means.
 func (g Grant) LacksSecondFactor(factors int) bool {
 	return g.RequireSecondFactor && !g.HasSecondFactor && factors < 2 && (g.HasPassword || factors == 1)
+}
+
+// ActiveMember is a member who is online, for helpdesk.Desk.Context.
+type ActiveMember struct {
+	Membership Membership
+	User       User
 }

@@ -4,16 +4,6 @@ import (
 	"time"
 )
 
-const (
-	// SecondFactorRequired is the code of the Unauthenticated fault of a sign-in without the
-	// required second-factor code, and of the Forbidden fault of a member who must first set up a
-	// second factor to work in an account.
-	SecondFactorRequired = "second_factor_required"
-	// SecondFactorPresent is the code of the Conflict fault for setting up a second factor that
-	// already exists.
-	SecondFactorPresent = "second_factor_present"
-)
-
 // SecondFactor is the state of the caller's second factor.
 type SecondFactor struct {
 	Since         time.Time // zero: none, only the password
@@ -25,3 +15,13 @@ type NewSecondFactor struct {
 	Secret string // base32, to type
 	URI    string // otpauth, for a QR code
 }
+
+const (
+	// SecondFactorRequired is the code of the Unauthenticated fault of a sign-in without the
+	// required second-factor code, and of the Forbidden fault of a member who must first set up a
+	// second factor to work in an account.
+	SecondFactorRequired = "second_factor_required"
+	// SecondFactorPresent is the code of the Conflict fault for setting up a second factor that
+	// already exists.
+	SecondFactorPresent = "second_factor_present"
+)

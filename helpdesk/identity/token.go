@@ -4,28 +4,6 @@ import (
 	"time"
 )
 
-// TokenInput is a new access token.
-type TokenInput struct {
-	Name      string       // required
-	Scopes    []Permission // empty: all that the user holds
-	ExpiresAt time.Time    // zero: never
-	// Secret is a token chosen by the operator, 20 to 200 printable characters. Empty: a random
-	// one.
-	Secret string
-}
-
-// TokenPrefix begins every access token's secret, so that secret scanners can find leaked ones.
-const TokenPrefix = "hwp_"
-
-// SessionLife is the lifetime of a session.
-const SessionLife = 14 * 24 * time.Hour
-
-// Session is the result of signing in: an access token for a browser's cookie.
-type Session struct {
-	Secret    string
-	ExpiresAt time.Time
-}
-
 // AccessToken lets a program act for a user. Only the hash of its secret is stored.
 type AccessToken struct {
 	ID         int64
@@ -43,3 +21,25 @@ type AccessToken struct {
 	// UserDisabled reports whether the user is disabled; only helpdesk.Directory.TokenByHash sets it.
 	UserDisabled bool
 }
+
+// TokenPrefix begins every access token's secret, so that secret scanners can find leaked ones.
+const TokenPrefix = "hwp_"
+
+// TokenInput is a new access token.
+type TokenInput struct {
+	Name      string       // required
+	Scopes    []Permission // empty: all that the user holds
+	ExpiresAt time.Time    // zero: never
+	// Secret is a token chosen by the operator, 20 to 200 printable characters. Empty: a random
+	// one.
+	Secret string
+}
+
+// Session is the result of signing in: an access token for a browser's cookie.
+type Session struct {
+	Secret    string
+	ExpiresAt time.Time
+}
+
+// SessionLife is the lifetime of a session.
+const SessionLife = 14 * 24 * time.Hour

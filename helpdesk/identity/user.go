@@ -10,38 +10,6 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// UserInput is a new user.
-type UserInput struct {
-	Name  string // "" means the address's local part
-	Email string // required
-	// Password is 8 to 200 characters; empty: the user cannot sign in with a password.
-	Password string
-}
-
-// initials returns the first letters of the first and the last word.
-func initials(name string) string {
-	words := strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) })
-	var b strings.Builder
-	for i, w := range words {
-		if i == 0 || i == len(words)-1 {
-			r, _ := utf8.DecodeRuneInString(w)
-			b.WriteRune(unicode.ToUpper(r))
-		}
-	}
-	return b.String()
-}
-
-// FactorContext is what the second factor is sealed for, see [storage.Sealer].
-func (u User) FactorContext() string { return fmt.Sprintf("user/%d/second_factor", u.ID) }
-
-// HasSecondFactor reports whether signing in with the password also requires a code.
-func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
-
-// Secrets returns the sealed fields of a user. They are bound to the id.
-func (u *User) Secrets() []storage.Secret {
-	return []storage.Secret{{Sealed: &u.SealedSecondFactor, Context: u.FactorContext()}}
-}
-
 // User is a person who signs in. A user works in accounts through memberships.
 type User struct {
 	ID              int64
@@ -63,6 +31,28 @@ type User struct {
 // Initials returns the first letters of the first and the last word of the name.
 func (u User) Initials() string { return initials(u.Name) }
 
+// Disabled reports whether the user cannot sign in, see helpdesk.Admin.DisableUser.
+func (u User) Disabled() bool { return !u.DisabledAt.IsZero() }
+
+// HasSecondFactor reports whether signing in with the password also requires a code.
+func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
+
+// Secrets returns the sealed fields of a user. They are bound to the id.
+func (u *User) Secrets() []storage.Secret {
+	return []storage.Secret{{Sealed: &u.SealedSecondFactor, Context: u.FactorContext()}}
+}
+
+// FactorContext is what the second factor is sealed for, see [storage.Sealer].
+func (u User) FactorContext() string { return fmt.Sprintf("user/%d/second_factor", u.ID) }
+
+// UserInput is a new user.
+type UserInput struct {
+	Name  string // "" means the address's local part
+	Email string // required
+	// Password is 8 to 200 characters; empty: the user cannot sign in with a password.
+	Password string
+}
+
 // UserUpdate changes the caller's own user. Absent fields are unchanged.
 type UserUpdate struct {
 	Name storage.Opt[string] // 1 to 200 characters; required unless there is a Password
@@ -79,5 +69,15 @@ const UserDisabled = "user_disabled"
 // Only the operator may disable or enable such a user.
 const OtherAccounts = "other_accounts"
 
-// Disabled reports whether the user cannot sign in, see helpdesk.Admin.DisableUser.
-func (u User) Disabled() bool { return !u.DisabledAt.IsZero() }
+// initials returns the first letters of the first and the last word.
+func initials(name string) string {
+	words := strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) })
+	var b strings.Builder
+	for i, w := range words {
+		if i == 0 || i == len(words)-1 {
+			r, _ := utf8.DecodeRuneInString(w)
+			b.WriteRune(unicode.ToUpper(r))
+		}
+	}
+	return b.String()
+}

@@ -1,37 +1,5 @@
 package ledger
 
-// Results of SPF, DKIM and DMARC as named in RFC 8601 section 2.7, which has others, too.
-// AuthUnknown is our own: the message came through a relay, and only that relay knows its client.
-const (
-	AuthPass      = "pass"
-	AuthFail      = "fail"
-	AuthNone      = "none"
-	AuthTempError = "temperror"
-	AuthPermError = "permerror"
-	AuthUnknown   = "unknown"
-)
-
-// Sources of an [Authentication].
-const (
-	AuthSourceIntake = "intake" // evaluated here while the mail was received
-	AuthSourceHeader = "header" // read from what a trusted server wrote into the mail
-)
-
-// AuthCheck is the result of SPF, or of one DKIM signature.
-type AuthCheck struct {
-	Result string `json:"result"`
-	Domain string `json:"domain,omitempty"` // that it authenticates
-}
-
-// AuthPolicy is the result of DMARC.
-type AuthPolicy struct {
-	Result string `json:"result"`
-	Domain string `json:"domain,omitempty"` // of From
-	// Policy is what the domain requests for failing messages: "none", "quarantine" or "reject"; ""
-	// if unknown.
-	Policy string `json:"policy,omitempty"`
-}
-
 // Authentication contains the results of checking that a message comes from the domain of its
 // From header field. The zero value means unchecked.
 type Authentication struct {
@@ -56,3 +24,35 @@ type Authentication struct {
 func (a Authentication) Refused() bool {
 	return a.DMARC.Result == AuthFail && a.DMARC.Policy != "none"
 }
+
+// AuthCheck is the result of SPF, or of one DKIM signature.
+type AuthCheck struct {
+	Result string `json:"result"`
+	Domain string `json:"domain,omitempty"` // that it authenticates
+}
+
+// AuthPolicy is the result of DMARC.
+type AuthPolicy struct {
+	Result string `json:"result"`
+	Domain string `json:"domain,omitempty"` // of From
+	// Policy is what the domain requests for failing messages: "none", "quarantine" or "reject"; ""
+	// if unknown.
+	Policy string `json:"policy,omitempty"`
+}
+
+// Results of SPF, DKIM and DMARC as named in RFC 8601 section 2.7, which has others, too.
+// AuthUnknown is our own: the message came through a relay, and only that relay knows its client.
+const (
+	AuthPass      = "pass"
+	AuthFail      = "fail"
+	AuthNone      = "none"
+	AuthTempError = "temperror"
+	AuthPermError = "permerror"
+	AuthUnknown   = "unknown"
+)
+
+// Sources of an [Authentication].
+const (
+	AuthSourceIntake = "intake" // evaluated here while the mail was received
+	AuthSourceHeader = "header" // read from what a trusted server wrote into the mail
+)

@@ -6,70 +6,6 @@ import (
 	"time"
 )
 
-// MailServers connects to the servers that mailboxes are fetched from. Package ingest implements
-// it. Its errors name the failed step and may be shown to members who may view the connection. An
-// error that is [ErrReauth] means that other credentials are needed.
-type MailServers interface {
-	// Test connects, signs in and opens each folder.
-	Test(ctx context.Context, source FetchSource) error
-	// List calls each with the messages of every folder, folder by folder. A non-zero since omits
-	// those that the server received before that day, if the protocol has dates. An error from each
-	// ends it.
-	List(ctx context.Context, source FetchSource, since time.Time, each func(context.Context, ServerMails) error) error
-}
-
-// ErrReauth means that a mail server or its token endpoint rejects a mailbox's password or grant.
-// Nothing is fetched until it is replaced.
-var ErrReauth = errors.New("the mail server refuses the credentials")
-
-// FetchSource is a mailbox to fetch, with its unsealed secrets.
-type FetchSource struct {
-	AccountID int64
-	MailboxID int64
-	Email     string // the mailbox's address; may be ""
-	Inbound   Inbound
-	Password  string // for AuthPassword
-	// ClientSecret and RefreshToken are for AuthOAuth2.
-	ClientSecret, RefreshToken string
-	// Problem is set when the stored secrets cannot be unsealed, for instance because the secret
-	// key changed. The mailbox cannot be fetched until they are entered again.
-	Problem string
-}
-
-// ConnectionTest is the result of testing a mailbox's connection.
-type ConnectionTest struct {
-	Failure     string // the failed step and the reason; "" if none failed
-	NeedsReauth bool   // other credentials are needed
-	// Tagged reports whether tagged addresses work, as far as known.
-	Tagged TaggedAddress
-}
-
-// FolderCursor is a cursor that moves together with taking messages.
-type FolderCursor struct {
-	Folder string
-	Cursor FetchCursor
-}
-
-// InboundType is the way in which mail reaches a mailbox.
-type InboundType string
-
-// The ways mail reaches a mailbox.
-const (
-	InboundForward InboundType = "FWD" // forwarded to the internal address
-	InboundIMAP    InboundType = "IMAP"
-	InboundPOP3    InboundType = "POP3"
-)
-
-// Encryption of a connection to a mail server.
-type Encryption string
-
-// The supported encryptions.
-const (
-	EncryptionSTARTTLS Encryption = "TLS" // STARTTLS on a plain connection
-	EncryptionTLS      Encryption = "SSL" // TLS from the first byte
-	EncryptionNone     Encryption = "NONE"
-)
-
 // Inbound configures how a mailbox's mail is fetched. The fields after Type are unused for
 // InboundForward. A helpdesk.Desk returns the zero value to members who may not view it.
 type Inbound struct {
@@ -93,6 +29,26 @@ type Inbound struct {
 	Epoch int
 }
 
+// InboundType is the way in which mail reaches a mailbox.
+type InboundType string
+
+// The ways mail reaches a mailbox.
+const (
+	InboundForward InboundType = "FWD" // forwarded to the internal address
+	InboundIMAP    InboundType = "IMAP"
+	InboundPOP3    InboundType = "POP3"
+)
+
+// Encryption of a connection to a mail server.
+type Encryption string
+
+// The supported encryptions.
+const (
+	EncryptionSTARTTLS Encryption = "TLS" // STARTTLS on a plain connection
+	EncryptionTLS      Encryption = "SSL" // TLS from the first byte
+	EncryptionNone     Encryption = "NONE"
+)
+
 // InboundAuth is the way in which a mailbox authenticates to its server.
 type InboundAuth string
 
@@ -111,9 +67,6 @@ type OAuth struct {
 	SealedSecrets   []byte // client secret and refresh token; never leaves the service
 	HasRefreshToken bool   // set by the service; stores ignore it
 }
-
-// FetchCursor is the last message taken from a folder (RFC 9051 section 2.3.1).
-type FetchCursor struct{ UIDValidity, UID uint32 }
 
 // FetchStatus is the state of fetching a mailbox.
 type FetchStatus struct {
@@ -170,12 +123,68 @@ func (s FetchStatus) State() FetchState {
 // FailingLong is how long fetching a mailbox may fail before members are notified.
 const FailingLong = 30 * time.Minute
 
+// FetchCursor is the last message taken from a folder (RFC 9051 section 2.3.1).
+type FetchCursor struct{ UIDValidity, UID uint32 }
+
+// FolderCursor is a cursor that moves together with taking messages.
+type FolderCursor struct {
+	Folder string
+	Cursor FetchCursor
+}
+
+// FetchSource is a mailbox to fetch, with its unsealed secrets.
+type FetchSource struct {
+	AccountID int64
+	MailboxID int64
+	Email     string // the mailbox's address; may be ""
+	Inbound   Inbound
+	Password  string // for AuthPassword
+	// ClientSecret and RefreshToken are for AuthOAuth2.
+	ClientSecret, RefreshToken string
+	// Problem is set when the stored secrets cannot be unsealed, for instance because the secret
+	// key changed. The mailbox cannot be fetched until they are entered again.
+	Problem string
+}
+
 // FetchLeave is the result of helpdesk.Intake.BeginFetch.
 type FetchLeave struct {
 	Parked bool // no work is allowed yet: see [FetchStatus].ParkedAt
 	// Suspect: a process has crashed at work on the mailbox, possibly for another reason. Working
 	// on one such mailbox at a time shows which one caused it.
 	Suspect bool
+}
+
+// ErrReauth means that a mail server or its token endpoint rejects a mailbox's password or grant.
+// Nothing is fetched until it is replaced.
+var ErrReauth = errors.New("the mail server refuses the credentials")
+
+// MailServers connects to the servers that mailboxes are fetched from. Package ingest implements
+// it. Its errors name the failed step and may be shown to members who may view the connection. An
+// error that is [ErrReauth] means that other credentials are needed.
+type MailServers interface {
+	// Test connects, signs in and opens each folder.
+	Test(ctx context.Context, source FetchSource) error
+	// List calls each with the messages of every folder, folder by folder. A non-zero since omits
+	// those that the server received before that day, if the protocol has dates. An error from each
+	// ends it.
+	List(ctx context.Context, source FetchSource, since time.Time, each func(context.Context, ServerMails) error) error
+}
+
+// ConnectionTest is the result of testing a mailbox's connection.
+type ConnectionTest struct {
+	Failure     string // the failed step and the reason; "" if none failed
+	NeedsReauth bool   // other credentials are needed
+	// Tagged reports whether tagged addresses work, as far as known.
+	Tagged TaggedAddress
+}
+
+// TaggedAddress is the result of testing a mailbox's tagged address.
+type TaggedAddress struct {
+	State   ProbeState
+	Address string // address of the probe; "" for ProbeNone
+	SentAt  time.Time
+	SeenAt  time.Time // latest arrival of a probe
+	Text    string    // the result and its consequence, for people
 }
 
 // ProbeState is the state of a probe.
@@ -189,12 +198,3 @@ const (
 	ProbeRefused ProbeState = "refused" // returned, or could not be sent
 	ProbeMissing ProbeState = "missing" // did not arrive in time
 )
-
-// TaggedAddress is the result of testing a mailbox's tagged address.
-type TaggedAddress struct {
-	State   ProbeState
-	Address string // address of the probe; "" for ProbeNone
-	SentAt  time.Time
-	SeenAt  time.Time // latest arrival of a probe
-	Text    string    // the result and its consequence, for people
-}

@@ -7,12 +7,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
-// SourceImport is the source of messages from an archive: mbox files or a Maildir. Such messages
-// keep their own date, whatever their age, and are never treated as a member's commands. A message
-// that the mailbox, or a member on its behalf, sent to others becomes a reply, which is not sent
-// again. A conversation whose last message is such a reply, or is older than 30 days, is closed.
-const SourceImport = "import"
-
 // Incoming is a parsed message, ready to be filed.
 type Incoming struct {
 	Identity []byte // see InboundMail.Identity; required
@@ -61,17 +55,6 @@ type File struct {
 	Content                          []byte
 }
 
-// UnknownSender is the customer address for messages without a sender (RFC 6761 section 6.4: mail
-// to it is never delivered). A message that cannot be answered is better than one that nobody sees.
-// It is never a participant.
-const UnknownSender = "unknown-sender@mail.invalid"
-
-// Parsed is a parsed message with its ledger row.
-type Parsed struct {
-	ID   int64 // of the row
-	Mail Incoming
-}
-
 // Forwarded is a message that a member forwarded to the desk, as the forwarding message
 // describes it. Missing parts are zero.
 type Forwarded struct {
@@ -84,3 +67,20 @@ type Forwarded struct {
 	Date      time.Time          `json:"date,omitzero"`
 	MessageID string             `json:"message_id,omitempty"`
 }
+
+// Parsed is a parsed message with its ledger row.
+type Parsed struct {
+	ID   int64 // of the row
+	Mail Incoming
+}
+
+// UnknownSender is the customer address for messages without a sender (RFC 6761 section 6.4: mail
+// to it is never delivered). A message that cannot be answered is better than one that nobody sees.
+// It is never a participant.
+const UnknownSender = "unknown-sender@mail.invalid"
+
+// SourceImport is the source of messages from an archive: mbox files or a Maildir. Such messages
+// keep their own date, whatever their age, and are never treated as a member's commands. A message
+// that the mailbox, or a member on its behalf, sent to others becomes a reply, which is not sent
+// again. A conversation whose last message is such a reply, or is older than 30 days, is closed.
+const SourceImport = "import"

@@ -6,17 +6,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
-// State is the processing state of a received message.
-type State string
-
-// The states of a received mail.
-const (
-	Received    State = "received"    // its raw bytes are stored, nothing else happened
-	Filed       State = "filed"       // it is an interaction
-	Ignored     State = "ignored"     // on purpose, see Reason
-	Quarantined State = "quarantined" // could not be filed, see Reason; can be replayed
-)
-
 // Mail is one row of the ledger: a message that reached a mailbox, whatever its state. Rows
 // outlive their conversation, so that the next import does not bring a deleted one back.
 type Mail struct {
@@ -44,16 +33,21 @@ type Mail struct {
 	UpdatedAt      time.Time
 }
 
+// State is the processing state of a received message.
+type State string
+
+// The states of a received mail.
+const (
+	Received    State = "received"    // its raw bytes are stored, nothing else happened
+	Filed       State = "filed"       // it is an interaction
+	Ignored     State = "ignored"     // on purpose, see Reason
+	Quarantined State = "quarantined" // could not be filed, see Reason; can be replayed
+)
+
 // Head contains the header fields by which people recognize a message.
 type Head struct {
 	Subject string
 	From    mailaddr.Address
-}
-
-// Filter narrows a list of ledger rows. The zero value selects all.
-type Filter struct {
-	MailboxID int64
-	States    []State
 }
 
 // Raw is one message from a source.
@@ -71,6 +65,12 @@ type Raw struct {
 	Head Head
 	// Authentication contains the results of checking the sender during receipt; zero if unchecked.
 	Authentication Authentication
+}
+
+// Filter narrows a list of ledger rows. The zero value selects all.
+type Filter struct {
+	MailboxID int64
+	States    []State
 }
 
 // Counts are the numbers of unfiled messages in a ledger.

@@ -1,5 +1,15 @@
 package ledger
 
+// Security describes the signature or encryption of a customer's message. The original is kept,
+// as attachments and in the raw message.
+type Security struct {
+	Protocol  string         `json:"protocol,omitempty"` // "openpgp" or "smime"; "" if neither
+	Encrypted bool           `json:"encrypted,omitempty"`
+	Signature SignatureState `json:"signature,omitempty"` // "" if not received by mail
+	// Fingerprint is the fingerprint of a valid signature's key, in upper-case hex.
+	Fingerprint string `json:"fingerprint,omitempty"`
+}
+
 // SignatureState is the result of checking a message's OpenPGP signature.
 type SignatureState string
 
@@ -15,13 +25,3 @@ const (
 	// disabled.
 	SignatureUnchecked SignatureState = "unchecked"
 )
-
-// Security describes the signature or encryption of a customer's message. The original is kept,
-// as attachments and in the raw message.
-type Security struct {
-	Protocol  string         `json:"protocol,omitempty"` // "openpgp" or "smime"; "" if neither
-	Encrypted bool           `json:"encrypted,omitempty"`
-	Signature SignatureState `json:"signature,omitempty"` // "" if not received by mail
-	// Fingerprint is the fingerprint of a valid signature's key, in upper-case hex.
-	Fingerprint string `json:"fingerprint,omitempty"`
-}

@@ -4,43 +4,6 @@ import (
 	"time"
 )
 
-// Report is a report, found in a message, on the delivery of one of ours.
-type Report struct {
-	InWords    bool     // parsed from a mail system's text for people
-	Complaint  bool     // recipients received the message and report it as abuse
-	MessageIDs []string // of the reported message, the likeliest first
-	Senders    []string // possible senders of the reported message
-	Recipients []ReportedRecipient
-}
-
-// ReportedRecipient is a report's result for one recipient.
-type ReportedRecipient struct {
-	Address      string
-	Original     string // before it was rewritten in transit; "": not reported
-	State        State  // bounced; deferred: still in transit; sent: delivered
-	EnhancedCode string // RFC 3463; "": not reported
-	Response     string
-}
-
-// State is the state of delivering a reply to one recipient.
-type State string
-
-// The states of a delivery.
-const (
-	Queued     State = "queued"     // not attempted yet
-	Sent       State = "sent"       // accepted by the relay
-	Deferred   State = "deferred"   // rejected temporarily, to be retried
-	Failed     State = "failed"     // rejected permanently, or given up
-	Bounced    State = "bounced"    // accepted by the relay and returned later
-	Suppressed State = "suppressed" // not attempted: the address is suppressed
-)
-
-// Undelivered reports whether the message did not reach the recipient and is not retried
-// automatically.
-func (s State) Undelivered() bool {
-	return s == Failed || s == Bounced || s == Suppressed
-}
-
 // Delivery is the state of one recipient of a posted user interaction.
 type Delivery struct {
 	ID            int64
@@ -62,3 +25,40 @@ type Delivery struct {
 
 // DeliveryFilter names the interactions whose deliveries are listed.
 type DeliveryFilter struct{ InteractionIDs []int64 }
+
+// State is the state of delivering a reply to one recipient.
+type State string
+
+// The states of a delivery.
+const (
+	Queued     State = "queued"     // not attempted yet
+	Sent       State = "sent"       // accepted by the relay
+	Deferred   State = "deferred"   // rejected temporarily, to be retried
+	Failed     State = "failed"     // rejected permanently, or given up
+	Bounced    State = "bounced"    // accepted by the relay and returned later
+	Suppressed State = "suppressed" // not attempted: the address is suppressed
+)
+
+// Undelivered reports whether the message did not reach the recipient and is not retried
+// automatically.
+func (s State) Undelivered() bool {
+	return s == Failed || s == Bounced || s == Suppressed
+}
+
+// Report is a report, found in a message, on the delivery of one of ours.
+type Report struct {
+	InWords    bool     // parsed from a mail system's text for people
+	Complaint  bool     // recipients received the message and report it as abuse
+	MessageIDs []string // of the reported message, the likeliest first
+	Senders    []string // possible senders of the reported message
+	Recipients []ReportedRecipient
+}
+
+// ReportedRecipient is a report's result for one recipient.
+type ReportedRecipient struct {
+	Address      string
+	Original     string // before it was rewritten in transit; "": not reported
+	State        State  // bounced; deferred: still in transit; sent: delivered
+	EnhancedCode string // RFC 3463; "": not reported
+	Response     string
+}

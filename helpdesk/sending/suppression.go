@@ -5,24 +5,6 @@ import (
 	"time"
 )
 
-// UniqueSuppression is the code of the Conflict fault for a second suppression of the same account and Key.
-const UniqueSuppression = "suppression"
-
-// SuppressionReader reads the addresses that mail is not sent to.
-type SuppressionReader interface {
-	// SuppressionsByKey returns the suppressions of addresses, given by mailaddr.Key, by id.
-	SuppressionsByKey(ctx context.Context, keys []string) ([]Suppression, error)
-}
-
-// SuppressionReason is the reason why no mail is sent to an address.
-type SuppressionReason string
-
-// The reasons of suppressions. More may be added.
-const (
-	SuppressedBounce SuppressionReason = "bounce" // a message bounced: the address does not exist
-	SuppressedManual SuppressionReason = "manual" // suppressed by a member
-)
-
 // Suppression is an address that no mail is sent to: its deliveries fail at once, as
 // [Suppressed], until the suppression is lifted.
 type Suppression struct {
@@ -36,8 +18,26 @@ type Suppression struct {
 	CreatedAt     time.Time
 }
 
+// SuppressionReason is the reason why no mail is sent to an address.
+type SuppressionReason string
+
+// The reasons of suppressions. More may be added.
+const (
+	SuppressedBounce SuppressionReason = "bounce" // a message bounced: the address does not exist
+	SuppressedManual SuppressionReason = "manual" // suppressed by a member
+)
+
 // SuppressionInput is a new suppression.
 type SuppressionInput struct {
 	Email  string // required
 	Detail string // at most 500 characters
 }
+
+// SuppressionReader reads the addresses that mail is not sent to.
+type SuppressionReader interface {
+	// SuppressionsByKey returns the suppressions of addresses, given by mailaddr.Key, by id.
+	SuppressionsByKey(ctx context.Context, keys []string) ([]Suppression, error)
+}
+
+// UniqueSuppression is the code of the Conflict fault for a second suppression of the same account and Key.
+const UniqueSuppression = "suppression"
