@@ -126,36 +126,39 @@ func (e exceptHandshakes) Write(line []byte) (int, error) {
 }
 
 const (
-	// drain is how long requests may take when the server is to end.
+	// drain limits how long requests may take once the server ends.
 	drain = 8 * time.Second
-	// farewell is how long the server goes on before, without new connections: with each answer it asks for the connection
-	// to be closed. A proxy that keeps connections then has none left in use when they are closed, where a request could be lost.
-	farewell = 250 * time.Millisecond
+	// beat and quietBeats: before it closes idle connections, a server that leaves waits for ten beats without a request,
+	// and at most for mostBeats. It counts beats rather than time: where the machine stalls, so does the count.
+	beat       = 25 * time.Millisecond
+	quietBeats = 10
+	mostBeats  = 100
 )
 
-// Serve serves h on l, with time limits that are fit for the internet, until ctx ends. Then it closes l, asks for open
-// connections to be closed for a quarter of a second, and lets requests finish for 8 s. The API extends the limit of an
-// answer with each part of it that it writes.
+// Serve serves h on l, with time limits that are fit for the internet, until ctx ends. Then it closes l, answers what
+// comes on open connections and asks for each to be closed, until none has sent a request for a quarter of a second or 2.5 s
+// have passed. Requests under way then have 8 s to finish. The API extends the limit of an answer with each part of it that
+// it writes.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error { return serve(ctx, l, h, nil) }
 
 func serve(ctx context.Context, l net.Listener, h http.Handler, kept keptFunc) error {
-	var leaving atomic.Bool
+	var leave leaving
 	server := &http.Server{
-		Handler: closing(whole(h), &leaving), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
+		Handler: leave.closing(whole(h)), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
 		WriteTimeout: writeTimeout, ConnContext: withConn, ConnState: turned,
 		ErrorLog: log.New(exceptHandshakes{log.Default().Writer()}, "", log.LstdFlags),
 	}
 	done := make(chan error, 1)
 	var sending atomic.Int64
-	go func() { done <- server.Serve(wholeListener{l, unless(&leaving, kept), &sending}) }()
+	go func() { done <- server.Serve(wholeListener{l, leave.unless(kept), &sending}) }()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
 	}
-	_ = l.Close() // who connects from now on is refused, and asks another server
-	leaving.Store(true)
-	time.Sleep(farewell)
+	leave.begun.Store(true)
+	_ = l.Close() // clients that connect from now on are refused, and ask another server
+	leave.wait()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
@@ -170,20 +173,44 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, kept keptFunc) e
 	return nil
 }
 
-// closing asks for connections to be closed while the server is leaving.
-func closing(h http.Handler, leaving *atomic.Bool) http.Handler {
+// leaving empties the pools of proxies before a server ends. A proxy that sends a request on a connection just when the
+// server closes it must not send it again if it writes something (RFC 9110, section 9.2.2), and fails it. So each connection
+// is closed with the next answer that it brings, and the rest when none is used any more.
+type leaving struct {
+	begun atomic.Bool
+	asked atomic.Int64 // requests that began or ended since
+}
+
+// closing asks for connections to be closed once the server is leaving.
+func (l *leaving) closing(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if leaving.Load() {
+		if l.begun.Load() {
 			w.Header().Set("Connection", "close")
+			l.asked.Add(1)
 		}
 		h.ServeHTTP(w, r)
+		if l.begun.Load() {
+			l.asked.Add(1)
+		}
 	})
 }
 
+// wait returns when no connection is used any more, or after mostBeats.
+func (l *leaving) wait() {
+	quiet := 0
+	for n, asked := 0, l.asked.Load(); n < mostBeats && quiet < quietBeats; n++ {
+		time.Sleep(beat)
+		quiet++
+		if now := l.asked.Load(); now != asked {
+			quiet, asked = 0, now
+		}
+	}
+}
+
 // unless is kept as long as the server is not leaving: its answers do not ask for a connection to be closed.
-func unless(leaving *atomic.Bool, kept keptFunc) keptFunc {
+func (l *leaving) unless(kept keptFunc) keptFunc {
 	if kept == nil {
 		return nil
 	}
-	return func(w http.ResponseWriter, r *http.Request) bool { return !leaving.Load() && kept(w, r) }
+	return func(w http.ResponseWriter, r *http.Request) bool { return !l.begun.Load() && kept(w, r) }
 }
