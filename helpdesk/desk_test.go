@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -20,7 +21,7 @@ import (
 func imap() helpdesk.InboundInput {
 	return helpdesk.InboundInput{
 		Type: ledger.InboundIMAP, Host: "mail.example.org", Port: 993, Username: "support", Password: storage.Some("secret"),
-		Encryption: ledger.EncryptionTLS, ValidateCertificate: storage.Some(true),
+		Encryption: mailserver.TLS, ValidateCertificate: storage.Some(true),
 	}
 }
 

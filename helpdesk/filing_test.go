@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -286,7 +287,7 @@ func TestTakeIsIdempotentByPosition(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	intake := b.svc.Intake()
-	cursor := &ledger.FolderCursor{Folder: "INBOX", Cursor: ledger.FetchCursor{UIDValidity: 1, UID: 2}}
+	cursor := &ledger.FolderCursor{Folder: "INBOX", Cursor: mailserver.Cursor{UIDValidity: 1, UID: 2}}
 	mails := []ledger.Raw{{Position: "1:1:INBOX", Raw: []byte("a")}, {Position: "1:2:INBOX", Raw: []byte("b"), Problem: "cut off"}}
 	for range 2 {
 		if err := intake.Take(b.ctx, b.account.ID, b.mailbox.ID, "imap", mails, cursor); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -54,10 +55,10 @@ func (in *Intake) Recipient(ctx context.Context, address string) (Mailbox, error
 }
 
 // Cursor returns the last message taken from a folder.
-func (in *Intake) Cursor(ctx context.Context, accountID, mailboxID int64, folder string) (ledger.FetchCursor, error) {
+func (in *Intake) Cursor(ctx context.Context, accountID, mailboxID int64, folder string) (mailserver.Cursor, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
-		return ledger.FetchCursor{}, err
+		return mailserver.Cursor{}, err
 	}
 	return r.FetchCursor(ctx, mailboxID, folder)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -46,7 +47,7 @@ type InboundInput struct {
 	// Password may be absent in an update that keeps Host and Username; the stored one is then
 	// kept.
 	Password            storage.Opt[string]
-	Encryption          ledger.Encryption
+	Encryption          mailserver.Encryption
 	ValidateCertificate storage.Opt[bool]
 	Folders             []string
 

@@ -44,11 +44,7 @@ func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInp
 	problems.Check(validHost(next.Host), field("host"), "must be a host name or an IP address")
 	problems.Check(next.Port >= 1 && next.Port <= 65535, field("port"), "must be from 1 to 65535")
 	required(problems, field("username"), next.Username, 255)
-	switch next.Encryption {
-	case ledger.EncryptionSTARTTLS, ledger.EncryptionTLS, ledger.EncryptionNone:
-	default:
-		problems.Add(field("encryption"), "must be TLS, SSL or NONE")
-	}
+	problems.Check(next.Encryption.Valid(), field("encryption"), "must be TLS, SSL or NONE")
 	validate, given := in.ValidateCertificate.Get()
 	problems.Check(given, field("validate_certificate"), "is required")
 	next.ValidateCertificate = validate

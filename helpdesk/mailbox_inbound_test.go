@@ -11,6 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -18,7 +19,7 @@ import (
 // oauthInbound is a connection that signs in with access tokens.
 func oauthInbound() helpdesk.InboundInput {
 	return helpdesk.InboundInput{
-		Type: ledger.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "u", Encryption: ledger.EncryptionTLS,
+		Type: ledger.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "u", Encryption: mailserver.TLS,
 		ValidateCertificate: storage.Some(true), Auth: ledger.AuthOAuth2,
 		OAuth: helpdesk.OAuthInput{
 			ClientID: "client", TokenURL: "https://login.example.org/token", Scope: "mail",

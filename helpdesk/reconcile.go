@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -67,7 +68,7 @@ type comparison struct {
 
 type serverFolder struct {
 	ledger.ServerMails
-	cursor ledger.FetchCursor
+	cursor mailserver.Cursor
 	// there contains a hash of each position on the server. For a hundred thousand messages, the
 	// positions themselves would take ten times the memory.
 	there map[uint64]struct{}
@@ -111,7 +112,7 @@ func (c *comparison) server(ctx context.Context, some ledger.ServerMails) error 
 }
 
 // ahead reports whether the cursor has not reached a message yet.
-func (f serverFolder) ahead(at ledger.FetchCursor) bool {
+func (f serverFolder) ahead(at mailserver.Cursor) bool {
 	return at.UIDValidity != f.cursor.UIDValidity || at.UID > f.cursor.UID
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -124,14 +125,14 @@ func TestBadNetwork(t *testing.T) {
 	tests := []struct {
 		kind       ledger.InboundType
 		addr       string
-		encryption ledger.Encryption
+		encryption mailserver.Encryption
 		faults     []string
 	}{
-		{ledger.InboundIMAP, dovecot.Addr, ledger.EncryptionNone, cuts},
-		{ledger.InboundIMAP, dovecot.Addr, ledger.EncryptionSTARTTLS, append(slices.Clone(cuts), "corrupt", "corrupt")},
-		{ledger.InboundIMAP, dovecot.TLSAddr, ledger.EncryptionTLS, []string{"corrupt"}},
-		{ledger.InboundPOP3, dovecot.POP3Addr, ledger.EncryptionNone, cuts},
-		{ledger.InboundPOP3, dovecot.POP3TLSAddr, ledger.EncryptionTLS, append(slices.Clone(cuts), "corrupt", "corrupt")},
+		{ledger.InboundIMAP, dovecot.Addr, mailserver.None, cuts},
+		{ledger.InboundIMAP, dovecot.Addr, mailserver.STARTTLS, append(slices.Clone(cuts), "corrupt", "corrupt")},
+		{ledger.InboundIMAP, dovecot.TLSAddr, mailserver.TLS, []string{"corrupt"}},
+		{ledger.InboundPOP3, dovecot.POP3Addr, mailserver.None, cuts},
+		{ledger.InboundPOP3, dovecot.POP3TLSAddr, mailserver.TLS, append(slices.Clone(cuts), "corrupt", "corrupt")},
 	}
 	for i, test := range tests {
 		t.Run(fmt.Sprintf("%s %s %d", test.kind, test.encryption, i), func(t *testing.T) {

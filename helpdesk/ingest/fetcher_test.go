@@ -20,6 +20,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -83,7 +84,7 @@ func inbound(t testing.TB, kind ledger.InboundType, addr, user, password string)
 	}
 	return helpdesk.InboundInput{
 		Type: kind, Host: host, Port: number, Username: user, Password: storage.Some(password),
-		Encryption: ledger.EncryptionNone, ValidateCertificate: storage.Some(false),
+		Encryption: mailserver.None, ValidateCertificate: storage.Some(false),
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -324,7 +325,7 @@ func TestMailboxTestsTellNothingOfTheInside(t *testing.T) {
 			port int
 		}{{host, port}, {host, 1}, {"localhost", port}, {"127.0.0.77", 1}, {"10.255.255.1", 143}, {"nothing.invalid", 143}, {"fd00::1", 143}, {"169.254.169.254", 80}} {
 			err := servers.Test(t.Context(), ledger.FetchSource{Password: "p", Inbound: ledger.Inbound{
-				Type: kind, Host: c.host, Port: c.port, Username: "u", Encryption: ledger.EncryptionNone,
+				Type: kind, Host: c.host, Port: c.port, Username: "u", Encryption: mailserver.None,
 			}})
 			if err == nil {
 				t.Fatal("connected")

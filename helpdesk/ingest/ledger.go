@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -51,7 +52,7 @@ func placed(epoch int, name string) (string, bool) {
 }
 
 // imapPosition returns the position of a folder's message.
-func imapPosition(epoch int, folder string, at imap.Cursor) string {
+func imapPosition(epoch int, folder string, at mailserver.Cursor) string {
 	return place(epoch, fmt.Sprintf("%d:%d:%s", at.UIDValidity, at.UID, folder))
 }
 
@@ -76,17 +77,13 @@ func head(raw []byte) ledger.Head {
 type imapLedger struct{ *mailboxLedger }
 
 // Cursor implements [imap.Sink].
-func (l imapLedger) Cursor(ctx context.Context, folder string) (imap.Cursor, error) {
-	c, err := l.intake.Cursor(ctx, l.accountID, l.mailboxID, place(l.epoch, folder))
-	return imap.Cursor{UIDValidity: c.UIDValidity, UID: c.UID}, err
+func (l imapLedger) Cursor(ctx context.Context, folder string) (mailserver.Cursor, error) {
+	return l.intake.Cursor(ctx, l.accountID, l.mailboxID, place(l.epoch, folder))
 }
 
 // Take implements [imap.Sink].
-func (l imapLedger) Take(ctx context.Context, folder string, mails []imap.Mail, next imap.Cursor) error {
-	cursor := ledger.FolderCursor{
-		Folder: place(l.epoch, folder), Cursor: ledger.FetchCursor{UIDValidity: next.UIDValidity, UID: next.UID},
-	}
-	return l.take(ctx, sourceIMAP, l.raw(mails), &cursor)
+func (l imapLedger) Take(ctx context.Context, folder string, mails []imap.Mail, next mailserver.Cursor) error {
+	return l.take(ctx, sourceIMAP, l.raw(mails), &ledger.FolderCursor{Folder: place(l.epoch, folder), Cursor: next})
 }
 
 // take stores what was fetched.
@@ -104,7 +101,7 @@ func (l imapLedger) raw(mails []imap.Mail) []ledger.Raw {
 	raw := make([]ledger.Raw, len(mails))
 	for i, m := range mails {
 		raw[i] = ledger.Raw{
-			Position: imapPosition(l.epoch, m.Folder, imap.Cursor{UIDValidity: m.UIDValidity, UID: m.UID}),
+			Position: imapPosition(l.epoch, m.Folder, mailserver.Cursor{UIDValidity: m.UIDValidity, UID: m.UID}),
 			Raw:      m.Raw, DeliveredAt: m.Arrived, Problem: problem(m.Problem, m.Oversize, m.Size), Head: head(m.Raw),
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -27,9 +28,11 @@ const maxAgain = 150 << 20
 // discardIMAP is the sink of sources that do not import.
 type discardIMAP struct{}
 
-func (discardIMAP) Cursor(context.Context, string) (imap.Cursor, error)          { return imap.Cursor{}, nil }
-func (discardIMAP) Take(context.Context, string, []imap.Mail, imap.Cursor) error { return nil }
-func (discardIMAP) Status(context.Context, imap.Status)                          {}
+func (discardIMAP) Cursor(context.Context, string) (mailserver.Cursor, error) {
+	return mailserver.Cursor{}, nil
+}
+func (discardIMAP) Take(context.Context, string, []imap.Mail, mailserver.Cursor) error { return nil }
+func (discardIMAP) Status(context.Context, imap.Status)                                {}
 
 // discardPOP3 is the same for POP3.
 type discardPOP3 struct{}
@@ -43,11 +46,11 @@ func listed(epoch int, folder string, validity uint32, uids []uint32) ledger.Ser
 	mails := ledger.ServerMails{
 		Folder: folder, Cursor: place(epoch, folder), Source: sourceIMAP,
 		Prefix: place(epoch, strconv.FormatUint(uint64(validity), 10)+":"), Suffix: ":" + folder,
-		At: make([]ledger.FetchCursor, len(uids)), Positions: make([]string, len(uids)),
+		At: make([]mailserver.Cursor, len(uids)), Positions: make([]string, len(uids)),
 	}
 	for i, uid := range uids {
-		mails.At[i] = ledger.FetchCursor{UIDValidity: validity, UID: uid}
-		mails.Positions[i] = imapPosition(epoch, folder, imap.Cursor{UIDValidity: validity, UID: uid})
+		mails.At[i] = mailserver.Cursor{UIDValidity: validity, UID: uid}
+		mails.Positions[i] = imapPosition(epoch, folder, mailserver.Cursor{UIDValidity: validity, UID: uid})
 	}
 	return mails
 }
@@ -119,7 +122,7 @@ func (s *Servers) fetch(ctx context.Context, from ledger.FetchSource, row ledger
 		if err != nil {
 			return none, err
 		}
-		m, err := source.Fetch(ctx, folder, imap.Cursor{UIDValidity: uint32(v), UID: uint32(u)})
+		m, err := source.Fetch(ctx, folder, mailserver.Cursor{UIDValidity: uint32(v), UID: uint32(u)})
 		return ledger.Raw{Raw: m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size)}, err
 	case row.Source == sourcePOP3 && from.Inbound.Type == ledger.InboundPOP3:
 		cfg := s.pop3Config(from, s.tokens(from, nil))
@@ -261,7 +264,7 @@ type backfill struct {
 }
 
 // Take implements [imap.Sink].
-func (b backfill) Take(ctx context.Context, _ string, mails []imap.Mail, _ imap.Cursor) error {
+func (b backfill) Take(ctx context.Context, _ string, mails []imap.Mail, _ mailserver.Cursor) error {
 	err := b.intake.Take(ctx, b.accountID, b.mailboxID, sourceIMAP, b.raw(mails), nil)
 	if err == nil {
 		*b.taken += len(mails)

@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -46,7 +47,7 @@ func TestNewMailboxIsFetchedAtOnce(t *testing.T) {
 	port := listener.Addr().(*net.TCPAddr).Port
 	inbound := helpdesk.InboundInput{
 		Type: ledger.InboundIMAP, Host: "127.0.0.1", Port: port, Username: "ada", Password: storage.Some("secret"),
-		Encryption: ledger.EncryptionNone, ValidateCertificate: storage.Some(false),
+		Encryption: mailserver.None, ValidateCertificate: storage.Some(false),
 	}
 	m := check(b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{
 		Email: storage.Some("new@example.org"), Inbound: storage.Some(inbound),

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // Inbound configures how a mailbox's mail is fetched. The fields after Type are unused for
@@ -15,7 +17,7 @@ type Inbound struct {
 	Username            string
 	SealedPassword      []byte // never leaves the service
 	HasPassword         bool   // set by the service; stores ignore it
-	Encryption          Encryption
+	Encryption          mailserver.Encryption
 	ValidateCertificate bool
 	Folders             []string // empty: INBOX
 
@@ -37,16 +39,6 @@ const (
 	InboundForward InboundType = "FWD" // forwarded to the internal address
 	InboundIMAP    InboundType = "IMAP"
 	InboundPOP3    InboundType = "POP3"
-)
-
-// Encryption of a connection to a mail server.
-type Encryption string
-
-// The supported encryptions.
-const (
-	EncryptionSTARTTLS Encryption = "TLS" // STARTTLS on a plain connection
-	EncryptionTLS      Encryption = "SSL" // TLS from the first byte
-	EncryptionNone     Encryption = "NONE"
 )
 
 // InboundAuth is the way in which a mailbox authenticates to its server.
@@ -123,13 +115,10 @@ func (s FetchStatus) State() FetchState {
 // FailingLong is how long fetching a mailbox may fail before members are notified.
 const FailingLong = 30 * time.Minute
 
-// FetchCursor is the last message taken from a folder (RFC 9051 section 2.3.1).
-type FetchCursor struct{ UIDValidity, UID uint32 }
-
 // FolderCursor is a cursor that moves together with taking messages.
 type FolderCursor struct {
 	Folder string
-	Cursor FetchCursor
+	Cursor mailserver.Cursor
 }
 
 // FetchSource is a mailbox to fetch, with its unsealed secrets.

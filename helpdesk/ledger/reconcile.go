@@ -2,13 +2,15 @@ package ledger
 
 import (
 	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // ServerMails are messages in a folder of a mailbox's server.
 type ServerMails struct {
-	Folder    string        // "" for POP3
-	Positions []string      // as in InboundMail.Position; at most 500, none for an empty folder
-	At        []FetchCursor // of Positions; nil if they have no order, as in POP3
+	Folder    string              // "" for POP3
+	Positions []string            // as in InboundMail.Position; at most 500, none for an empty folder
+	At        []mailserver.Cursor // of Positions; nil if they have no order, as in POP3
 	// Cursor is the name of the folder's cursor.
 	Cursor string
 	// Source, Prefix and Suffix identify the folder's ledger rows.

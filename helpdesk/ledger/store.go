@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -18,7 +19,7 @@ type FetchReader interface {
 	// FetchStatus returns a mailbox's status, or the zero value if nothing was reported yet.
 	FetchStatus(ctx context.Context, mailboxID int64) (FetchStatus, error)
 	// FetchCursor returns a folder's cursor, or the zero value if nothing was fetched yet.
-	FetchCursor(ctx context.Context, mailboxID int64, folder string) (FetchCursor, error)
+	FetchCursor(ctx context.Context, mailboxID int64, folder string) (mailserver.Cursor, error)
 }
 
 // Reader reads the ledger of received messages.
@@ -41,7 +42,7 @@ type Reader interface {
 // FetchWriter records the state of fetching.
 type FetchWriter interface {
 	SaveFetchStatus(ctx context.Context, s FetchStatus) error
-	SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c FetchCursor) error
+	SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c mailserver.Cursor) error
 }
 
 // Writer changes the ledger of received messages.

@@ -11,6 +11,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
@@ -57,7 +58,7 @@ func BenchmarkSend(b *testing.B) {
 			}
 		}
 	})
-	relay := newRelay(b, outbound.RelayConfig{Host: "127.0.0.1", Port: addr.Port, Encryption: outbound.EncryptionNone})
+	relay := newRelay(b, outbound.RelayConfig{Host: "127.0.0.1", Port: addr.Port, Encryption: mailserver.None})
 	i := w.answer(helpdesk.InteractionInput{Body: body})
 	out := must[helpdesk.OutgoingMail](b)(w.svc.Outgoing().Begin(context.Background(), w.box.AccountID, i.ID, 1))
 	again := func(b *testing.B) { // what Report did is undone

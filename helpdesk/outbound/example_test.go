@@ -11,6 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -68,7 +69,7 @@ func Example() {
 
 func ExampleParseRelayURL() {
 	cfg, err := outbound.ParseRelayURL("smtp://desk:pass%40word@mail.example.org?tls=tls")
-	fmt.Println(cfg.Host, cfg.Port, cfg.Encryption, cfg.Username, err)
+	fmt.Println(cfg.Host, cfg.Port, cfg.Encryption == mailserver.TLS, cfg.Username, err)
 	// Output:
-	// mail.example.org 465 tls desk <nil>
+	// mail.example.org 465 true desk <nil>
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
@@ -29,7 +30,7 @@ func deadRelay(t testing.TB) outbound.RelayConfig {
 	t.Helper()
 	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
-	return outbound.RelayConfig{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Encryption: outbound.EncryptionNone}
+	return outbound.RelayConfig{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Encryption: mailserver.None}
 }
 
 func answering(t testing.TB, answers map[string]string, extensions ...string) *sink {
@@ -233,7 +234,7 @@ func TestSilentRelayHoldsOneMail(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			relays := []outbound.RelayConfig{{Host: host, Port: number, Encryption: outbound.EncryptionNone}}
+			relays := []outbound.RelayConfig{{Host: host, Port: number, Encryption: mailserver.None}}
 			for range others {
 				relays = append(relays, answering(t, nil).config())
 			}

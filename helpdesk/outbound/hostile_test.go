@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
@@ -64,7 +65,7 @@ func TestHostileRelay(t *testing.T) {
 			if strings.HasSuffix(name, "drop by drop") {
 				timeout = 200 * time.Millisecond
 			}
-			for _, encryption := range []outbound.Encryption{outbound.EncryptionNone, outbound.EncryptionSTARTTLS, outbound.EncryptionTLS} {
+			for _, encryption := range []mailserver.Encryption{mailserver.None, mailserver.STARTTLS, mailserver.TLS} {
 				host, port, err := net.SplitHostPort(tc.start(t))
 				if err != nil {
 					t.Fatal(err)
@@ -75,10 +76,10 @@ func TestHostileRelay(t *testing.T) {
 					CommandTimeout: timeout, SubmitTimeout: timeout,
 				})
 				results, err := relay.Send(t.Context(), "d@example.org", []string{"a@example.com"}, newMail(t, text(body)))
-				if err == nil && (len(results) != 1 || results[0].State == sent && encryption != outbound.EncryptionNone) {
+				if err == nil && (len(results) != 1 || results[0].State == sent && encryption != mailserver.None) {
 					t.Errorf("%s: %+v, %v", encryption, results, err)
 				}
-				if encryption == outbound.EncryptionNone && (err == nil || !regexp.MustCompile(tc.says).MatchString(err.Error())) && tc.says != "" {
+				if encryption == mailserver.None && (err == nil || !regexp.MustCompile(tc.says).MatchString(err.Error())) && tc.says != "" {
 					t.Errorf("%+v, %v; want %q", results, err, tc.says)
 				}
 				if err != nil && len(err.Error()) > 10_000 {
@@ -97,7 +98,7 @@ func TestHostileRelayCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	number, _ := strconv.Atoi(port)
-	relay := newRelay(t, outbound.RelayConfig{Host: host, Port: number, Encryption: outbound.EncryptionNone})
+	relay := newRelay(t, outbound.RelayConfig{Host: host, Port: number, Encryption: mailserver.None})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if err := relay.Check(t.Context()); err == nil {
@@ -138,7 +139,7 @@ func TestReplyCutByTimeout(t *testing.T) {
 			}
 			number, _ := strconv.Atoi(port)
 			relay := newRelay(t, outbound.RelayConfig{
-				Host: host, Port: number, Encryption: outbound.EncryptionNone, HelloName: "desk.example",
+				Host: host, Port: number, Encryption: mailserver.None, HelloName: "desk.example",
 				CommandTimeout: limit, SubmitTimeout: limit,
 			})
 			if err := relay.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "timed out") {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -30,7 +31,7 @@ func probing(t *testing.T) (*world, storage.ClaimedJob) {
 	w.configure(func(cfg *helpdesk.Config) { cfg.MailServers = works{} })
 	must[helpdesk.Mailbox](t)(w.desk.UpdateMailbox(ctx, w.box.ID, helpdesk.MailboxInput{Inbound: storage.Some(helpdesk.InboundInput{
 		Type: ledger.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "u", Password: storage.Some("p"),
-		Encryption: ledger.EncryptionTLS, ValidateCertificate: storage.Some(true),
+		Encryption: mailserver.TLS, ValidateCertificate: storage.Some(true),
 	})}))
 	must[ledger.ConnectionTest](t)(w.desk.TestMailbox(ctx, w.box.ID))
 	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, map[string]int{helpdesk.JobProbe: 10}, w.clock(), w.clock().Add(time.Minute)))

@@ -12,14 +12,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage/jobs"
 )
 
 // RelayConfig configures the connection to a [Relay]. Zero fields have their defaults.
 type RelayConfig struct {
-	Host       string     // required: name or IP address
-	Port       int        // default 587, 465 for TLS and 25 for none
-	Encryption Encryption // default STARTTLS
+	Host       string                // required: name or IP address
+	Port       int                   // default 587, 465 for TLS and 25 for none
+	Encryption mailserver.Encryption // default STARTTLS
 	// Username and Password are used with AUTH PLAIN or LOGIN, and only over TLS or
 	// to a loopback address. Both empty: no authentication.
 	Username, Password string
@@ -51,15 +52,15 @@ type RelayConfig struct {
 
 // String returns the configuration without the password.
 func (c RelayConfig) String() string {
-	return fmt.Sprintf("smtp://%s?tls=%s", net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), c.Encryption)
+	return fmt.Sprintf("smtp://%s?tls=%s", net.JoinHostPort(c.Host, strconv.Itoa(c.Port)), tlsOption(c.Encryption))
 }
 
 func (c RelayConfig) withDefaults() RelayConfig {
 	if c.Encryption == "" {
-		c.Encryption = EncryptionSTARTTLS
+		c.Encryption = mailserver.STARTTLS
 	}
 	if c.Port == 0 {
-		c.Port = c.Encryption.port()
+		c.Port = defaultPort(c.Encryption)
 	}
 	if c.Dial == nil {
 		c.Dial = new(net.Dialer).DialContext

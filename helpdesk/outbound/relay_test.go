@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 )
@@ -179,10 +180,10 @@ func TestSteps(t *testing.T) {
 		"unknown implicit":       {&sink{tls: server, implicit: true}, nil, "TLS handshake", 0},
 		"any certificate":        {&sink{tls: server}, []func(*outbound.RelayConfig){func(c *outbound.RelayConfig) { c.InsecureSkipVerify = true }}, "", 0},
 		"other name":             {&sink{tls: server}, []func(*outbound.RelayConfig){trust, otherName}, "TLS handshake", 0},
-		"no STARTTLS":            {&sink{}, []func(*outbound.RelayConfig){func(c *outbound.RelayConfig) { c.Encryption = outbound.EncryptionSTARTTLS }}, "STARTTLS", 0},
+		"no STARTTLS":            {&sink{}, []func(*outbound.RelayConfig){func(c *outbound.RelayConfig) { c.Encryption = mailserver.STARTTLS }}, "STARTTLS", 0},
 		"STARTTLS refused":       {&sink{tls: server, answer: only("STARTTLS", "454 4.7.0 no")}, []func(*outbound.RelayConfig){trust}, "STARTTLS", 454},
 		"STARTTLS injection":     {&sink{tls: server, answer: only("STARTTLS", "220 go\r\n250 gotcha")}, []func(*outbound.RelayConfig){trust}, "STARTTLS", 0},
-		"plain on the TLS port":  {&sink{}, []func(*outbound.RelayConfig){func(c *outbound.RelayConfig) { c.Encryption = outbound.EncryptionTLS }}, "TLS handshake", 0},
+		"plain on the TLS port":  {&sink{}, []func(*outbound.RelayConfig){func(c *outbound.RelayConfig) { c.Encryption = mailserver.TLS }}, "TLS handshake", 0},
 		"PLAIN":                  {&sink{tls: server, auth: "PLAIN LOGIN"}, []func(*outbound.RelayConfig){trust, password}, "", 0},
 		"LOGIN":                  {&sink{tls: server, auth: "LOGIN"}, []func(*outbound.RelayConfig){trust, password}, "", 0},
 		"PLAIN to loopback":      {&sink{auth: "PLAIN"}, []func(*outbound.RelayConfig){password}, "", 0},

@@ -7,23 +7,31 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
-// Encryption of the connection to a relay.
-type Encryption string
+// tlsOptions are the encryptions as relay URLs name them.
+func tlsOptions() map[string]mailserver.Encryption {
+	return map[string]mailserver.Encryption{"none": mailserver.None, "starttls": mailserver.STARTTLS, "tls": mailserver.TLS}
+}
 
-// The encryptions of a relay.
-const (
-	EncryptionNone     Encryption = "none"
-	EncryptionSTARTTLS Encryption = "starttls" // RFC 3207; required, a relay that does not offer it is not used
-	EncryptionTLS      Encryption = "tls"      // from the first byte (RFC 8314)
-)
+// tlsOption is the encryption as a relay URL names it.
+func tlsOption(e mailserver.Encryption) string {
+	for word, one := range tlsOptions() {
+		if one == e {
+			return word
+		}
+	}
+	return ""
+}
 
-func (e Encryption) port() int {
+// defaultPort is the port of a relay by its encryption (RFC 8314 section 3.3, RFC 6409, RFC 5321).
+func defaultPort(e mailserver.Encryption) int {
 	switch e {
-	case EncryptionTLS:
+	case mailserver.TLS:
 		return 465
-	case EncryptionNone:
+	case mailserver.None:
 		return 25
 	}
 	return 587
@@ -65,9 +73,9 @@ func ParseRelayURL(raw string) (RelayConfig, error) {
 	if err != nil || u.Opaque != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" || u.Scheme != "smtp" && u.Scheme != "smtps" {
 		return RelayConfig{}, errRelayURL
 	}
-	cfg := RelayConfig{Host: u.Hostname(), Encryption: EncryptionSTARTTLS}
+	cfg := RelayConfig{Host: u.Hostname(), Encryption: mailserver.STARTTLS}
 	if u.Scheme == "smtps" {
-		cfg.Encryption = EncryptionTLS
+		cfg.Encryption = mailserver.TLS
 	}
 	options, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -82,13 +90,15 @@ func ParseRelayURL(raw string) (RelayConfig, error) {
 			if cfg.HelloName == "" {
 				return RelayConfig{}, errRelayHello
 			}
-		case u.Scheme == "smtps" && values[0] != string(EncryptionTLS):
-			return RelayConfig{}, errRelayTLS
 		default:
-			cfg.Encryption = Encryption(values[0])
+			encryption, known := tlsOptions()[values[0]]
+			if !known || u.Scheme == "smtps" && encryption != mailserver.TLS {
+				return RelayConfig{}, errRelayTLS
+			}
+			cfg.Encryption = encryption
 		}
 	}
-	cfg.Port = cfg.Encryption.port()
+	cfg.Port = defaultPort(cfg.Encryption)
 	if strings.HasSuffix(u.Host, ":") {
 		return RelayConfig{}, errRelayPort
 	}
@@ -113,7 +123,7 @@ func (c RelayConfig) validate() error {
 		return errRelayHost
 	case c.Port < 0 || c.Port > 65535:
 		return errRelayPort
-	case c.Encryption != EncryptionNone && c.Encryption != EncryptionSTARTTLS && c.Encryption != EncryptionTLS:
+	case !c.Encryption.Valid():
 		return errRelayTLS
 	case (c.Username == "") != (c.Password == ""), hasControl(c.Username), hasControl(c.Password):
 		return errRelayPassword

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 )
 
@@ -18,14 +19,14 @@ func TestParseRelayURL(t *testing.T) {
 	t.Parallel()
 	const hidden = "s3cr3t"
 	for raw, want := range map[string]*outbound.RelayConfig{
-		"smtp://mail.example":                       {Host: "mail.example", Port: 587, Encryption: "starttls"},
-		"smtp://mail.example/?tls=starttls":         {Host: "mail.example", Port: 587, Encryption: "starttls"},
-		"smtp://mail.example?tls=tls":               {Host: "mail.example", Port: 465, Encryption: "tls"},
-		"smtps://mail.example":                      {Host: "mail.example", Port: 465, Encryption: "tls"},
-		"smtps://mail.example:1465?tls=tls":         {Host: "mail.example", Port: 1465, Encryption: "tls"},
-		"smtp://127.0.0.1?tls=none":                 {Host: "127.0.0.1", Port: 25, Encryption: "none"},
-		"smtp://[::1]:2525?tls=none&hello=[::1]":    {Host: "::1", Port: 2525, Encryption: "none", HelloName: "[::1]"},
-		"smtp://u%40x:p%2F%3A%25%40@h:26?hello=d.e": {Host: "h", Port: 26, Encryption: "starttls", Username: "u@x", Password: "p/:%@", HelloName: "d.e"},
+		"smtp://mail.example":                       {Host: "mail.example", Port: 587, Encryption: mailserver.STARTTLS},
+		"smtp://mail.example/?tls=starttls":         {Host: "mail.example", Port: 587, Encryption: mailserver.STARTTLS},
+		"smtp://mail.example?tls=tls":               {Host: "mail.example", Port: 465, Encryption: mailserver.TLS},
+		"smtps://mail.example":                      {Host: "mail.example", Port: 465, Encryption: mailserver.TLS},
+		"smtps://mail.example:1465?tls=tls":         {Host: "mail.example", Port: 1465, Encryption: mailserver.TLS},
+		"smtp://127.0.0.1?tls=none":                 {Host: "127.0.0.1", Port: 25, Encryption: mailserver.None},
+		"smtp://[::1]:2525?tls=none&hello=[::1]":    {Host: "::1", Port: 2525, Encryption: mailserver.None, HelloName: "[::1]"},
+		"smtp://u%40x:p%2F%3A%25%40@h:26?hello=d.e": {Host: "h", Port: 26, Encryption: mailserver.STARTTLS, Username: "u@x", Password: "p/:%@", HelloName: "d.e"},
 		"":                                   nil,
 		"mail.example":                       nil,
 		"http://mail.example":                nil,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // session is a connection to a relay, greeted, encrypted and authenticated.
@@ -92,7 +93,7 @@ func (r *Relay) connect(ctx context.Context) (_ *session, err error) {
 // "localhost" as EHLO name before STARTTLS, which some relays reject, and does not report the
 // failed step.
 func (r *Relay) prepare(ctx context.Context, conn net.Conn) (ready net.Conn, step string, err error) {
-	if r.cfg.Encryption == EncryptionTLS {
+	if r.cfg.Encryption == mailserver.TLS {
 		if conn, err = r.handshake(ctx, conn); err != nil {
 			return nil, "TLS handshake", err
 		}
@@ -116,7 +117,7 @@ func (r *Relay) prepare(ctx context.Context, conn net.Conn) (ready net.Conn, ste
 	if _, err := say("", 220); err != nil {
 		return nil, "greeting", err
 	}
-	if r.cfg.Encryption != EncryptionSTARTTLS {
+	if r.cfg.Encryption != mailserver.STARTTLS {
 		return conn, "", nil
 	}
 	extensions, err := say("EHLO "+r.helloName(conn), 250)
@@ -162,7 +163,7 @@ func (r *Relay) helloName(conn net.Conn) string {
 
 func (r *Relay) authenticate(client *smtp.Client, peer net.Addr) error {
 	tcp, ok := peer.(*net.TCPAddr)
-	if r.cfg.Encryption == EncryptionNone && !(ok && tcp.IP.IsLoopback()) {
+	if r.cfg.Encryption == mailserver.None && !(ok && tcp.IP.IsLoopback()) {
 		return errClearText
 	}
 	switch {

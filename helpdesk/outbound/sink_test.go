@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 )
 
@@ -198,13 +199,13 @@ func (s *sink) seen() (commands, mails []string, conns int) {
 func (s *sink) config() outbound.RelayConfig {
 	addr := s.listener.Addr().(*net.TCPAddr)
 	cfg := outbound.RelayConfig{
-		Host: "127.0.0.1", Port: addr.Port, Encryption: outbound.EncryptionNone, HelloName: "desk.example", CommandTimeout: 20 * time.Second,
+		Host: "127.0.0.1", Port: addr.Port, Encryption: mailserver.None, HelloName: "desk.example", CommandTimeout: 20 * time.Second,
 	}
 	switch {
 	case s.implicit:
-		cfg.Encryption = outbound.EncryptionTLS
+		cfg.Encryption = mailserver.TLS
 	case s.tls != nil:
-		cfg.Encryption = outbound.EncryptionSTARTTLS
+		cfg.Encryption = mailserver.STARTTLS
 	}
 	return cfg
 }

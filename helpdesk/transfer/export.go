@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -233,7 +234,7 @@ func (e *export) boxes(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if c != (ledger.FetchCursor{}) {
+			if c != (mailserver.Cursor{}) {
 				cursors = append(cursors, cursor{m.ID, f, c.UIDValidity, c.UID})
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -138,7 +139,7 @@ func insertMailboxes(ctx ctx, x *target, all []*helpdesk.Mailbox) error {
 
 func insertCursors(ctx ctx, x *target, all []*cursor) error {
 	for _, c := range all {
-		if err := x.SaveFetchCursor(ctx, c.MailboxID, c.Folder, ledger.FetchCursor{UIDValidity: c.UIDValidity, UID: c.UID}); err != nil {
+		if err := x.SaveFetchCursor(ctx, c.MailboxID, c.Folder, mailserver.Cursor{UIDValidity: c.UIDValidity, UID: c.UID}); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -55,7 +56,7 @@ func (r *mailboxRow) mailbox() helpdesk.Mailbox {
 		InternalLocal: r.InternalLocal,
 		Inbound: ledger.Inbound{
 			Type: ledger.InboundType(r.InboundType), Host: r.Host, Port: r.Port, Username: r.Username,
-			SealedPassword: empty(r.SealedPassword), Encryption: ledger.Encryption(r.Encryption),
+			SealedPassword: empty(r.SealedPassword), Encryption: mailserver.Encryption(r.Encryption),
 			ValidateCertificate: r.ValidateCertificate, Folders: r.Folders, Auth: ledger.InboundAuth(r.InboundAuth),
 			OAuth: ledger.OAuth{
 				ClientID: r.OAuthClientID, TokenURL: r.OAuthTokenURL, Scope: r.OAuthScope, SealedSecrets: empty(r.SealedOAuth),
@@ -180,20 +181,20 @@ type fetchCursorRow struct {
 }
 
 // FetchCursor implements [ledger.FetchReader].
-func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string) (ledger.FetchCursor, error) {
+func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string) (mailserver.Cursor, error) {
 	var row fetchCursorRow
 	err := r.selects(&row).Err(checkText(folder)).ApplyQueryBuilder(r.inScope("mailbox_id")).
 		Where("mailbox_id = ?", mailboxID).Where("folder = ?", folder).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		_, err := r.Mailboxes().Get(ctx, mailboxID)
-		return ledger.FetchCursor{}, err
+		return mailserver.Cursor{}, err
 	}
-	return ledger.FetchCursor{UIDValidity: uint32(row.UIDValidity), UID: uint32(row.UID)},
+	return mailserver.Cursor{UIDValidity: uint32(row.UIDValidity), UID: uint32(row.UID)},
 		failure(ctx, err, "mailbox", mailboxID)
 }
 
 // SaveFetchCursor implements [ledger.FetchWriter].
-func (w writer) SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c ledger.FetchCursor) error {
+func (w writer) SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c mailserver.Cursor) error {
 	if !w.sees(mailboxID) {
 		return fault.Missing("mailbox", mailboxID)
 	}

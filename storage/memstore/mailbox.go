@@ -6,6 +6,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -13,7 +14,7 @@ import (
 // folderCursor is how far one folder of a mailbox has been fetched.
 type folderCursor struct {
 	Folder string
-	Cursor ledger.FetchCursor
+	Cursor mailserver.Cursor
 }
 
 // sees reports whether a mailbox is within the scope.
@@ -71,10 +72,10 @@ func (r reader) FetchStatus(ctx context.Context, mailboxID int64) (ledger.FetchS
 	})
 }
 
-func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string) (ledger.FetchCursor, error) {
-	return query(ctx, r.src, func(db *data) (ledger.FetchCursor, error) {
+func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string) (mailserver.Cursor, error) {
+	return query(ctx, r.src, func(db *data) (mailserver.Cursor, error) {
 		if _, err := db.mailbox(r.scope, mailboxID); err != nil {
-			return ledger.FetchCursor{}, err
+			return mailserver.Cursor{}, err
 		}
 		folders, err := db.cursors.get(r.scope.AccountID, mailboxID)
 		if err == nil {
@@ -84,7 +85,7 @@ func (r reader) FetchCursor(ctx context.Context, mailboxID int64, folder string)
 				}
 			}
 		}
-		return ledger.FetchCursor{}, nil
+		return mailserver.Cursor{}, nil
 	})
 }
 
@@ -97,7 +98,7 @@ func (t tx) SaveFetchStatus(ctx context.Context, s ledger.FetchStatus) error {
 	})
 }
 
-func (t tx) SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c ledger.FetchCursor) error {
+func (t tx) SaveFetchCursor(ctx context.Context, mailboxID int64, folder string, c mailserver.Cursor) error {
 	return t.write(ctx, func(db *data) error {
 		if _, err := db.mailbox(t.scope, mailboxID); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -68,7 +69,7 @@ func testEverything(t *testing.T, b Backend) {
 		Account: w.account, Roles: []identity.Role{w.role}, Memberships: []identity.Membership{w.member},
 		Mailboxes:     []helpdesk.Mailbox{w.mailbox, w.empty},
 		Statuses:      []ledger.FetchStatus{w.newStatus(), {}},
-		Cursors:       []ledger.FetchCursor{{UIDValidity: 7, UID: 99}, {}},
+		Cursors:       []mailserver.Cursor{{UIDValidity: 7, UID: 99}, {}},
 		Customers:     []helpdesk.Customer{w.customer},
 		Stats:         []helpdesk.CustomerStats{{Total: 1, Posted: 1, EmailChannel: 1}},
 		Conversations: []helpdesk.Conversation{w.conversation}, Interactions: []helpdesk.Interaction{w.question, w.answer},
@@ -268,7 +269,7 @@ func testDeleteMailbox(t *testing.T, b Backend) {
 		if err := tx.SaveFetchStatus(ctx, status); err != nil {
 			return err
 		}
-		if err := tx.SaveFetchCursor(ctx, w.empty.ID, "INBOX", ledger.FetchCursor{UID: 1}); err != nil {
+		if err := tx.SaveFetchCursor(ctx, w.empty.ID, "INBOX", mailserver.Cursor{UID: 1}); err != nil {
 			return err
 		}
 		return tx.InsertInbound(ctx, []*ledger.Mail{&mail})
@@ -283,24 +284,24 @@ func testDeleteMailbox(t *testing.T, b Backend) {
 
 func testFetchProgress(t *testing.T, b Backend) {
 	w := newAccount(t, b)
-	read := func(folder string) ledger.FetchCursor {
+	read := func(folder string) mailserver.Cursor {
 		c, err := w.in().FetchCursor(t.Context(), w.mailbox.ID, folder)
 		ok(t, err)
 		return c
 	}
-	same(t, "no cursor yet", ledger.FetchCursor{}, read("INBOX"))
-	big := ledger.FetchCursor{UIDValidity: 1<<32 - 1, UID: 1<<32 - 1}
-	save := func(folder string, c ledger.FetchCursor) {
+	same(t, "no cursor yet", mailserver.Cursor{}, read("INBOX"))
+	big := mailserver.Cursor{UIDValidity: 1<<32 - 1, UID: 1<<32 - 1}
+	save := func(folder string, c mailserver.Cursor) {
 		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 			return tx.SaveFetchCursor(ctx, w.mailbox.ID, folder, c)
 		})
 	}
-	save("INBOX", ledger.FetchCursor{UIDValidity: 1, UID: 2})
+	save("INBOX", mailserver.Cursor{UIDValidity: 1, UID: 2})
 	save("Füße/📬", big)
-	save("INBOX", ledger.FetchCursor{UIDValidity: 1, UID: 3})
-	same(t, "cursor", ledger.FetchCursor{UIDValidity: 1, UID: 3}, read("INBOX"))
+	save("INBOX", mailserver.Cursor{UIDValidity: 1, UID: 3})
+	same(t, "cursor", mailserver.Cursor{UIDValidity: 1, UID: 3}, read("INBOX"))
 	same(t, "cursor of another folder", big, read("Füße/📬"))
-	same(t, "folders are told apart by case", ledger.FetchCursor{}, read("inbox"))
+	same(t, "folders are told apart by case", mailserver.Cursor{}, read("inbox"))
 	status := w.newStatus()
 	for range 2 { // the second replaces the first
 		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SaveFetchStatus(ctx, status) })

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -403,7 +404,7 @@ func (g *generator) writeMailbox(seen content) operation {
 			LastSuccessAt: g.time(true), Worker: g.text(), Deaths: []time.Time{g.time(false)}, Fruitless: g.IntN(3), ParkedAt: g.time(true), UpdatedAt: g.time(false)}
 		return operation{method: "SaveFetchStatus", args: []any{s}}
 	case 3, 4:
-		return operation{method: "SaveFetchCursor", args: []any{mailbox, g.folder(), ledger.FetchCursor{UIDValidity: g.Uint32(), UID: g.Uint32()}}}
+		return operation{method: "SaveFetchCursor", args: []any{mailbox, g.folder(), mailserver.Cursor{UIDValidity: g.Uint32(), UID: g.Uint32()}}}
 	}
 }
 

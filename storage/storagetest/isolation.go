@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -209,7 +210,7 @@ func writeProbes() map[string]writeProbe {
 		"DropJob":         {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DropJob(ctx, v.buriedJob.ID) }},
 		"SaveFetchStatus": {call: func(ctx context.Context, tx tx, v *world) error { return tx.SaveFetchStatus(ctx, v.newStatus()) }},
 		"SaveFetchCursor": {call: func(ctx context.Context, tx tx, v *world) error {
-			return tx.SaveFetchCursor(ctx, v.mailbox.ID, "INBOX", ledger.FetchCursor{UID: 1})
+			return tx.SaveFetchCursor(ctx, v.mailbox.ID, "INBOX", mailserver.Cursor{UID: 1})
 		}},
 		"UpdateCustomer": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
 			c := v.customer

@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -53,7 +54,7 @@ func (w *world) changeEverything(t *testing.T, ctx context.Context, tx helpdesk.
 	ok(t, tx.Mailboxes().Update(ctx, &mailbox))
 	ok(t, tx.Mailboxes().Delete(ctx, w.empty.ID))
 	ok(t, tx.SaveFetchStatus(ctx, ledger.FetchStatus{MailboxID: w.mailbox.ID}))
-	ok(t, tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", ledger.FetchCursor{UIDValidity: 8}))
+	ok(t, tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", mailserver.Cursor{UIDValidity: 8}))
 	customer, fleeting := w.newCustomer("fresh"), w.newCustomer("fleeting")
 	ok(t, tx.InsertCustomer(ctx, &customer))
 	ok(t, tx.InsertCustomer(ctx, &fleeting))

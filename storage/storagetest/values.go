@@ -11,6 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -178,7 +179,7 @@ func testRefusedText(t *testing.T, b Backend) {
 				return tx.SaveFetchStatus(ctx, s)
 			},
 			"cursor": func(ctx context.Context, tx helpdesk.Tx) error {
-				return tx.SaveFetchCursor(ctx, w.mailbox.ID, text, ledger.FetchCursor{})
+				return tx.SaveFetchCursor(ctx, w.mailbox.ID, text, mailserver.Cursor{})
 			},
 			"customer": func(ctx context.Context, tx helpdesk.Tx) error {
 				c := w.newCustomer("x")

@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -226,7 +227,7 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.SaveReadMark(ctx, mark); err != nil {
 			return err
 		}
-		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", ledger.FetchCursor{UIDValidity: 7, UID: 99})
+		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", mailserver.Cursor{UIDValidity: 7, UID: 99})
 	})
 	w.buriedJob = w.bury(t, storage.Job{Kind: "given-up-" + w.mark, Subject: 7, Payload: []byte(`{"a":1}`), UniqueKey: "given up " + w.mark, RunAt: base})
 	return w
@@ -285,7 +286,7 @@ func (w *world) newMailbox(local string) helpdesk.Mailbox {
 	return helpdesk.Mailbox{AccountID: w.account.ID, Name: "Mailbox " + w.mark, Email: "H." + w.address(local), EmailKey: "h." + w.address(local),
 		From: ":user.name of " + w.mark, InternalLocal: local,
 		Inbound: ledger.Inbound{Type: ledger.InboundIMAP, Host: "imap." + w.mark + ".example", Port: 993, Username: "u" + w.mark,
-			SealedPassword: []byte{0, 1, 2, 255}, Encryption: ledger.EncryptionTLS, ValidateCertificate: true, Folders: []string{"INBOX", "Füße/Päckchen"}, Auth: ledger.AuthOAuth2, ImportSince: at(7), Epoch: 3,
+			SealedPassword: []byte{0, 1, 2, 255}, Encryption: mailserver.TLS, ValidateCertificate: true, Folders: []string{"INBOX", "Füße/Päckchen"}, Auth: ledger.AuthOAuth2, ImportSince: at(7), Epoch: 3,
 			OAuth: ledger.OAuth{ClientID: "client " + w.mark, TokenURL: "https://" + w.mark + ".example/token", Scope: "a b", SealedSecrets: []byte{255, 0, 1}}},
 		ReplyAddress: helpdesk.ReplySubaddress, Probe: helpdesk.AddressProbe{SentAt: at(5), SeenAt: at(6), Refused: true, Note: "refused by " + w.mark},
 		Signature: "<p>" + w.mark + "</p>", Quotes: helpdesk.QuoteAll,
@@ -389,7 +390,7 @@ type content struct {
 	Memberships   []identity.Membership
 	Mailboxes     []helpdesk.Mailbox
 	Statuses      []ledger.FetchStatus
-	Cursors       []ledger.FetchCursor
+	Cursors       []mailserver.Cursor
 	Customers     []helpdesk.Customer
 	Stats         []helpdesk.CustomerStats
 	Conversations []helpdesk.Conversation

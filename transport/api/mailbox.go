@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -262,7 +263,7 @@ func (in mailboxInput) input() helpdesk.MailboxInput {
 	if one, given := c.Inbound.Get(); given {
 		out.Inbound = storage.Some(helpdesk.InboundInput{
 			Type: ledger.InboundType(one.Type), Host: one.Host, Port: one.Port, Username: one.Username, Password: one.Password,
-			Encryption: ledger.Encryption(one.Encryption), ValidateCertificate: one.ValidateCertificate, Folders: one.Folders,
+			Encryption: mailserver.Encryption(one.Encryption), ValidateCertificate: one.ValidateCertificate, Folders: one.Folders,
 			Auth: ledger.InboundAuth(one.Auth), ImportSince: one.ImportSince,
 			OAuth: helpdesk.OAuthInput{
 				ClientID: one.OAuth.ClientID, TokenURL: one.OAuth.TokenURL, Scope: one.OAuth.Scope,

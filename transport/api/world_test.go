@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -319,7 +320,7 @@ func (mailServers) List(ctx context.Context, s ledger.FetchSource, _ time.Time, 
 	}
 	return each(ctx, ledger.ServerMails{
 		Folder: "INBOX", Cursor: "INBOX", Source: "imap", Prefix: "7:", Suffix: ":INBOX",
-		Positions: []string{"7:1:INBOX", "7:2:INBOX"}, At: []ledger.FetchCursor{{UIDValidity: 7, UID: 1}, {UIDValidity: 7, UID: 2}},
+		Positions: []string{"7:1:INBOX", "7:2:INBOX"}, At: []mailserver.Cursor{{UIDValidity: 7, UID: 1}, {UIDValidity: 7, UID: 2}},
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -164,7 +165,7 @@ func (f connectionForm) inbound(password string) helpdesk.InboundInput {
 	if in.Type == ledger.InboundForward {
 		return in
 	}
-	in.Host, in.Port, in.Username, in.Encryption = f.Host, int(number(f.Port)), f.Username, ledger.Encryption(f.Encryption)
+	in.Host, in.Port, in.Username, in.Encryption = f.Host, int(number(f.Port)), f.Username, mailserver.Encryption(f.Encryption)
 	in.ValidateCertificate = storage.Some(!f.Insecure)
 	if password != "" {
 		in.Password = storage.Some(password)

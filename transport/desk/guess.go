@@ -6,17 +6,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // mailServer is where a mailbox's mail is fetched.
 type mailServer struct {
 	host       string
 	port       int
-	encryption ledger.Encryption
+	encryption mailserver.Encryption
 }
 
-func imaps(host string) mailServer { return mailServer{host, 993, ledger.EncryptionTLS} }
+func imaps(host string) mailServer { return mailServer{host, 993, mailserver.TLS} }
 
 // wellKnown are the servers of providers, by the domains of addresses and of mail exchangers.
 var wellKnown = map[string]string{
@@ -60,7 +60,7 @@ func (h *Handler) guess(ctx context.Context, email string) mailServer {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	if _, found, err := h.cfg.Resolver.LookupSRV(ctx, "imaps", "tcp", domain); err == nil && len(found) > 0 && found[0].Target != "." {
-		return mailServer{strings.TrimSuffix(found[0].Target, "."), int(found[0].Port), ledger.EncryptionTLS}
+		return mailServer{strings.TrimSuffix(found[0].Target, "."), int(found[0].Port), mailserver.TLS}
 	}
 	exchangers, err := h.cfg.Resolver.LookupMX(ctx, domain)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport/desk"
 )
@@ -185,7 +186,7 @@ func TestSavingKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	b := office(t)
 	m, err := b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Email: storage.Some("o@example.org"), Inbound: storage.Some(helpdesk.InboundInput{
-		Type: ledger.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "o", Encryption: ledger.EncryptionTLS, ValidateCertificate: storage.Some(true),
+		Type: ledger.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "o", Encryption: mailserver.TLS, ValidateCertificate: storage.Some(true),
 		Folders: []string{"INBOX", "Web"}, Auth: ledger.AuthOAuth2,
 		OAuth: helpdesk.OAuthInput{ClientID: "id", TokenURL: "https://id.example.org/token", RefreshToken: storage.Some("geheim")},
 	})})

@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -298,10 +299,10 @@ func (v *visit) askForMailbox(view setUpView, status int) error {
 }
 
 func (v *visit) encryption(e string) string {
-	switch ledger.Encryption(e) {
-	case ledger.EncryptionTLS:
+	switch mailserver.Encryption(e) {
+	case mailserver.TLS:
 		return "TLS"
-	case ledger.EncryptionSTARTTLS:
+	case mailserver.STARTTLS:
 		return "STARTTLS"
 	}
 	return v.words.T("not encrypted")

@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	desktransfer "github.com/helpwright/helpwright/helpdesk/transfer"
 	"github.com/helpwright/helpwright/kb"
@@ -180,7 +181,7 @@ func (h *home) populate(t *testing.T) *origin {
 			tx.BlockedSenders().Insert(ctx, rowOf(1, func(b *helpdesk.BlockedSender) { b.UserID = o.leaver.ID })),
 			tx.Erasures().Insert(ctx, rowOf(1, func(e *helpdesk.Erasure) { e.UserID = o.leaver.ID }), rowOf[helpdesk.Erasure](2)),
 			helpdesk.AddErasureKeys(ctx, tx, o.sealer, [][]byte{bytes.Repeat([]byte{7}, 32)}),
-			tx.SaveFetchCursor(ctx, box.ID, "Päckchen", ledger.FetchCursor{UIDValidity: 7, UID: 1 << 31}),
+			tx.SaveFetchCursor(ctx, box.ID, "Päckchen", mailserver.Cursor{UIDValidity: 7, UID: 1 << 31}),
 			tx.SaveNotifyChoices(ctx, helpdesk.NotifyChoices{UserID: me, Choices: []helpdesk.NotifyChoice{{Kind: "replied", Channels: []helpdesk.NotificationChannel{"mail"}}}}),
 		}
 		if err := errors.Join(all...); err != nil {

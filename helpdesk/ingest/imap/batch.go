@@ -9,6 +9,7 @@ import (
 	goimap "github.com/emersion/go-imap/v2"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // tries is the number of single requests for a message before it is delivered with a Problem.
@@ -237,7 +238,7 @@ func (b *batch) flush(ctx context.Context) error {
 	if b.done == b.durable {
 		return nil
 	}
-	next := Cursor{UIDValidity: b.folder.validity, UID: b.done}
+	next := mailserver.Cursor{UIDValidity: b.folder.validity, UID: b.done}
 	if err := b.sink.Take(ctx, b.folder.name, b.mails, next); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

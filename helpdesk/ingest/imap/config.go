@@ -13,13 +13,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
-// The values of Config.Encryption.
-const (
-	EncryptionSTARTTLS = wire.EncryptionSTARTTLS
-	EncryptionTLS      = wire.EncryptionTLS
-	EncryptionNone     = wire.EncryptionNone
-)
-
 // Config configures a [Source]. Zero fields have their defaults, where given; [New] rejects an
 // invalid configuration.
 type Config struct {

@@ -20,6 +20,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
@@ -50,7 +51,7 @@ func (a *account) logIn(t testing.TB) {
 	a.client = client
 }
 
-func (a *account) config(t testing.TB, addr, encryption string) imap.Config {
+func (a *account) config(t testing.TB, addr string, encryption mailserver.Encryption) imap.Config {
 	t.Helper()
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -121,7 +122,7 @@ func TestDovecotImport(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d mails %d bytes", limits.BatchSize, limits.BatchBytes), func(t *testing.T) {
 			t.Parallel()
-			cfg := a.config(t, a.server.Addr, imap.EncryptionNone)
+			cfg := a.config(t, a.server.Addr, mailserver.None)
 			cfg.Folders, cfg.BatchSize, cfg.BatchBytes = folders, limits.BatchSize, limits.BatchBytes
 			sink := newSink()
 			source := newSource(t, cfg, sink)
@@ -158,7 +159,7 @@ func TestDovecotIdle(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t, testenv.Dovecot(t))
 	a.create(t, "Other")
-	cfg := a.config(t, a.server.TLSAddr, imap.EncryptionTLS)
+	cfg := a.config(t, a.server.TLSAddr, mailserver.TLS)
 	cfg.Folders = []string{"Other", "inbox"}
 	cfg.PollInterval = time.Hour
 	cfg.BackoffMin = time.Millisecond
@@ -178,7 +179,7 @@ func TestDovecotOtherFoldersArePolled(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t, testenv.Dovecot(t))
 	a.create(t, "Other")
-	cfg := a.config(t, a.server.Addr, imap.EncryptionNone)
+	cfg := a.config(t, a.server.Addr, mailserver.None)
 	cfg.Folders = []string{"INBOX", "Missing", "Other"}
 	cfg.PollInterval = 20 * time.Millisecond
 	sink := newSink()
@@ -215,7 +216,7 @@ func TestDovecotRestart(t *testing.T) {
 	a := newAccount(t, server)
 	raws := rawMails("first", 200)
 	a.deliver(t, "INBOX", raws...)
-	cfg := a.config(t, server.Addr, imap.EncryptionNone)
+	cfg := a.config(t, server.Addr, mailserver.None)
 	cfg.BatchSize = 3
 	sink := newSink()
 	wiretest.Run(t, newSource(t, cfg, sink))
@@ -238,7 +239,7 @@ func TestDovecotRestart(t *testing.T) {
 func TestDovecotRenumberedFolder(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t, testenv.Dovecot(t))
-	cfg := a.config(t, a.server.Addr, imap.EncryptionNone)
+	cfg := a.config(t, a.server.Addr, mailserver.None)
 	cfg.Folders = []string{"Box"}
 	sink := newSink()
 	source := newSource(t, cfg, sink)
@@ -280,11 +281,12 @@ func TestDovecotConfigurations(t *testing.T) {
 	}
 	_ = closed.Close()
 	tests := []struct {
-		name             string
-		addr, encryption string
-		change           func(*imap.Config)
-		step             string // that fails
-		is               error
+		name       string
+		addr       string
+		encryption mailserver.Encryption
+		change     func(*imap.Config)
+		step       string // that fails
+		is         error
 	}{
 		{name: "plain", addr: a.server.Addr, encryption: "NONE"},
 		{name: "STARTTLS", addr: a.server.Addr, encryption: "TLS"},
@@ -358,7 +360,7 @@ func BenchmarkDovecot(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
 			sink := newSink()
-			source, err := imap.New(a.config(t, server.Addr, imap.EncryptionNone), sink)
+			source, err := imap.New(a.config(t, server.Addr, mailserver.None), sink)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -8,14 +8,15 @@ import (
 	"github.com/emersion/go-imap/v2/imapserver"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // printer is a sink that keeps the cursor in memory. One that lasts writes the mails and the cursor in one transaction.
-type printer struct{ cursor imap.Cursor }
+type printer struct{ cursor mailserver.Cursor }
 
-func (p *printer) Cursor(context.Context, string) (imap.Cursor, error) { return p.cursor, nil }
+func (p *printer) Cursor(context.Context, string) (mailserver.Cursor, error) { return p.cursor, nil }
 
-func (p *printer) Take(_ context.Context, folder string, mails []imap.Mail, next imap.Cursor) error {
+func (p *printer) Take(_ context.Context, folder string, mails []imap.Mail, next mailserver.Cursor) error {
 	for _, mail := range mails {
 		fmt.Printf("%s %d: %d bytes\n", folder, mail.UID, len(mail.Raw))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // fakeServer is a server with one folder that can be told to misbehave.
@@ -59,7 +60,7 @@ func (f *fakeServer) start(t *testing.T) imap.Config {
 	f.port = wiretest.Listen(t, f.serve)
 	return imap.Config{
 		Server: wire.Server{
-			Host: "127.0.0.1", Port: f.port, Username: "user@example.org", Password: "secret", Encryption: imap.EncryptionNone,
+			Host: "127.0.0.1", Port: f.port, Username: "user@example.org", Password: "secret", Encryption: mailserver.None,
 		},
 		BackoffMin: time.Millisecond,
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
@@ -94,15 +95,17 @@ func TestHalfOpenConnection(t *testing.T) {
 
 // countingSink takes mails and forgets them; it remembers the most memory that was in use.
 type countingSink struct {
-	cursor imap.Cursor
+	cursor mailserver.Cursor
 	mails  int
 	most   uint64
 }
 
-func (s *countingSink) Cursor(context.Context, string) (imap.Cursor, error) { return s.cursor, nil }
-func (s *countingSink) Status(context.Context, imap.Status)                 {}
+func (s *countingSink) Cursor(context.Context, string) (mailserver.Cursor, error) {
+	return s.cursor, nil
+}
+func (s *countingSink) Status(context.Context, imap.Status) {}
 
-func (s *countingSink) Take(_ context.Context, _ string, mails []imap.Mail, next imap.Cursor) error {
+func (s *countingSink) Take(_ context.Context, _ string, mails []imap.Mail, next mailserver.Cursor) error {
 	for _, mail := range mails {
 		if mail.UID <= s.cursor.UID {
 			return fmt.Errorf("mail %d after %d", mail.UID, s.cursor.UID)
@@ -189,7 +192,7 @@ func TestDovecotSince(t *testing.T) {
 	a.append(t, "INBOX", day.AddDate(0, -2, 0), older...)
 	a.append(t, "INBOX", day.AddDate(0, 0, -2), old...)
 	a.append(t, "INBOX", day, fresh[:3]...)
-	cfg := a.config(t, a.server.Addr, imap.EncryptionNone)
+	cfg := a.config(t, a.server.Addr, mailserver.None)
 	cfg.Since = day
 	sink := newSink()
 	source := newSource(t, cfg, sink)
@@ -225,7 +228,7 @@ func TestDovecotSince(t *testing.T) {
 // anySink takes mails whatever the cursor.
 type anySink struct{ *memorySink }
 
-func (s anySink) Take(_ context.Context, folder string, mails []imap.Mail, _ imap.Cursor) error {
+func (s anySink) Take(_ context.Context, folder string, mails []imap.Mail, _ mailserver.Cursor) error {
 	s.mails[folder] = append(s.mails[folder], mails...)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // FuzzServer lets a server say anything: each line of the client is answered with the next part of the input, which NUL
@@ -19,7 +20,7 @@ func FuzzServer(f *testing.F) {
 		parts := strings.Split(input, "\x00")
 		cfg := imap.Config{
 			Server: wire.Server{
-				Host: "h", Username: "u", Password: "p", Encryption: imap.EncryptionNone, StepTimeout: 10 * time.Millisecond,
+				Host: "h", Username: "u", Password: "p", Encryption: mailserver.None, StepTimeout: 10 * time.Millisecond,
 			},
 			MaxMessage: 1000, BackoffMin: time.Microsecond, BackoffMax: time.Microsecond,
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 func once(t *testing.T, source *imap.Source) {
@@ -367,7 +368,7 @@ func TestEndlessSearchResult(t *testing.T) {
 		return false
 	}
 	sink := newSink()
-	sink.cursors["INBOX"] = imap.Cursor{UIDValidity: 7, UID: 4294967288}
+	sink.cursors["INBOX"] = mailserver.Cursor{UIDValidity: 7, UID: 4294967288}
 	source := newSource(t, server.start(t), sink)
 	once(t, source)
 	once(t, source)
@@ -437,7 +438,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 	if diff := cmp.Diff(want, texts(sink.taken(t, "INBOX"))); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := sink.cursors["INBOX"], (imap.Cursor{UIDValidity: 7, UID: 6}); got != want {
+	if got, want := sink.cursors["INBOX"], (mailserver.Cursor{UIDValidity: 7, UID: 6}); got != want {
 		t.Errorf("cursor %+v, want %+v", got, want)
 	}
 }
@@ -493,11 +494,11 @@ func TestFetchAgain(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{mails: fakeMails(3)}
 	source := newSource(t, server.start(t), newSink())
-	mail, err := source.Fetch(t.Context(), "INBOX", imap.Cursor{UIDValidity: 7, UID: 2})
+	mail, err := source.Fetch(t.Context(), "INBOX", mailserver.Cursor{UIDValidity: 7, UID: 2})
 	if err != nil || string(mail.Raw) != server.mails[1].raw {
 		t.Errorf("Fetch: %q, %v", mail.Raw, err)
 	}
-	for _, at := range []imap.Cursor{{UIDValidity: 7, UID: 9}, {UIDValidity: 8, UID: 2}} {
+	for _, at := range []mailserver.Cursor{{UIDValidity: 7, UID: 9}, {UIDValidity: 8, UID: 2}} {
 		if _, err := source.Fetch(t.Context(), "INBOX", at); !errors.Is(err, imap.ErrGone) {
 			t.Errorf("Fetch of %+v: %v, want ErrGone", at, err)
 		}
@@ -542,7 +543,7 @@ func TestAllRemovedMeanwhile(t *testing.T) {
 	}
 	sink := newSink()
 	once(t, newSource(t, server.start(t), sink))
-	if got, want := sink.cursors["INBOX"], (imap.Cursor{UIDValidity: 7, UID: 2}); got != want || len(sink.mails["INBOX"]) > 0 {
+	if got, want := sink.cursors["INBOX"], (mailserver.Cursor{UIDValidity: 7, UID: 2}); got != want || len(sink.mails["INBOX"]) > 0 {
 		t.Errorf("cursor %+v and %d mails, want %+v and none", got, len(sink.mails["INBOX"]), want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/emersion/go-sasl"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 const (
@@ -65,7 +66,7 @@ func (s *session) dial(ctx context.Context) error {
 		},
 	}
 	plain := link.Plain
-	if s.cfg.Encryption == wire.EncryptionSTARTTLS {
+	if s.cfg.Encryption == mailserver.STARTTLS {
 		plain = &greetedConn{Conn: plain}
 	}
 	s.guard = newGuard(plain, s.conn.Fail)

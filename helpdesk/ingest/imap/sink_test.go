@@ -7,12 +7,13 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // memorySink keeps what it is given, and checks what every Take has to keep to.
 type memorySink struct {
 	wiretest.Watched
-	cursors  map[string]imap.Cursor
+	cursors  map[string]mailserver.Cursor
 	mails    map[string][]imap.Mail
 	batches  []int // mails of each Take
 	statuses []imap.Status
@@ -21,16 +22,16 @@ type memorySink struct {
 }
 
 func newSink() *memorySink {
-	return &memorySink{cursors: map[string]imap.Cursor{}, mails: map[string][]imap.Mail{}}
+	return &memorySink{cursors: map[string]mailserver.Cursor{}, mails: map[string][]imap.Mail{}}
 }
 
-func (s *memorySink) Cursor(_ context.Context, folder string) (imap.Cursor, error) {
+func (s *memorySink) Cursor(_ context.Context, folder string) (mailserver.Cursor, error) {
 	s.Lock()
 	defer s.Unlock()
 	return s.cursors[folder], nil
 }
 
-func (s *memorySink) Take(_ context.Context, folder string, mails []imap.Mail, next imap.Cursor) error {
+func (s *memorySink) Take(_ context.Context, folder string, mails []imap.Mail, next mailserver.Cursor) error {
 	s.Lock()
 	defer s.Unlock()
 	if s.takeErr != nil {
@@ -38,7 +39,7 @@ func (s *memorySink) Take(_ context.Context, folder string, mails []imap.Mail, n
 	}
 	last := s.cursors[folder]
 	if last.UIDValidity != next.UIDValidity {
-		last = imap.Cursor{UIDValidity: next.UIDValidity}
+		last = mailserver.Cursor{UIDValidity: next.UIDValidity}
 	}
 	if next.UID <= last.UID {
 		s.faults = append(s.faults, "the cursor does not move forward")

@@ -9,13 +9,8 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
-
-// Cursor is a position in a folder: the last UID taken, valid under one UIDVALIDITY (RFC 9051,
-// section 2.3.1.1). The zero Cursor is before the first message.
-type Cursor struct {
-	UIDValidity, UID uint32
-}
 
 // Mail is a message as stored on the server.
 type Mail struct {
@@ -30,13 +25,13 @@ type Mail struct {
 
 // Sink takes the messages. A Source calls Cursor and Take from one goroutine at a time.
 type Sink interface {
-	// Cursor returns the cursor stored by the folder's last Take, or the zero Cursor.
-	Cursor(ctx context.Context, folder string) (Cursor, error)
+	// Cursor returns the cursor stored by the folder's last Take, or the zero cursor.
+	Cursor(ctx context.Context, folder string) (mailserver.Cursor, error)
 	// Take makes a batch of one folder, in ascending order of UID, durable together with the cursor
 	// after it, before it returns. mails may be empty if the messages up to the cursor no longer
 	// exist. After an error the same messages come again. When the server renumbers the folder, all
 	// messages come again under another UIDVALIDITY; the sink must recognize those already taken.
-	Take(ctx context.Context, folder string, mails []Mail, next Cursor) error
+	Take(ctx context.Context, folder string, mails []Mail, next mailserver.Cursor) error
 	// Status is called with every change. ctx may have ended.
 	Status(ctx context.Context, s Status)
 }
@@ -52,7 +47,7 @@ type Status struct {
 type FolderStatus struct {
 	Name        string
 	Exists      uint32 // messages on the server
-	Cursor      Cursor
+	Cursor      mailserver.Cursor
 	LastSuccess time.Time
 	LastError   error  // nil after a success
 	Taken       uint64 // all messages that the sink has taken
@@ -128,7 +123,7 @@ func (s *Source) Once(ctx context.Context) error {
 // Fetch fetches one message again, such as one delivered with a Problem, over a separate connection
 // and without the sink. The message is named by its folder and position; [ErrGone] if it no longer
 // exists.
-func (s *Source) Fetch(ctx context.Context, folder string, at Cursor) (Mail, error) {
+func (s *Source) Fetch(ctx context.Context, folder string, at mailserver.Cursor) (Mail, error) {
 	w := &worker{Source: s}
 	defer w.abort()
 	f, err := w.open(ctx, folder)

@@ -23,6 +23,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // This test is not parallel to others: it counts goroutines. Those of parallel tests have not begun.
@@ -242,7 +243,7 @@ func TestServerThatWantsTLSForPasswords(t *testing.T) {
 	if !errors.As(err, &step) || step.Step != imap.StepLogin || !errors.Is(err, imap.ErrLoginDisabled) {
 		t.Errorf("got %v, want ErrLoginDisabled", err)
 	}
-	cfg.Encryption = imap.EncryptionSTARTTLS // which it does not have: there is no way back to plain
+	cfg.Encryption = mailserver.STARTTLS // which it does not have: there is no way back to plain
 	if err := imap.Test(t.Context(), cfg); !errors.As(err, &step) || step.Step != imap.StepSTARTTLS {
 		t.Errorf("got %v, want a failure of starttls", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	goimap "github.com/emersion/go-imap/v2"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // worker reads folders over one connection at a time.
@@ -181,7 +182,7 @@ func (w *worker) readLocked(ctx context.Context, name string) error {
 			w.log(ctx, slog.LevelWarn, "imap: the server has renumbered the folder, it is read from the start", name, nil,
 				"was", cursor.UIDValidity, "is", f.validity)
 		}
-		cursor = Cursor{UIDValidity: f.validity}
+		cursor = mailserver.Cursor{UIDValidity: f.validity}
 	}
 	w.updateFolder(ctx, name, func(st *FolderStatus) { st.Exists, st.Cursor = f.exists, cursor })
 	if f.exists == 0 || cursor.UID == math.MaxUint32 || f.modSeq != 0 && w.seen[name] == f {

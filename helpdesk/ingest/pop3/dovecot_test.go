@@ -19,10 +19,11 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-func dovecotConfig(t testing.TB, server testenv.DovecotServer, user, addr, encryption string) pop3.Config {
+func dovecotConfig(t testing.TB, server testenv.DovecotServer, user, addr string, encryption mailserver.Encryption) pop3.Config {
 	t.Helper()
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -89,7 +90,7 @@ func TestDovecotImport(t *testing.T) {
 	raws := rawMails("first", 500)
 	deliver(t, server, user, raws...)
 	sink := newSink()
-	source := newSource(t, dovecotConfig(t, server, user, server.POP3Addr, wire.EncryptionNone), sink)
+	source := newSource(t, dovecotConfig(t, server, user, server.POP3Addr, mailserver.None), sink)
 	once(t, source)
 	once(t, source)
 	if diff := cmp.Diff(raws, texts(sink.taken())); diff != "" {
@@ -117,7 +118,7 @@ func TestDovecotRestart(t *testing.T) {
 	user := testenv.Name("pop3")
 	raws := rawMails("first", 300)
 	deliver(t, server, user, raws...)
-	cfg := dovecotConfig(t, server, user, server.POP3Addr, wire.EncryptionSTARTTLS)
+	cfg := dovecotConfig(t, server, user, server.POP3Addr, mailserver.STARTTLS)
 	cfg.BatchSize = 3
 	sink := newSink()
 	wiretest.Run(t, newSource(t, cfg, sink))
@@ -146,10 +147,11 @@ func TestDovecotConfigurations(t *testing.T) {
 	own := x509.NewCertPool()
 	own.AppendCertsFromPEM(pem)
 	tests := []struct {
-		name             string
-		addr, encryption string
-		change           func(*pop3.Config)
-		step             string // that fails
+		name       string
+		addr       string
+		encryption mailserver.Encryption
+		change     func(*pop3.Config)
+		step       string // that fails
 	}{
 		{name: "plain", addr: server.POP3Addr, encryption: "NONE"},
 		{name: "STLS", addr: server.POP3Addr, encryption: "TLS"},
@@ -200,7 +202,7 @@ func BenchmarkDovecot(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		sink := newSink()
-		source := newSource(b, dovecotConfig(b, server, user, server.POP3Addr, wire.EncryptionNone), sink)
+		source := newSource(b, dovecotConfig(b, server, user, server.POP3Addr, mailserver.None), sink)
 		if err := source.Once(b.Context()); err != nil || len(sink.mails) != len(raws) {
 			b.Fatalf("%d mails, %v", len(sink.mails), err)
 		}

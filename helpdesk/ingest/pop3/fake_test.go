@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // fakeServer is a server with one maildrop that can be told to misbehave.
@@ -55,7 +56,7 @@ func (f *fakeServer) start(t *testing.T) pop3.Config {
 	return pop3.Config{
 		Server: wire.Server{
 			Host: "127.0.0.1", Port: wiretest.Listen(t, f.serve), Username: "user@example.org", Password: "secret",
-			Encryption: wire.EncryptionNone,
+			Encryption: mailserver.None,
 		},
 		BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond, PollInterval: 10 * time.Millisecond,
 	}

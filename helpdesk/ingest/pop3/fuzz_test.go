@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // FuzzServer reads from a server that answers each command with the next part of the input, which the byte 0 separates.
@@ -19,7 +20,7 @@ func FuzzServer(f *testing.F) {
 		parts := strings.Split(input, "\x00")
 		cfg := pop3.Config{
 			Server: wire.Server{
-				Host: "h", Username: "u", Password: "p", Encryption: wire.EncryptionNone, StepTimeout: 10 * time.Millisecond,
+				Host: "h", Username: "u", Password: "p", Encryption: mailserver.None, StepTimeout: 10 * time.Millisecond,
 			},
 			MaxMessage: 1000, BackoffMin: time.Microsecond, BackoffMax: time.Microsecond,
 		}

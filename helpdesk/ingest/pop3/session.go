@@ -16,6 +16,7 @@ import (
 	"github.com/emersion/go-sasl"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // The steps of a *wire.StepError, in addition to those of every protocol.
@@ -107,7 +108,7 @@ func consent(conn net.Conn) error {
 // logIn waits for the greeting, reads the server's capabilities and logs in.
 func (s *session) logIn(ctx context.Context, token string) error {
 	err := s.step(ctx, wire.StepGreeting, smallAnswer, 0, func() error {
-		if s.cfg.Encryption != wire.EncryptionSTARTTLS { // that came before STLS
+		if s.cfg.Encryption != mailserver.STARTTLS { // that came before STLS
 			if _, err := reply(s.r); err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -124,7 +125,7 @@ func (w *world) open(ctx context.Context, at address, dir string) (err error) {
 
 // serve makes a server. One runs once, so there is another after the filling.
 func (w *world) serve() error {
-	relay, err := outbound.NewRelay(outbound.RelayConfig{Host: "127.0.0.1", Port: w.sink.port(), Encryption: outbound.EncryptionNone})
+	relay, err := outbound.NewRelay(outbound.RelayConfig{Host: "127.0.0.1", Port: w.sink.port(), Encryption: mailserver.None})
 	if err != nil {
 		return err
 	}

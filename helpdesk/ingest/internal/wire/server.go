@@ -8,19 +8,13 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
-)
 
-// The values of [Server].Encryption.
-const (
-	EncryptionSTARTTLS = "TLS"  // upgrade of a plain connection: STARTTLS (RFC 9051, section 6.2.1), STLS (RFC 2595)
-	EncryptionTLS      = "SSL"  // TLS from the first byte (RFC 8314)
-	EncryptionNone     = "NONE" // no encryption at all
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // Server is a mail server's address and credentials. Zero fields have their defaults, where given.
@@ -35,9 +29,9 @@ type Server struct {
 	// none is available until someone grants access again. Default: Password is used.
 	Token func(ctx context.Context, renew bool) (string, error)
 
-	Encryption          string         // TLS, SSL or NONE; default SSL
-	ValidateCertificate bool           // false accepts any certificate
-	RootCAs             *x509.CertPool // for validating certificates; default: the system's
+	Encryption          mailserver.Encryption // TLS, SSL or NONE; default SSL
+	ValidateCertificate bool                  // false accepts any certificate
+	RootCAs             *x509.CertPool        // for validating certificates; default: the system's
 
 	// Dial opens the connection; it can restrict private addresses. Default: a [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -51,8 +45,8 @@ type Server struct {
 // WithDefaults sets the fields that are zero. The ports are the protocol's, with implicit TLS and
 // without.
 func (s Server) WithDefaults(sslPort, port int) Server {
-	Default(&s.Encryption, EncryptionTLS)
-	if s.Encryption == EncryptionTLS {
+	Default(&s.Encryption, mailserver.TLS)
+	if s.Encryption == mailserver.TLS {
 		Default(&s.Port, sslPort)
 	}
 	Default(&s.Port, port)
@@ -83,7 +77,7 @@ func (s Server) Problems(protocol string) []error {
 	check(s.Port > 0 && s.Port < 1<<16, "the port %d is not between 1 and 65535", s.Port)
 	check(s.Username != "" && Clean(s.Username), "the username is empty or has control characters")
 	check(Clean(s.Password), "the password has control characters or is not UTF-8")
-	check(slices.Contains([]string{EncryptionSTARTTLS, EncryptionTLS, EncryptionNone}, s.Encryption),
+	check(s.Encryption.Valid(),
 		"the encryption %q is none of TLS, SSL, NONE", s.Encryption)
 	check(s.StepTimeout > 0, "StepTimeout is negative")
 	return problems
@@ -116,10 +110,10 @@ func (s *Server) Connect(ctx context.Context, protocol string, explain func(err,
 		return nil, dialError(ctx, protocol, err)
 	}
 	conn := &Conn{Conn: raw, Protocol: protocol, Timeout: s.StepTimeout, Explain: explain, left: idleBytes}
-	if s.Encryption == EncryptionNone {
+	if s.Encryption == mailserver.None {
 		return &Link{Conn: conn, Plain: conn}, nil
 	}
-	if s.Encryption == EncryptionSTARTTLS {
+	if s.Encryption == mailserver.STARTTLS {
 		if err := conn.Step(ctx, StepSTARTTLS, connectBytes, 0, func() error { return startTLS(conn) }); err != nil {
 			conn.Fail(err)
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
 // A server that cannot be reached in time is one that does not answer, whatever the network calls it.
@@ -20,7 +21,7 @@ func TestConnectTimeout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &wire.Server{
-				Host: "h", Encryption: wire.EncryptionNone,
+				Host: "h", Encryption: mailserver.None,
 				Dial: func(context.Context, string, string) (net.Conn, error) { return nil, err },
 			}
 			_, got := s.Connect(t.Context(), "imap", nil, nil)
