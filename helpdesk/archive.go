@@ -18,7 +18,7 @@ const longAnswered = 30 * 24 * time.Hour
 // author is a mailbox of the account, or a member who wrote to others and not to us. userID is the
 // member, 0 if unknown.
 func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogether) (to []mailaddr.Address, userID int64, err error) {
-	if !f.mail.Archived || f.mail.Report != nil || f.mail.From.Email == ledger.UnknownSender {
+	if !f.mail.Archived || f.mail.Report != nil || f.mail.FirstAuthor().Email == ledger.UnknownSender {
 		return nil, 0, nil
 	}
 	own, err := shared.ownAddresses(ctx, tx.Reader(), f.svc, f.accountID)
@@ -33,9 +33,9 @@ func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogeth
 	if len(to) == 0 {
 		return nil, 0, nil
 	}
-	ours, author := own.receives(f.mail.From.Email), f.mail.From
+	ours, author := own.receives(f.mail.FirstAuthor().Email), f.mail.FirstAuthor()
 	if ours {
-		author = f.mail.Sender // the sender on the mailbox's behalf (RFC 5322 section 3.6.2)
+		author = f.mail.FirstSender() // the sender on the mailbox's behalf (RFC 5322 section 3.6.2)
 	}
 	if userID = f.users[mailaddr.Key(author.Email)]; userID != 0 {
 		members, err := tx.UsersByID(ctx, []int64{userID})

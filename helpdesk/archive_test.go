@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
@@ -39,19 +40,19 @@ func TestAnswersOfAnArchive(t *testing.T) {
 		member bool   // the member is its author
 		first  string // the customer
 	}{
-		"of the mailbox":                      {ledger.Incoming{From: support, To: to(ada)}, helpdesk.TypeUser, false, ada.Email},
-		"of a member in its name":             {ledger.Incoming{From: support, Sender: lise, To: to(ada)}, helpdesk.TypeUser, true, ada.Email},
-		"of a stranger in its name":           {ledger.Incoming{From: support, Sender: stranger, To: to(ada)}, helpdesk.TypeUser, false, ada.Email},
-		"of a member to a customer":           {ledger.Incoming{From: lise, To: to(ada), Cc: to(support)}, helpdesk.TypeUser, true, ada.Email},
-		"of a member to us and a customer":    {ledger.Incoming{From: lise, To: to(support, ada)}, helpdesk.TypeCustomer, false, lise.Email},
-		"of a member to us":                   {ledger.Incoming{From: lise, To: to(support)}, helpdesk.TypeCustomer, false, lise.Email},
-		"of the mailbox to itself":            {ledger.Incoming{From: support, To: to(support)}, helpdesk.TypeCustomer, false, support.Email},
-		"of the mailbox to nobody":            {ledger.Incoming{From: support}, helpdesk.TypeCustomer, false, support.Email},
-		"of the mailbox to two":               {ledger.Incoming{From: support, To: to(support, bob, ada)}, helpdesk.TypeUser, false, bob.Email},
-		"of the mailbox, blind":               {ledger.Incoming{From: support, Bcc: to(ada)}, helpdesk.TypeUser, false, ada.Email},
-		"of a customer":                       {ledger.Incoming{From: ada, To: to(support)}, helpdesk.TypeCustomer, false, ada.Email},
-		"of a customer to another":            {ledger.Incoming{From: ada, To: to(bob)}, helpdesk.TypeCustomer, false, ada.Email},
-		"a report in the name of the mailbox": {ledger.Incoming{From: support, To: to(ada), Report: &sending.Report{}}, helpdesk.TypeCustomer, false, support.Email},
+		"of the mailbox":                      {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: to(ada)}}, helpdesk.TypeUser, false, ada.Email},
+		"of a member in its name":             {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, Sender: []mailaddr.Address{lise}, To: to(ada)}}, helpdesk.TypeUser, true, ada.Email},
+		"of a stranger in its name":           {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, Sender: []mailaddr.Address{stranger}, To: to(ada)}}, helpdesk.TypeUser, false, ada.Email},
+		"of a member to a customer":           {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{lise}, To: to(ada), Cc: to(support)}}, helpdesk.TypeUser, true, ada.Email},
+		"of a member to us and a customer":    {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{lise}, To: to(support, ada)}}, helpdesk.TypeCustomer, false, lise.Email},
+		"of a member to us":                   {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{lise}, To: to(support)}}, helpdesk.TypeCustomer, false, lise.Email},
+		"of the mailbox to itself":            {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: to(support)}}, helpdesk.TypeCustomer, false, support.Email},
+		"of the mailbox to nobody":            {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}}}, helpdesk.TypeCustomer, false, support.Email},
+		"of the mailbox to two":               {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: to(support, bob, ada)}}, helpdesk.TypeUser, false, bob.Email},
+		"of the mailbox, blind":               {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, Bcc: to(ada)}}, helpdesk.TypeUser, false, ada.Email},
+		"of a customer":                       {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{ada}, To: to(support)}}, helpdesk.TypeCustomer, false, ada.Email},
+		"of a customer to another":            {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{ada}, To: to(bob)}}, helpdesk.TypeCustomer, false, ada.Email},
+		"a report in the name of the mailbox": {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: to(ada)}, Report: &sending.Report{}}, helpdesk.TypeCustomer, false, support.Email},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,14 +88,14 @@ func TestThreadOfAnArchive(t *testing.T) {
 	b := newBundle(t)
 	support := mailaddr.Address{Email: "support@example.org"}
 	ask := func(days int, id, answers, text string) ledger.Mail {
-		m := ledger.Incoming{MessageID: id, From: ada, To: []mailaddr.Address{support}, Subject: "The door", Text: text}
+		m := ledger.Incoming{Message: message.Message{MessageID: id, From: []mailaddr.Address{ada}, To: []mailaddr.Address{support}, Subject: "The door", Text: text}}
 		if answers != "" {
 			m.InReplyTo = []string{answers}
 		}
 		return b.imported(days, m)
 	}
 	answer := func(days int, id, answers string, to ...mailaddr.Address) ledger.Mail {
-		return b.imported(days, ledger.Incoming{MessageID: id, From: support, To: to, Subject: "Re: The door", Text: "Pull.", InReplyTo: []string{answers}})
+		return b.imported(days, ledger.Incoming{Message: message.Message{MessageID: id, From: []mailaddr.Address{support}, To: to, Subject: "Re: The door", Text: "Pull.", InReplyTo: []string{answers}}})
 	}
 	state := func(id int64) string {
 		c := b.conversation(id)
@@ -116,7 +117,7 @@ func TestThreadOfAnArchive(t *testing.T) {
 			return ask(10, "q3@x.example", "a2@x.example", "It sticks again.")
 		},
 		func() ledger.Mail {
-			return b.imported(9, ledger.Incoming{From: support, To: []mailaddr.Address{ada}, Subject: "Re: The door", Text: "We got it.", InReplyTo: []string{"q3@x.example"}, AutoSubmitted: true})
+			return b.imported(9, ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: []mailaddr.Address{ada}, Subject: "Re: The door", Text: "We got it.", InReplyTo: []string{"q3@x.example"}, AutoSubmitted: true}})
 		},
 		func() ledger.Mail {
 			return answer(8, "f1@x.example", "q3@x.example", mailaddr.Address{Email: "smith@locks.example"})
@@ -175,8 +176,10 @@ func TestArchiveLeavesWorkAlone(t *testing.T) {
 	}
 	before := b.count()
 	command := ledger.Incoming{
-		From: mailaddr.Address{Email: "agent@example.org"}, To: []mailaddr.Address{{Email: "support@example.org"}}, Subject: "Fwd: Hello",
-		Text: "@fwd\n\n---------- Forwarded message ---------\nFrom: Bob <bob@example.com>\nSubject: Hello\n\nHello!",
+		Message: message.Message{
+			From: []mailaddr.Address{{Email: "agent@example.org"}}, To: []mailaddr.Address{{Email: "support@example.org"}}, Subject: "Fwd: Hello",
+			Text: "@fwd\n\n---------- Forwarded message ---------\nFrom: Bob <bob@example.com>\nSubject: Hello\n\nHello!",
+		},
 	}
 	got := b.imported(3, command)
 	if c := b.conversation(got.ConversationID); got.State != ledger.Filed || c.CustomerEmail != "agent@example.org" || b.count() != before+1 {

@@ -27,7 +27,7 @@ func (f *filing) authentication(row ledger.Mail) ledger.Authentication {
 		a = header
 	}
 	// Results for another domain than the displayed one are worthless.
-	_, domain, _ := plain.CutLast(mailaddr.Key(f.mail.From.Email), "@")
+	_, domain, _ := plain.CutLast(mailaddr.Key(f.mail.FirstAuthor().Email), "@")
 	if a.Source != "" && (a.DMARC.Domain != domain || f.mail.Guessed) {
 		a.DMARC, a.FromAligned = ledger.AuthPolicy{Result: ledger.AuthPermError}, false
 	}
@@ -84,10 +84,10 @@ func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences st
 // Only From can be proven.
 func (f *filing) unproven() []int64 {
 	var users []int64
-	if user := f.users[mailaddr.Key(f.mail.From.Email)]; user != 0 && !f.auth.FromAligned {
+	if user := f.users[mailaddr.Key(f.mail.FirstAuthor().Email)]; user != 0 && !f.auth.FromAligned {
 		users = append(users, user)
 	}
-	if user := f.users[mailaddr.Key(f.customer.Email)]; user != 0 && mailaddr.Key(f.customer.Email) != mailaddr.Key(f.mail.From.Email) {
+	if user := f.users[mailaddr.Key(f.customer.Email)]; user != 0 && mailaddr.Key(f.customer.Email) != mailaddr.Key(f.mail.FirstAuthor().Email) {
 		users = append(users, user)
 	}
 	return users

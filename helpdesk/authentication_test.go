@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
 // deliver takes a mail from a source with what was found out about it, and files it.
@@ -78,7 +79,7 @@ func TestForgedSender(t *testing.T) {
 			b := newBundle(t)
 			id := b.receive(opening()).ConversationID
 			answer := b.answer(id, helpdesk.InteractionInput{To: []string{"ada@example.com"}, Cc: []string{"owner@example.org"}})
-			m := ledger.Incoming{From: mailaddr.Address{Email: tt.from}, InReplyTo: []string{answer.MessageID}, Text: "It works now.", Guessed: tt.auth.FromGuessed}
+			m := ledger.Incoming{Message: message.Message{From: []mailaddr.Address{{Email: tt.from}}, InReplyTo: []string{answer.MessageID}, Text: "It works now."}, Guessed: tt.auth.FromGuessed}
 			if tt.token {
 				m.To = []mailaddr.Address{{Email: begin(b, answer.ID).ReplyTo}}
 			}

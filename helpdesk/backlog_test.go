@@ -6,6 +6,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -78,7 +80,9 @@ func TestBacklogIntoConversation(t *testing.T) {
 	must(b.desk.UpdateConversation(b.ctx, first.ConversationID, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	before := b.conversation(first.ConversationID)
 	old := ledger.Incoming{
-		Identity: []byte("old"), From: ada, InReplyTo: []string{"1@example.com"}, Text: "Old.", Date: time.Date(2019, 3, 4, 10, 0, 0, 0, time.UTC),
+		Message: message.Message{
+			From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "Old.", Date: time.Date(2019, 3, 4, 10, 0, 0, 0, time.UTC),
+		}, Identity: []byte("old"),
 	}
 	raw := []ledger.Raw{{Raw: []byte("mail"), Position: "1", DeliveredAt: old.Date}}
 	if err := b.svc.Intake().Take(b.ctx, b.account.ID, b.mailbox.ID, "imap", raw, nil); err != nil {

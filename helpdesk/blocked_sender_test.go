@@ -29,7 +29,7 @@ func TestBlockedSenders(t *testing.T) {
 	t.Parallel()
 	from := func(address string) ledger.Incoming {
 		m := opening()
-		m.From = mailaddr.Address{Name: "Ada", Email: address}
+		m.From = []mailaddr.Address{{Name: "Ada", Email: address}}
 		return m
 	}
 	for name, tt := range map[string]struct {
@@ -48,7 +48,7 @@ func TestBlockedSenders(t *testing.T) {
 		"below a domain":               {"example.com", from("ada@mail.example.com"), true},
 		"above a domain":               {"mail.example.com", from("ada@example.com"), false},
 		"a domain that ends alike":     {"ample.com", from("ada@example.com"), false},
-		"a name that says another one": {"ada@example.com", func() ledger.Incoming { m := from("bob@example.net"); m.From.Name = "ada@example.com"; return m }(), false},
+		"a name that says another one": {"ada@example.com", func() ledger.Incoming { m := from("bob@example.net"); m.From[0].Name = "ada@example.com"; return m }(), false},
 		"only in Reply-To": {"ada@example.com", func() ledger.Incoming {
 			m := from("bob@example.net")
 			m.ReplyTo = []mailaddr.Address{{Email: "ada@example.com"}}
@@ -56,17 +56,17 @@ func TestBlockedSenders(t *testing.T) {
 		}(), false},
 		"only in Sender": {"ada@example.com", func() ledger.Incoming {
 			m := from("bob@example.net")
-			m.Sender = mailaddr.Address{Email: "ada@example.com"}
+			m.Sender = []mailaddr.Address{{Email: "ada@example.com"}}
 			return m
 		}(), false},
 		"the first of several": {"ada@example.com", func() ledger.Incoming {
 			m := from("ada@example.com")
-			m.Authors = []mailaddr.Address{{Email: "ada@example.com"}, {Email: "bob@example.net"}}
+			m.From = []mailaddr.Address{{Email: "ada@example.com"}, {Email: "bob@example.net"}}
 			return m
 		}(), true},
 		"the second of several": {"ada@example.com", func() ledger.Incoming {
 			m := from("bob@example.net")
-			m.Authors = []mailaddr.Address{{Email: "bob@example.net"}, {Email: "ada@example.com"}}
+			m.From = []mailaddr.Address{{Email: "bob@example.net"}, {Email: "ada@example.com"}}
 			return m
 		}(), false},
 		"who was there before a list rewrote it": {"ada@example.com", func() ledger.Incoming {

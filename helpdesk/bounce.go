@@ -104,7 +104,7 @@ func (f *filing) reported(ctx context.Context, tx Tx, mailbox Mailbox) (returned
 // addressed returns the addresses that a report was sent to, and the senders of the reported
 // message.
 func (f *filing) addressed() []string {
-	all := slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc))
+	all := slices.Concat(emails(f.mail.DeliveredTo), emails(f.mail.To), emails(f.mail.Cc))
 	if f.mail.Report != nil {
 		senders := f.mail.Report.Senders
 		all = append(all, senders[:min(len(senders), maxThread)]...)

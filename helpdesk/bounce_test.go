@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -16,9 +17,11 @@ import (
 // report is a mail of a mail system about another one.
 func reportOf(messageID string, recipients ...sending.ReportedRecipient) ledger.Incoming {
 	return ledger.Incoming{
-		MessageID: "report-" + messageID, From: mailaddr.Address{Email: "MAILER-DAEMON@mx.example.com"}, Subject: "Undelivered", Text: "Sorry",
-		AutoSubmitted: true, Report: &sending.Report{MessageIDs: []string{messageID}, Recipients: recipients},
-		Attachments: []ledger.File{{Filename: "status.txt", ContentType: "message/delivery-status", Content: []byte("x")}},
+		Message: message.Message{
+			MessageID: "report-" + messageID, From: []mailaddr.Address{{Email: "MAILER-DAEMON@mx.example.com"}}, Subject: "Undelivered", Text: "Sorry",
+			AutoSubmitted: true,
+			Attachments:   []message.Part{{Filename: "status.txt", ContentType: "message/delivery-status", Body: []byte("x")}},
+		}, Report: &sending.Report{MessageIDs: []string{messageID}, Recipients: recipients},
 	}
 }
 
@@ -143,7 +146,7 @@ func TestBouncesByReturnPath(t *testing.T) {
 				case "To":
 					m.To = []mailaddr.Address{{Email: strings.ToUpper(path)}}
 				case "Delivered-To":
-					m.DeliveredTo = []string{path}
+					m.DeliveredTo = []mailaddr.Address{{Email: path}}
 				default:
 					m.Report.Senders = []string{"x@example.com", path}
 				}
@@ -216,7 +219,7 @@ func TestReportsThatPeopleSee(t *testing.T) {
 				t.Errorf("threaded once more it is %+v", again)
 			}
 			// The daemon did not become somebody who can join by a Message-ID.
-			forged := b.receive(ledger.Incoming{MessageID: "f", From: m.From, InReplyTo: []string{i.MessageID}, Text: "I join.", AutoSubmitted: true})
+			forged := b.receive(ledger.Incoming{Message: message.Message{MessageID: "f", From: m.From, InReplyTo: []string{i.MessageID}, Text: "I join.", AutoSubmitted: true}})
 			if forged.ConversationID == id {
 				t.Error("the daemon takes part in the conversation")
 			}
@@ -285,8 +288,8 @@ func TestAnswersToTheReturnPath(t *testing.T) {
 	report(b, mail, sending.Sent)
 	path := mail.ReturnPaths[mail.Due[0].ID]
 	for n, m := range []ledger.Incoming{
-		{MessageID: "v", From: ada, Subject: "Out of office", Text: "Ask bob@example.com.", AutoSubmitted: true, DeliveredTo: []string{path}},
-		{MessageID: "w", From: mailaddr.Address{Email: "ada@home.example"}, Subject: "Undelivered", Text: "From home.", To: []mailaddr.Address{{Email: path}}},
+		{Message: message.Message{MessageID: "v", From: []mailaddr.Address{ada}, Subject: "Out of office", Text: "Ask bob@example.com.", AutoSubmitted: true, DeliveredTo: []mailaddr.Address{{Email: path}}}},
+		{Message: message.Message{MessageID: "w", From: []mailaddr.Address{{Email: "ada@home.example"}}, Subject: "Undelivered", Text: "From home.", To: []mailaddr.Address{{Email: path}}}},
 	} {
 		row := b.receive(m)
 		all := b.interactions(id)

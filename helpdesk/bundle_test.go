@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -131,7 +132,7 @@ func (b *bundle) member(role string) *helpdesk.Desk {
 func (b *bundle) receive(m ledger.Incoming) ledger.Mail {
 	b.t.Helper()
 	if m.Identity == nil {
-		sum := sha256.Sum256([]byte(m.MessageID + m.From.Email + m.Subject + m.Text + m.HTML))
+		sum := sha256.Sum256([]byte(m.MessageID + m.FirstAuthor().Email + m.Subject + m.Text + m.HTML))
 		m.Identity = sum[:]
 	}
 	intake := b.svc.Intake()
@@ -153,8 +154,10 @@ var ada = mailaddr.Address{Name: "Ada Lovelace", Email: "ada@example.com"}
 // opening is the mail that begins most tests.
 func opening() ledger.Incoming {
 	return ledger.Incoming{
-		MessageID: "1@example.com", From: ada, To: []mailaddr.Address{{Email: "support@example.org"}},
-		Subject: "The door is stuck", Text: "It does not open.",
+		Message: message.Message{
+			MessageID: "1@example.com", From: []mailaddr.Address{ada}, To: []mailaddr.Address{{Email: "support@example.org"}},
+			Subject: "The door is stuck", Text: "It does not open.",
+		},
 	}
 }
 

@@ -20,7 +20,7 @@ const maxReplyTo = 10
 // speakers returns the addresses that a message may be filed under: its author, and the
 // alternatives that it names.
 func speakers(m *ledger.Incoming) []mailaddr.Address {
-	all := []mailaddr.Address{m.From, m.Sender, m.Original}
+	all := []mailaddr.Address{m.FirstAuthor(), m.FirstSender(), m.Original}
 	all = append(all, m.ReplyTo[:min(len(m.ReplyTo), maxReplyTo)]...)
 	all = append(all, mailaddr.Address{Email: m.ReturnPath})
 	return slices.DeleteFunc(all, func(a mailaddr.Address) bool { return a.Email == "" || Unreachable(a.Email) })
@@ -28,12 +28,8 @@ func speakers(m *ledger.Incoming) []mailaddr.Address {
 
 // header returns the part of the message's header that is kept.
 func headerOf(m *ledger.Incoming) MailHeader {
-	from := []mailaddr.Address{m.From}
-	if len(m.Authors) > 0 {
-		from = m.Authors
-	}
 	return MailHeader{
-		From: from, Sender: m.Sender, ReplyTo: m.ReplyTo, To: m.To, Cc: m.Cc, Date: m.Date.UTC().Truncate(time.Microsecond), Rewritten: m.Rewritten,
+		From: m.From, Sender: m.FirstSender(), ReplyTo: m.ReplyTo, To: m.To, Cc: m.Cc, Date: m.Date.UTC().Truncate(time.Microsecond), Rewritten: m.Rewritten,
 	}
 }
 
@@ -43,8 +39,8 @@ func headerOf(m *ledger.Incoming) MailHeader {
 // transit. This never lets a message join a conversation.
 func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogether) error {
 	m := &f.mail
-	f.customer = m.From
-	if m.From.Email == ledger.UnknownSender {
+	f.customer = m.FirstAuthor()
+	if m.FirstAuthor().Email == ledger.UnknownSender {
 		if instead := speakers(m); len(instead) > 0 {
 			f.customer = instead[0]
 		} else {
@@ -59,9 +55,9 @@ func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogeth
 	if err != nil {
 		return err
 	}
-	f.forOthers = m.Rewritten || noReply(m.From.Email) || own.receives(m.From.Email)
-	isUser := f.users[mailaddr.Key(m.From.Email)] != 0
-	if !f.forOthers && (isUser || !own.writes(m.From.Email)) {
+	f.forOthers = m.Rewritten || noReply(m.FirstAuthor().Email) || own.receives(m.FirstAuthor().Email)
+	isUser := f.users[mailaddr.Key(m.FirstAuthor().Email)] != 0
+	if !f.forOthers && (isUser || !own.writes(m.FirstAuthor().Email)) {
 		return nil
 	}
 	could := m.ReplyTo[:min(len(m.ReplyTo), maxReplyTo)]
@@ -69,11 +65,11 @@ func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogeth
 		could = append([]mailaddr.Address{m.Original}, could...)
 	}
 	for _, a := range could {
-		if !mailaddr.Valid(a.Email) || mailaddr.Key(a.Email) == mailaddr.Key(m.From.Email) || noReply(a.Email) || own.receives(a.Email) {
+		if !mailaddr.Valid(a.Email) || mailaddr.Key(a.Email) == mailaddr.Key(m.FirstAuthor().Email) || noReply(a.Email) || own.receives(a.Email) {
 			continue
 		}
 		if a.Name == "" && m.Rewritten {
-			a.Name = beforeVia(m.From.Name)
+			a.Name = beforeVia(m.FirstAuthor().Name)
 		}
 		f.customer = a
 		return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -39,8 +40,10 @@ func newToErase(t *testing.T) *toErase {
 	e := &toErase{bundle: b}
 	support := []mailaddr.Address{{Email: "support@example.org"}}
 	first := b.receive(ledger.Incoming{
-		MessageID: "1@" + word, From: eve, To: support, Subject: "I live in " + word, Text: "My street in " + word,
-		Attachments: []ledger.File{{Filename: word + ".txt", Content: []byte(word)}},
+		Message: message.Message{
+			MessageID: "1@" + word, From: []mailaddr.Address{eve}, To: support, Subject: "I live in " + word, Text: "My street in " + word,
+			Attachments: []message.Part{{Filename: word + ".txt", Body: []byte(word)}},
+		},
 	})
 	e.own = first.ConversationID
 	c := b.conversation(e.own)
@@ -53,16 +56,22 @@ func newToErase(t *testing.T) *toErase {
 	b.answer(e.own, helpdesk.InteractionInput{Body: "Draft for " + word, Status: helpdesk.StatusDraft})
 	b.note(e.own, "Is "+word+" nice?")
 	e.others = b.receive(ledger.Incoming{
-		MessageID: "2@example.com", From: ada, To: support, Cc: []mailaddr.Address{eve}, Subject: "The door is stuck", Text: "It does not open.",
+		Message: message.Message{
+			MessageID: "2@example.com", From: []mailaddr.Address{ada}, To: support, Cc: []mailaddr.Address{eve}, Subject: "The door is stuck", Text: "It does not open.",
+		},
 	}).ConversationID
 	b.receive(ledger.Incoming{
-		MessageID: "3@" + word, InReplyTo: []string{"2@example.com"}, From: eve, To: support, Subject: "Re: The door is stuck", Text: "Not in " + word,
+		Message: message.Message{
+			MessageID: "3@" + word, InReplyTo: []string{"2@example.com"}, From: []mailaddr.Address{eve}, To: support, Subject: "Re: The door is stuck", Text: "Not in " + word,
+		},
 	})
 	b.answer(e.others, helpdesk.InteractionInput{Cc: []string{eve.Email}, Body: "Have you tried to pull?"})
 	must(b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: eve.Email}))(t)
 	must(b.desk.BlockSender(b.ctx, "second@"+word+".example"))(t)
 	b.receive(ledger.Incoming{ // ignored as a double
-		MessageID: "1@" + word, From: eve, To: support, Subject: "I live in " + word, Text: "My street in " + word,
+		Message: message.Message{
+			MessageID: "1@" + word, From: []mailaddr.Address{eve}, To: support, Subject: "I live in " + word, Text: "My street in " + word,
+		},
 	})
 	b.clock.Add(time.Hour)
 	return e
@@ -192,18 +201,18 @@ func TestErasedMailDoesNotComeBack(t *testing.T) {
 		mail   ledger.Incoming
 		back   bool
 	}{
-		"fetched again":                     {"imap", ledger.Incoming{From: eve, LastHop: before}, false},
-		"of the second address":             {"pop3", ledger.Incoming{From: second, LastHop: before}, false},
-		"fetched, written since":            {"imap", ledger.Incoming{From: eve, LastHop: after}, true},
-		"fetched, with a wrong Date":        {"imap", ledger.Incoming{From: eve, LastHop: after, Date: before}, true},
-		"fetched, known by its Date":        {"imap", ledger.Incoming{From: eve, Date: before}, false},
-		"fetched, in the name of another":   {"imap", ledger.Incoming{From: mailaddr.Address{Email: "no-reply@forms.example"}, ReplyTo: []mailaddr.Address{eve}, LastHop: before}, false},
-		"of an archive":                     {ledger.SourceImport, ledger.Incoming{From: eve, Archived: true, Date: before}, false},
-		"our answer of an archive":          {ledger.SourceImport, ledger.Incoming{From: support, To: []mailaddr.Address{eve}, Archived: true, Date: before}, false},
-		"our later answer of an archive":    {ledger.SourceImport, ledger.Incoming{From: support, To: []mailaddr.Address{eve}, Archived: true, Date: after}, true},
-		"sent now":                          {"smtp", ledger.Incoming{From: eve, Date: before}, true},
-		"of another customer, from before":  {"imap", ledger.Incoming{From: ada, LastHop: before}, true},
-		"an answer to what was erased, now": {"smtp", ledger.Incoming{From: eve, InReplyTo: []string{"1@" + word}}, true},
+		"fetched again":                     {"imap", ledger.Incoming{Message: message.Message{From: []mailaddr.Address{eve}}, LastHop: before}, false},
+		"of the second address":             {"pop3", ledger.Incoming{Message: message.Message{From: []mailaddr.Address{second}}, LastHop: before}, false},
+		"fetched, written since":            {"imap", ledger.Incoming{Message: message.Message{From: []mailaddr.Address{eve}}, LastHop: after}, true},
+		"fetched, with a wrong Date":        {"imap", ledger.Incoming{Message: message.Message{From: []mailaddr.Address{eve}, Date: before}, LastHop: after}, true},
+		"fetched, known by its Date":        {"imap", ledger.Incoming{Message: message.Message{From: []mailaddr.Address{eve}, Date: before}}, false},
+		"fetched, in the name of another":   {"imap", ledger.Incoming{Message: message.Message{From: []mailaddr.Address{{Email: "no-reply@forms.example"}}, ReplyTo: []mailaddr.Address{eve}}, LastHop: before}, false},
+		"of an archive":                     {ledger.SourceImport, ledger.Incoming{Message: message.Message{From: []mailaddr.Address{eve}, Date: before}, Archived: true}, false},
+		"our answer of an archive":          {ledger.SourceImport, ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: []mailaddr.Address{eve}, Date: before}, Archived: true}, false},
+		"our later answer of an archive":    {ledger.SourceImport, ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: []mailaddr.Address{eve}, Date: after}, Archived: true}, true},
+		"sent now":                          {"smtp", ledger.Incoming{Message: message.Message{From: []mailaddr.Address{eve}, Date: before}}, true},
+		"of another customer, from before":  {"imap", ledger.Incoming{Message: message.Message{From: []mailaddr.Address{ada}}, LastHop: before}, true},
+		"an answer to what was erased, now": {"smtp", ledger.Incoming{Message: message.Message{From: []mailaddr.Address{eve}, InReplyTo: []string{"1@" + word}}}, true},
 	} {
 		b.source = test.source
 		if test.mail.To == nil {
@@ -231,7 +240,7 @@ func TestReplyTokenOfErased(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.clock.Add(time.Minute)
-	row := b.receive(ledger.Incoming{MessageID: "9@example.net", From: eve, To: []mailaddr.Address{{Email: begun.ReplyTo}}, Subject: "Again", Text: "Hello"})
+	row := b.receive(ledger.Incoming{Message: message.Message{MessageID: "9@example.net", From: []mailaddr.Address{eve}, To: []mailaddr.Address{{Email: begun.ReplyTo}}, Subject: "Again", Text: "Hello"}})
 	if row.State != ledger.Filed || row.ConversationID == b.own {
 		t.Errorf("filed as %+v", row)
 	}
@@ -317,7 +326,7 @@ func TestApplyErasures(t *testing.T) {
 		t.Error("something is left")
 	}
 	// Who wrote since the erasure came of their own accord.
-	restored.receive(ledger.Incoming{MessageID: "7@example.net", From: eve, Subject: "Hello", Text: "Again"})
+	restored.receive(ledger.Incoming{Message: message.Message{MessageID: "7@example.net", From: []mailaddr.Address{eve}, Subject: "Hello", Text: "Again"}})
 	if diff := cmp.Diff(helpdesk.AppliedErasures{Tombstones: 2}, apply(false)); diff != "" {
 		t.Error(diff)
 	}
@@ -327,7 +336,7 @@ func TestApplyErasures(t *testing.T) {
 		}
 	}
 	restored.source = "imap"
-	row := restored.receive(ledger.Incoming{MessageID: "8@example.net", From: eve, Subject: "Old", Text: "Old", LastHop: b.clock.Now().Add(-time.Hour)})
+	row := restored.receive(ledger.Incoming{Message: message.Message{MessageID: "8@example.net", From: []mailaddr.Address{eve}, Subject: "Old", Text: "Old"}, LastHop: b.clock.Now().Add(-time.Hour)})
 	if row.State != ledger.Ignored {
 		t.Errorf("a mail from before is %s", row.State)
 	}

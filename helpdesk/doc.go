@@ -16,3 +16,5 @@
 // handle checks a permission, then validates its input, then touches data. Errors are faults
 // (package storage/fault).
 package helpdesk
+
+import ()

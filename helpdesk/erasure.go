@@ -349,7 +349,7 @@ func (shared *filingTogether) erasures(ctx context.Context, tx Tx, s *Service) (
 	}
 	var could []string
 	for _, one := range shared.all {
-		could = append(could, mailaddr.Key(one.mail.From.Email))
+		could = append(could, mailaddr.Key(one.mail.FirstAuthor().Email))
 		for _, a := range speakers(&one.mail) {
 			could = append(could, mailaddr.Key(a.Email))
 		}

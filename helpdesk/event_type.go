@@ -1,6 +1,8 @@
 package helpdesk
 
-import "github.com/helpwright/helpwright/storage"
+import (
+	"github.com/helpwright/helpwright/storage"
+)
 
 // EventTypes lists the types of the events that the help desk writes to the log of an account, by name. The log also has
 // those of other domains, such as kb.EventTypes. Later versions may add types: readers skip those that they do not know.

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -82,7 +83,9 @@ func ExampleIntake() {
 	_ = intake.Take(ctx, desk.AccountID(), mailbox.ID, "smtp", []ledger.Raw{{Raw: []byte("From: ada@example.com\r\n\r\nHelp!")}}, nil)
 	waiting, _ := intake.Waiting(ctx, desk.AccountID(), mailbox.ID, 0, 10)
 	row, _ := intake.File(ctx, desk.AccountID(), waiting[0].ID, ledger.Incoming{
-		Identity: []byte("of this mail"), From: mailaddr.Address{Name: "Ada", Email: "ada@example.com"}, Text: "Help!",
+		Message: message.Message{
+			From: []mailaddr.Address{{Name: "Ada", Email: "ada@example.com"}}, Text: "Help!",
+		}, Identity: []byte("of this mail"),
 	})
 	c, _ := desk.Conversation(ctx, row.ConversationID)
 	fmt.Println(row.State, c.CustomerEmail, c.Preview)

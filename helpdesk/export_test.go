@@ -1,6 +1,8 @@
 package helpdesk
 
-import "time"
+import (
+	"time"
+)
 
 // KnownArea reports whether events of a type are shown to somebody in particular.
 func (s *Service) KnownArea(kind string) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/filetype"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -145,14 +146,12 @@ func discardAll(ctx context.Context, all []*filing, err error) {
 func cleanIncoming(m *ledger.Incoming) {
 	m.MessageID = plain.Cut(plain.Line(m.MessageID), 998)
 	m.InReplyTo, m.References = cleanIDs(m.InReplyTo), cleanIDs(m.References)
-	for _, a := range []*mailaddr.Address{&m.From, &m.Sender, &m.Original} {
-		*a = mailaddr.Address{Name: plain.Cut(plain.Line(a.Name), 200), Email: plain.Cut(plain.Line(a.Email), 320)}
-	}
+	m.Original = mailaddr.Address{Name: plain.Cut(plain.Line(m.Original.Name), 200), Email: plain.Cut(plain.Line(m.Original.Email), 320)}
 	m.ReturnPath = plain.Cut(plain.Line(m.ReturnPath), 320)
-	m.Authors, m.ReplyTo = cleanAddresses(m.Authors), cleanAddresses(m.ReplyTo)
+	m.From, m.Sender, m.ReplyTo = cleanAddresses(m.From), cleanAddresses(m.Sender), cleanAddresses(m.ReplyTo)
 	m.To, m.Cc, m.Bcc = cleanAddresses(m.To), cleanAddresses(m.Cc), cleanAddresses(m.Bcc)
-	if m.From.Email == "" {
-		m.From = unknownSender
+	if len(m.From) == 0 {
+		m.From = []mailaddr.Address{unknownSender}
 	}
 	if m.Date.Year() < 1 || m.Date.Year() > 9999 {
 		m.Date = time.Time{}
@@ -243,7 +242,7 @@ func (f *filing) whole(body, filename, contentType string) string {
 	if len(body) <= MaxBody {
 		return body
 	}
-	f.mail.Attachments = append(slices.Clone(f.mail.Attachments), ledger.File{Filename: filename, ContentType: contentType, Content: []byte(body)})
+	f.mail.Attachments = append(slices.Clone(f.mail.Attachments), message.Part{Filename: filename, ContentType: contentType, Body: []byte(body)})
 	return strings.ToValidUTF8(body[:MaxBody], "")
 }
 
@@ -258,14 +257,14 @@ func (f *filing) putFiles(ctx context.Context) error {
 	return f.put(ctx, f.mail.Attached.Attachments, &f.passed.files)
 }
 
-func (f *filing) put(ctx context.Context, parts []ledger.File, files *[]Attachment) error {
+func (f *filing) put(ctx context.Context, parts []message.Part, files *[]Attachment) error {
 	for _, a := range parts {
 		key := fileKey(f.accountID)
-		if _, err := f.svc.cfg.Blobs.Put(ctx, key, bytes.NewReader(a.Content)); err != nil {
+		if _, err := f.svc.cfg.Blobs.Put(ctx, key, bytes.NewReader(a.Body)); err != nil {
 			return err
 		}
 		*files = append(*files, Attachment{
-			Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: int64(len(a.Content)),
+			Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: int64(len(a.Body)),
 			IsInline: a.Inline, BlobKey: key, CreatedAt: f.now,
 		})
 	}
@@ -297,7 +296,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (ledge
 		return row, err
 	}
 	f.taken = true
-	row.Head = ledger.Head{Subject: f.mail.Subject, From: f.mail.From}
+	row.Head = ledger.Head{Subject: f.mail.Subject, From: f.mail.FirstAuthor()}
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
 	mailbox, known := shared.mailboxes[row.MailboxID]
 	if !known {
@@ -316,7 +315,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (ledge
 	if err := f.chooseCustomer(ctx, tx, shared); err != nil {
 		return row, err
 	}
-	if gone, err := f.dropErased(ctx, tx, &row, shared, f.mail.From, f.customer); gone || err != nil {
+	if gone, err := f.dropErased(ctx, tx, &row, shared, f.mail.FirstAuthor(), f.customer); gone || err != nil {
 		return row, err
 	}
 	own, err := f.ownMessage(ctx, tx, mailbox)
@@ -386,8 +385,8 @@ func settle(ctx context.Context, tx Tx, row *ledger.Mail, state ledger.State, re
 // since a group may put it into all messages sent to it; our replies have no other address in
 // Reply-To.
 func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, error) {
-	if f.mail.MessageID == "" || mailbox.EmailKey == "" || mailaddr.Key(f.mail.From.Email) != mailbox.EmailKey ||
-		f.customer.Email != f.mail.From.Email {
+	if f.mail.MessageID == "" || mailbox.EmailKey == "" || mailaddr.Key(f.mail.FirstAuthor().Email) != mailbox.EmailKey ||
+		f.customer.Email != f.mail.FirstAuthor().Email {
 		return false, nil
 	}
 	known, err := tx.Messages(ctx, mailbox.ID, []string{f.mail.MessageID})

@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -20,7 +21,7 @@ func TestMailBecomesConversation(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	m := opening()
-	m.Attachments = []ledger.File{{Filename: "../door.JPG", ContentType: "image/jpeg", Content: []byte("jpeg"), Inline: true, ContentID: "door"}}
+	m.Attachments = []message.Part{{Filename: "../door.JPG", ContentType: "image/jpeg", Body: []byte("jpeg"), Inline: true, ContentID: "door"}}
 	row := b.receive(m)
 	if row.State != ledger.Filed {
 		t.Fatalf("the mail is %s: %s", row.State, row.Reason)
@@ -80,52 +81,52 @@ func TestThreading(t *testing.T) {
 		references, known int
 	}{
 		{"references, sender takes part", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
-			return ledger.Incoming{MessageID: "2@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "Still."}
+			return ledger.Incoming{Message: message.Message{MessageID: "2@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "Still."}}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"references to our answer", func(b *bundle, first ledger.Mail) ledger.Incoming {
 			i := b.answer(first.ConversationID, helpdesk.InteractionInput{})
-			return ledger.Incoming{MessageID: "2@example.com", From: ada, References: []string{"x@y", i.MessageID}, Text: "Thanks."}
+			return ledger.Incoming{Message: message.Message{MessageID: "2@example.com", From: []mailaddr.Address{ada}, References: []string{"x@y", i.MessageID}, Text: "Thanks."}}
 		}, true, helpdesk.RuleReferences, "", false, 2, 1},
 		{"address in other case", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
-			return ledger.Incoming{From: mailaddr.Address{Email: "ADA@Example.COM"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
+			return ledger.Incoming{Message: message.Message{From: []mailaddr.Address{{Email: "ADA@Example.COM"}}, InReplyTo: []string{"1@example.com"}, Text: "Still."}}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"address without its tag", func(b *bundle, first ledger.Mail) ledger.Incoming {
 			i := b.answer(first.ConversationID, helpdesk.InteractionInput{Cc: []string{"bob+shop@example.com"}})
-			return ledger.Incoming{From: mailaddr.Address{Email: "Bob@example.com"}, InReplyTo: []string{i.MessageID}, Text: "Still."}
+			return ledger.Incoming{Message: message.Message{From: []mailaddr.Address{{Email: "Bob@example.com"}}, InReplyTo: []string{i.MessageID}, Text: "Still."}}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"address with another tag", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
-			return ledger.Incoming{From: mailaddr.Address{Email: "ada+door@example.com"}, InReplyTo: []string{"1@example.com"}, Text: "Still."}
+			return ledger.Incoming{Message: message.Message{From: []mailaddr.Address{{Email: "ada+door@example.com"}}, InReplyTo: []string{"1@example.com"}, Text: "Still."}}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"references of a stranger", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
-			return ledger.Incoming{MessageID: "e@example.net", From: eve, InReplyTo: []string{"1@example.com"}, Text: "Me too."}
+			return ledger.Incoming{Message: message.Message{MessageID: "e@example.net", From: []mailaddr.Address{eve}, InReplyTo: []string{"1@example.com"}, Text: "Me too."}}
 		}, false, helpdesk.RuleNew, "the sender takes no part in it", false, 1, 1},
 		{"a colleague in copy", func(b *bundle, first ledger.Mail) ledger.Incoming {
 			i := b.answer(first.ConversationID, helpdesk.InteractionInput{Cc: []string{eve.Email}})
-			return ledger.Incoming{MessageID: "e@example.net", From: eve, InReplyTo: []string{i.MessageID}, Text: "I pushed."}
+			return ledger.Incoming{Message: message.Message{MessageID: "e@example.net", From: []mailaddr.Address{eve}, InReplyTo: []string{i.MessageID}, Text: "I pushed."}}
 		}, true, helpdesk.RuleReferences, "", false, 1, 1},
 		{"token of a stranger", func(b *bundle, first ledger.Mail) ledger.Incoming {
 			to := mailaddr.Address{Email: replyTo(b, first.ConversationID)}
-			return ledger.Incoming{MessageID: "e@example.net", From: eve, To: []mailaddr.Address{to}, Text: "She gave me this."}
+			return ledger.Incoming{Message: message.Message{MessageID: "e@example.net", From: []mailaddr.Address{eve}, To: []mailaddr.Address{to}, Text: "She gave me this."}}
 		}, true, helpdesk.RuleToken, "", true, 0, 0},
 		{"token as delivered", func(b *bundle, first ledger.Mail) ledger.Incoming {
-			return ledger.Incoming{From: eve, DeliveredTo: []string{replyTo(b, first.ConversationID)}, Text: "She gave me this."}
+			return ledger.Incoming{Message: message.Message{From: []mailaddr.Address{eve}, DeliveredTo: []mailaddr.Address{{Email: replyTo(b, first.ConversationID)}}, Text: "She gave me this."}}
 		}, true, helpdesk.RuleToken, "", true, 0, 0},
 		{"token of a deleted conversation", func(b *bundle, first ledger.Mail) ledger.Incoming {
 			to := mailaddr.Address{Email: replyTo(b, first.ConversationID)}
 			if err := b.desk.DeleteConversation(b.ctx, first.ConversationID); err != nil {
 				b.t.Fatal(err)
 			}
-			return ledger.Incoming{From: ada, To: []mailaddr.Address{to}, Text: "Hello?"}
+			return ledger.Incoming{Message: message.Message{From: []mailaddr.Address{ada}, To: []mailaddr.Address{to}, Text: "Hello?"}}
 		}, false, helpdesk.RuleNew, "the conversation of the reply token was deleted", true, 0, 0},
 		{"forged token", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
 			to := mailaddr.Address{Email: "support+r-aeaqcaibaeaqcaibaeaqc@example.org"}
-			return ledger.Incoming{From: eve, To: []mailaddr.Address{to}, Text: "Let me in."}
+			return ledger.Incoming{Message: message.Message{From: []mailaddr.Address{eve}, To: []mailaddr.Address{to}, Text: "Let me in."}}
 		}, false, helpdesk.RuleNew, "", false, 0, 0},
 		{"same subject only", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
-			return ledger.Incoming{MessageID: "3@example.com", From: ada, Subject: "Re: The door is stuck", Text: "Another door."}
+			return ledger.Incoming{Message: message.Message{MessageID: "3@example.com", From: []mailaddr.Address{ada}, Subject: "Re: The door is stuck", Text: "Another door."}}
 		}, false, helpdesk.RuleNew, "", false, 0, 0},
 		{"an empty reference", func(_ *bundle, _ ledger.Mail) ledger.Incoming {
-			return ledger.Incoming{From: ada, InReplyTo: []string{""}, References: []string{" "}, Text: "Another door."}
+			return ledger.Incoming{Message: message.Message{From: []mailaddr.Address{ada}, InReplyTo: []string{""}, References: []string{" "}, Text: "Another door."}}
 		}, false, helpdesk.RuleNew, "", false, 0, 0},
 	}
 	for _, tt := range tests {
@@ -183,11 +184,11 @@ func TestOwnAnswerInSentFolder(t *testing.T) {
 	b := newBundle(t)
 	first := b.receive(opening())
 	i := b.answer(first.ConversationID, helpdesk.InteractionInput{})
-	own := ledger.Incoming{MessageID: i.MessageID, From: mailaddr.Address{Email: "Support@example.org"}, Text: i.Body}
+	own := ledger.Incoming{Message: message.Message{MessageID: i.MessageID, From: []mailaddr.Address{{Email: "Support@example.org"}}, Text: i.Body}}
 	if row := b.receive(own); row.State != ledger.Ignored {
 		t.Errorf("our own answer is %s", row.State)
 	}
-	forged := ledger.Incoming{MessageID: i.MessageID, From: ada, Text: "I reuse your Message-ID."}
+	forged := ledger.Incoming{Message: message.Message{MessageID: i.MessageID, From: []mailaddr.Address{ada}, Text: "I reuse your Message-ID."}}
 	if row := b.receive(forged); row.State != ledger.Filed {
 		t.Errorf("a customer's mail with our Message-ID is %s: %s", row.State, row.Reason)
 	}
@@ -215,7 +216,7 @@ func TestWhatMovesAConversation(t *testing.T) {
 			b.answer(id, helpdesk.InteractionInput{})
 			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(tt.from)}))(t)
 			b.clock.Add(time.Hour)
-			b.receive(ledger.Incoming{From: ada, InReplyTo: []string{"1@example.com"}, Text: "Again.", AutoSubmitted: tt.auto})
+			b.receive(ledger.Incoming{Message: message.Message{From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "Again.", AutoSubmitted: tt.auto}})
 			c := b.conversation(id)
 			if c.Status != tt.want || c.AwaitingSince.IsZero() == tt.waits || b.unread(id) != tt.unread {
 				t.Errorf("status %s, waiting %v, unread %d", c.Status, c.AwaitingSince, b.unread(id))
@@ -264,7 +265,7 @@ func TestQuarantineAndReplay(t *testing.T) {
 func TestUnknownSender(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	first := b.receive(ledger.Incoming{MessageID: "1@example.com", Text: "Who am I?"})
+	first := b.receive(ledger.Incoming{Message: message.Message{MessageID: "1@example.com", Text: "Who am I?"}})
 	if first.State != ledger.Filed {
 		t.Fatalf("the mail is %s: %s", first.State, first.Reason)
 	}
@@ -272,7 +273,7 @@ func TestUnknownSender(t *testing.T) {
 	if c.CustomerEmail != ledger.UnknownSender || !c.AwaitingSince.IsZero() || c.Preview != "Who am I?" {
 		t.Errorf("conversation %+v", c)
 	}
-	second := b.receive(ledger.Incoming{InReplyTo: []string{"1@example.com"}, Text: "And I?"})
+	second := b.receive(ledger.Incoming{Message: message.Message{InReplyTo: []string{"1@example.com"}, Text: "And I?"}})
 	if second.ConversationID == first.ConversationID || b.conversation(second.ConversationID).CustomerID != c.CustomerID {
 		t.Errorf("the second mail is in conversation %d of another customer or the same", second.ConversationID)
 	}

@@ -36,7 +36,7 @@ type forward struct {
 // findForward detects a possible forward by a member. It runs before the transaction, which then
 // verifies it.
 func (in *Intake) findForward(ctx context.Context, f *filing) error {
-	user := f.users[mailaddr.Key(f.mail.From.Email)]
+	user := f.users[mailaddr.Key(f.mail.FirstAuthor().Email)]
 	if user == 0 {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (f *filing) forwardedAs(subject string) *forward {
 	inner.prepareBody()
 	f.mail.Attached = &inner.mail // a large body is a file now
 	out := &forward{body: inner.body, attached: true, auto: m.AutoSubmitted, mail: ledger.Forwarded{
-		From: m.From, ReplyTo: m.ReplyTo, To: m.To, Cc: m.Cc, Subject: m.Subject, Date: m.Date.UTC().Truncate(time.Microsecond), MessageID: m.MessageID,
+		From: m.FirstAuthor(), ReplyTo: m.ReplyTo, To: m.To, Cc: m.Cc, Subject: m.Subject, Date: m.Date.UTC().Truncate(time.Microsecond), MessageID: m.MessageID,
 	}}
 	if !blank(f.body) {
 		out.note = f.body
@@ -152,7 +152,7 @@ func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogeth
 		return "", err
 	}
 	one := *f.passed
-	if one.customer = one.author(own, mailaddr.Key(f.mail.From.Email)); one.customer.Email == "" {
+	if one.customer = one.author(own, mailaddr.Key(f.mail.FirstAuthor().Email)); one.customer.Email == "" {
 		return "the forwarded mail names nobody else who could be answered", nil
 	}
 	f.forward = &one

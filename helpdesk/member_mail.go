@@ -99,7 +99,7 @@ func (in *Intake) findWork(ctx context.Context, f *filing) error {
 
 // findForwardCommand detects a member's mail that begins with @fwd.
 func (in *Intake) findForwardCommand(ctx context.Context, f *filing) error {
-	user := f.users[mailaddr.Key(f.mail.From.Email)]
+	user := f.users[mailaddr.Key(f.mail.FirstAuthor().Email)]
 	if user == 0 {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (f *filing) startWork(ctx context.Context, tx Tx) (row ledger.Mail, done bo
 		return row, true, err
 	}
 	f.taken = true
-	row.Head = ledger.Head{Subject: f.mail.Subject, From: f.mail.From}
+	row.Head = ledger.Head{Subject: f.mail.Subject, From: f.mail.FirstAuthor()}
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
 	return row, false, nil
 }
@@ -243,7 +243,7 @@ func (f *filing) worker(ctx context.Context, sys SystemTx, row ledger.Mail) (*De
 	fail := func(err error) (*Desk, identity.User, memberToken, error) {
 		return nil, identity.User{}, memberToken{}, err
 	}
-	sender, senderDesk, err := f.member(ctx, sys, f.users[mailaddr.Key(f.mail.From.Email)])
+	sender, senderDesk, err := f.member(ctx, sys, f.users[mailaddr.Key(f.mail.FirstAuthor().Email)])
 	if err != nil {
 		return fail(err)
 	}
@@ -281,7 +281,7 @@ func (f *filing) worker(ctx context.Context, sys SystemTx, row ledger.Mail) (*De
 	case !proven && desk == nil:
 		return fail(&refusal{reason: unprovenMail})
 	case !proven:
-		stranger := mailaddr.Key(f.mail.From.Email) != user.EmailKey
+		stranger := mailaddr.Key(f.mail.FirstAuthor().Email) != user.EmailKey
 		return fail(&refusal{reason: unprovenMail, to: user, unproven: true, stranger: stranger})
 	case desk == nil:
 		return fail(&refusal{reason: notMember, to: user})
@@ -319,7 +319,7 @@ func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (identi
 // proves reports whether the user is proven to be the author, with the same requirements as for a
 // member's forward, see believeForward.
 func (f *filing) proves(u identity.User) bool {
-	return mailaddr.Key(f.mail.From.Email) == u.EmailKey && len(f.mail.Authors) < 2 && !f.mail.Guessed && !f.mail.Rewritten &&
+	return mailaddr.Key(f.mail.FirstAuthor().Email) == u.EmailKey && len(f.mail.From) < 2 && !f.mail.Guessed && !f.mail.Rewritten &&
 		f.auth.FromAligned && !f.auth.Refused()
 }
 
@@ -650,7 +650,7 @@ func (w *mailWorker) sentAlong(ctx context.Context, body string) ([]Attachment, 
 		if slices.Contains(signatureTypes, a.ContentType) || a.ContentID != "" && slices.Contains(all, a.ContentID) && !slices.Contains(shown, a.ContentID) {
 			continue
 		}
-		head := w.mail.Attachments[n].Content
+		head := w.mail.Attachments[n].Body
 		if err := CheckFile(a.Filename, head[:min(len(head), filetype.HeadSize)]); err != nil {
 			return nil, refuse("the file %s cannot be sent: its type is not allowed", a.Filename)
 		}

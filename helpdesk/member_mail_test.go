@@ -17,6 +17,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -62,7 +63,9 @@ func (w *atWork) address(user, conversation, seen int64) string {
 // mail is an answer of the agent.
 func (w *atWork) mail(text string) ledger.Incoming {
 	return ledger.Incoming{
-		MessageID: "w@example.org", From: w.from, To: []mailaddr.Address{{Email: w.to}}, Subject: "Re: The door is stuck", Date: w.clock.Now(), Text: text,
+		Message: message.Message{
+			MessageID: "w@example.org", From: []mailaddr.Address{w.from}, To: []mailaddr.Address{{Email: w.to}}, Subject: "Re: The door is stuck", Date: w.clock.Now(), Text: text,
+		},
 	}
 }
 
@@ -75,7 +78,7 @@ func (w *atWork) arrives(m ledger.Incoming, auth ledger.Authentication) ledger.M
 func (w *atWork) arrivesAt(mailbox int64, m ledger.Incoming, auth ledger.Authentication) ledger.Mail {
 	w.t.Helper()
 	if m.Identity == nil {
-		sum := sha256.Sum256([]byte(m.MessageID + m.From.Email + m.Subject + m.Text + m.HTML))
+		sum := sha256.Sum256([]byte(m.MessageID + m.FirstAuthor().Email + m.Subject + m.Text + m.HTML))
 		m.Identity = sum[:]
 	}
 	w.taken++
@@ -123,7 +126,7 @@ func TestMemberAnswers(t *testing.T) {
 	w := newAtWork(t)
 	door := w.tag("Door")
 	m := w.mail("@close\n@assign me\n@tag door\n\nPull, and it opens.\n\nAnna\n\nOn Sun, Nov 1, 2026 at 1:00 PM Support <support@example.org> wrote:\n> It does not open.\n> --\n> secret")
-	m.Attachments = []ledger.File{{Filename: "door.png", ContentType: "image/png", Content: []byte("\x89PNG\r\n\x1a\n0000")}}
+	m.Attachments = []message.Part{{Filename: "door.png", ContentType: "image/png", Body: []byte("\x89PNG\r\n\x1a\n0000")}}
 	row := w.arrives(m, stands("example.org"))
 	if row.State != ledger.Filed || row.ConversationID != w.id || !strings.Contains(row.Reason, "a member's answer, with @close, @assign me, @tag door") {
 		t.Fatalf("the mail is %s: %s", row.State, row.Reason)
@@ -189,7 +192,7 @@ func TestMailOfMembers(t *testing.T) {
 			return auth
 		}, true, "answer", false, false},
 		{"the address in capitals", func(w *atWork, m *mail) ledger.Authentication {
-			m.From.Email, m.To[0].Email = strings.ToUpper(m.From.Email), strings.ToUpper(m.To[0].Email)
+			m.From[0].Email, m.To[0].Email = strings.ToUpper(m.FirstAuthor().Email), strings.ToUpper(m.To[0].Email)
 			return stands("example.org")
 		}, true, "answer", false, false},
 		{"the address among others", func(w *atWork, m *mail) ledger.Authentication {
@@ -197,7 +200,7 @@ func TestMailOfMembers(t *testing.T) {
 			return stands("example.org")
 		}, true, "answer", false, false},
 		{"the address hidden", func(w *atWork, m *mail) ledger.Authentication {
-			m.DeliveredTo, m.To = []string{m.To[0].Email}, []mailaddr.Address{ada}
+			m.DeliveredTo, m.To = m.To, []mailaddr.Address{ada}
 			return stands("example.org")
 		}, true, "answer", false, false},
 		{"beside the customer's token", func(w *atWork, m *mail) ledger.Authentication {
@@ -220,23 +223,23 @@ func TestMailOfMembers(t *testing.T) {
 			return ledger.Authentication{Source: "intake", DMARC: ledger.AuthPolicy{Result: "fail", Domain: "example.org"}}
 		}, false, "nothing shows", true, true},
 		{"another's address", func(w *atWork, m *mail) ledger.Authentication {
-			m.From = mailaddr.Address{Email: "eve@evil.example"}
+			m.From = []mailaddr.Address{{Email: "eve@evil.example"}}
 			return stands("evil.example")
 		}, false, "nothing shows", true, false},
 		{"the agent's address as a name", func(w *atWork, m *mail) ledger.Authentication {
-			m.From = mailaddr.Address{Name: m.From.Email, Email: "eve@evil.example"}
+			m.From = []mailaddr.Address{{Name: m.FirstAuthor().Email, Email: "eve@evil.example"}}
 			return stands("evil.example")
 		}, false, "nothing shows", true, false},
 		{"another address of the same domain", func(w *atWork, m *mail) ledger.Authentication {
-			m.From = mailaddr.Address{Email: "eve@example.org"}
+			m.From = []mailaddr.Address{{Email: "eve@example.org"}}
 			return stands("example.org")
 		}, false, "nothing shows", true, false},
 		{"the agent's address with a tag", func(w *atWork, m *mail) ledger.Authentication {
-			m.From.Email = strings.Replace(m.From.Email, "@", "+x@", 1)
+			m.From[0].Email = strings.Replace(m.FirstAuthor().Email, "@", "+x@", 1)
 			return stands("example.org")
 		}, false, "nothing shows", true, false},
 		{"two authors", func(w *atWork, m *mail) ledger.Authentication {
-			m.Authors = []mailaddr.Address{m.From, {Email: "eve@example.org"}}
+			m.From = []mailaddr.Address{m.FirstAuthor(), {Email: "eve@example.org"}}
 			return stands("example.org")
 		}, false, "nothing shows", true, true},
 		{"a From that can be read as two", func(w *atWork, m *mail) ledger.Authentication {
@@ -248,15 +251,15 @@ func TestMailOfMembers(t *testing.T) {
 			return stands("example.org")
 		}, false, "nothing shows", true, true},
 		{"as Sender alone", func(w *atWork, m *mail) ledger.Authentication {
-			m.Sender, m.From = m.From, mailaddr.Address{Email: "eve@evil.example"}
+			m.Sender, m.From = m.From, []mailaddr.Address{{Email: "eve@evil.example"}}
 			return stands("evil.example")
 		}, false, "nothing shows", true, false},
 		{"from nobody", func(w *atWork, m *mail) ledger.Authentication {
-			m.From = mailaddr.Address{}
+			m.From = nil
 			return ledger.Authentication{}
 		}, false, "nothing shows", true, false},
 		{"a colleague", func(w *atWork, m *mail) ledger.Authentication {
-			m.From = mailaddr.Address{Email: w.owner.Email}
+			m.From = []mailaddr.Address{{Email: w.owner.Email}}
 			return stands("example.org")
 		}, false, "another member", true, true},
 		{"a changed token", func(w *atWork, m *mail) ledger.Authentication {
@@ -271,7 +274,7 @@ func TestMailOfMembers(t *testing.T) {
 		{"a changed token, of a stranger", func(w *atWork, m *mail) ledger.Authentication {
 			at := strings.LastIndex(m.To[0].Email, "@") - 5
 			m.To[0].Email = m.To[0].Email[:at] + strings.Map(func(r rune) rune { return map[bool]rune{true: 'b', false: 'c'}[r != 'b'] }, m.To[0].Email[at:at+1]) + m.To[0].Email[at+1:]
-			m.From = mailaddr.Address{Email: "eve@evil.example"}
+			m.From = []mailaddr.Address{{Email: "eve@evil.example"}}
 			return stands("evil.example")
 		}, false, "", false, false},
 		{"too late", func(w *atWork, m *mail) ledger.Authentication {
@@ -315,7 +318,7 @@ func TestMailOfMembers(t *testing.T) {
 			return stands("example.org")
 		}, false, "a program", false, false},
 		{"a bounce", func(w *atWork, m *mail) ledger.Authentication {
-			m.AutoSubmitted, m.From = true, mailaddr.Address{Email: "mailer-daemon@example.org"}
+			m.AutoSubmitted, m.From = true, []mailaddr.Address{{Email: "mailer-daemon@example.org"}}
 			m.Report = &sending.Report{Recipients: []sending.ReportedRecipient{{Address: w.from.Email, State: sending.Bounced}}}
 			return ledger.Authentication{}
 		}, false, "a program", false, false},
@@ -328,15 +331,15 @@ func TestMailOfMembers(t *testing.T) {
 			return stands("example.org")
 		}, false, "no text", true, true},
 		{"files alone", func(w *atWork, m *mail) ledger.Authentication {
-			m.Text, m.Attachments = "@close", []ledger.File{{Filename: "a.txt", Content: []byte("a")}}
+			m.Text, m.Attachments = "@close", []message.Part{{Filename: "a.txt", Body: []byte("a")}}
 			return stands("example.org")
 		}, false, "files and no text", true, true},
 		{"a file that may not be uploaded", func(w *atWork, m *mail) ledger.Authentication {
-			m.Attachments = []ledger.File{{Filename: "a.exe", Content: []byte("MZ")}}
+			m.Attachments = []message.Part{{Filename: "a.exe", Body: []byte("MZ")}}
 			return stands("example.org")
 		}, false, "a.exe cannot be sent", true, true},
 		{"a signature of S/MIME", func(w *atWork, m *mail) ledger.Authentication {
-			m.Attachments = []ledger.File{{Filename: "smime.p7s", ContentType: "application/pkcs7-signature", Content: []byte("0")}}
+			m.Attachments = []message.Part{{Filename: "smime.p7s", ContentType: "application/pkcs7-signature", Body: []byte("0")}}
 			return stands("example.org")
 		}, true, "answer", false, false},
 		{"encrypted", func(w *atWork, m *mail) ledger.Authentication {
@@ -442,7 +445,7 @@ func (w *atWork) membership(role string, mailboxes ...int64) {
 func TestMemberAnswersWhatWasMerged(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
-	other := w.receive(ledger.Incoming{MessageID: "2@example.com", From: ada, Subject: "Another door", Text: "That, too."})
+	other := w.receive(ledger.Incoming{Message: message.Message{MessageID: "2@example.com", From: []mailaddr.Address{ada}, Subject: "Another door", Text: "That, too."}})
 	sales := must(w.desk.CreateMailbox(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
 	must(w.desk.UpdateConversation(w.ctx, other.ConversationID, helpdesk.ConversationUpdate{Subject: "x", MailboxID: storage.Some(sales.ID)}))(t)
 	must(w.desk.MergeConversation(w.ctx, w.id, other.ConversationID))(t)
@@ -468,7 +471,7 @@ func TestMemberAnswerCrosses(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
 	w.clock.Add(time.Minute)
-	w.receive(ledger.Incoming{MessageID: "2@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "It opens now!"})
+	w.receive(ledger.Incoming{Message: message.Message{MessageID: "2@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "It opens now!"}})
 	send := func(n int, to, text string) ledger.Mail {
 		w.clock.Add(time.Minute)
 		m := w.mail(text)
@@ -483,7 +486,7 @@ func TestMemberAnswerCrosses(t *testing.T) {
 		t.Fatalf("what goes back is %+v", first)
 	}
 	w.clock.Add(time.Minute)
-	w.receive(ledger.Incoming{MessageID: "3@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "No, it does not."})
+	w.receive(ledger.Incoming{Message: message.Message{MessageID: "3@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "No, it does not."}})
 	send(2, first[0].ReplyTo, "Pull.")
 	second := w.back()
 	if len(second) != 1 || !strings.Contains(second[0].Text, "No, it does not.") || strings.Contains(second[0].Text, "It opens now!") {
@@ -576,10 +579,9 @@ func TestNoLoopsWithMembers(t *testing.T) {
 	w.arrives(w.mail("@cloze"), stands("example.org"))
 	back := w.back()[0]
 	for name, m := range map[string]ledger.Incoming{
-		"out of office": {From: w.from, To: []mailaddr.Address{{Email: "support@example.org"}}, AutoSubmitted: true, InReplyTo: []string{back.MessageID}, Text: "I am away."},
-		"a bounce": {From: mailaddr.Address{Email: "mailer-daemon@example.org"}, To: []mailaddr.Address{{Email: "support@example.org"}}, AutoSubmitted: true, Text: "No such user.",
-			Report: &sending.Report{MessageIDs: []string{back.MessageID}, Recipients: []sending.ReportedRecipient{{Address: w.from.Email, State: sending.Bounced}}}},
-		"to its address": {From: w.from, To: []mailaddr.Address{{Email: back.ReplyTo}}, AutoSubmitted: true, Text: "I am away."},
+		"out of office":  {Message: message.Message{From: []mailaddr.Address{w.from}, To: []mailaddr.Address{{Email: "support@example.org"}}, AutoSubmitted: true, InReplyTo: []string{back.MessageID}, Text: "I am away."}},
+		"a bounce":       {Message: message.Message{From: []mailaddr.Address{{Email: "mailer-daemon@example.org"}}, To: []mailaddr.Address{{Email: "support@example.org"}}, AutoSubmitted: true, Text: "No such user."}, Report: &sending.Report{MessageIDs: []string{back.MessageID}, Recipients: []sending.ReportedRecipient{{Address: w.from.Email, State: sending.Bounced}}}},
+		"to its address": {Message: message.Message{From: []mailaddr.Address{w.from}, To: []mailaddr.Address{{Email: back.ReplyTo}}, AutoSubmitted: true, Text: "I am away."}},
 	} {
 		m.MessageID = strings.ReplaceAll(name, " ", "") + "@example.org"
 		if row := w.arrives(m, stands("example.org")); row.State != ledger.Ignored || !strings.Contains(row.Reason, "a program") {
@@ -631,10 +633,10 @@ func TestMemberAnswersInHTML(t *testing.T) {
 	m := w.mail("")
 	m.HTML = `<div dir="ltr"><div>@tag&nbsp;door</div><div>Pull <b onclick="x()">it</b>:<script>x()</script> <img src="cid:own@x"></div><div><br></div><div class="gmail_signature">Anna <img src="cid:logo@x"></div></div>` +
 		`<div class="gmail_quote"><div class="gmail_attr">On Sun, Nov 1, 2026 Support &lt;s@example.org&gt; wrote:</div><blockquote class="gmail_quote">It does not open.</blockquote></div>`
-	m.Attachments = []ledger.File{
-		{Filename: "own.png", ContentType: "image/png", ContentID: "own@x", Inline: true, Content: png},
-		{Filename: "logo.png", ContentType: "image/png", ContentID: "logo@x", Inline: true, Content: png},
-		{Filename: "a.pdf", ContentType: "application/pdf", Content: []byte("%PDF-1.4 x")},
+	m.Attachments = []message.Part{
+		{Filename: "own.png", ContentType: "image/png", ContentID: "own@x", Inline: true, Body: png},
+		{Filename: "logo.png", ContentType: "image/png", ContentID: "logo@x", Inline: true, Body: png},
+		{Filename: "a.pdf", ContentType: "application/pdf", Body: []byte("%PDF-1.4 x")},
 	}
 	w.tag("Door")
 	row := w.arrives(m, stands("example.org"))
@@ -685,7 +687,9 @@ func TestForwardCommand(t *testing.T) {
 			w := newAtWork(t)
 			w.tag("Door")
 			m := ledger.Incoming{
-				MessageID: "f@example.org", From: w.from, To: []mailaddr.Address{{Email: "support@example.org"}}, Subject: tt.subject, Text: tt.text, InReplyTo: []string{"1@example.com"},
+				Message: message.Message{
+					MessageID: "f@example.org", From: []mailaddr.Address{w.from}, To: []mailaddr.Address{{Email: "support@example.org"}}, Subject: tt.subject, Text: tt.text, InReplyTo: []string{"1@example.com"},
+				},
 			}
 			row := w.arrives(m, tt.auth)
 			if (row.State == ledger.Filed) != tt.done || !strings.Contains(row.Reason, tt.reason) {

@@ -129,7 +129,7 @@ func (f *filing) orderReturn(ctx context.Context, tx Tx, row ledger.Mail, back *
 		Refers: f.mail.MessageID, At: f.now,
 	}
 	if back.stranger {
-		order.From, order.Refers = f.mail.From.Email, ""
+		order.From, order.Refers = f.mail.FirstAuthor().Email, ""
 	} else {
 		order.Text = plain.Cut(strings.TrimSpace(mailhtml.Text(f.body)), maxReturned)
 	}

@@ -104,7 +104,7 @@ func memberForm(detail string) bool {
 
 // memberTokens returns the distinct tokens in the message's recipients.
 func (f *filing) memberTokens() (tokens []memberToken, formal bool) {
-	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
+	for _, address := range slices.Concat(emails(f.mail.DeliveredTo), emails(f.mail.To), emails(f.mail.Cc)) {
 		t, form, genuine := f.svc.memberToken(detailOf(address))
 		formal = formal || form
 		if genuine && !slices.Contains(tokens, t) {

@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -21,7 +22,7 @@ func (b *bundle) pair() (adas, bobs int64) {
 	b.t.Helper()
 	adas = b.receive(opening()).ConversationID
 	b.clock.Add(time.Hour)
-	bobs = b.receive(ledger.Incoming{MessageID: "2@example.com", From: bob, Subject: "The door again", Text: "It is stuck."}).ConversationID
+	bobs = b.receive(ledger.Incoming{Message: message.Message{MessageID: "2@example.com", From: []mailaddr.Address{bob}, Subject: "The door again", Text: "It is stuck."}}).ConversationID
 	b.clock.Add(time.Hour)
 	return adas, bobs
 }
@@ -88,9 +89,9 @@ func TestAnswersAfterMerge(t *testing.T) {
 	must(b.desk.MergeConversation(b.ctx, adas, bobs))(t)
 	must(b.desk.MergeConversation(b.ctx, bobs, target))(t)
 	for name, mail := range map[string]ledger.Incoming{
-		"token":      {MessageID: "3@example.com", From: mailaddr.Address{Email: "else@example.com"}, To: []mailaddr.Address{{Email: token}}, Text: "By token."},
-		"references": {MessageID: "4@example.com", From: ada, InReplyTo: []string{answer.MessageID}, Text: "By reference."},
-		"bob":        {MessageID: "5@example.com", From: bob, References: []string{"2@example.com"}, Text: "By Bob."},
+		"token":      {Message: message.Message{MessageID: "3@example.com", From: []mailaddr.Address{{Email: "else@example.com"}}, To: []mailaddr.Address{{Email: token}}, Text: "By token."}},
+		"references": {Message: message.Message{MessageID: "4@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{answer.MessageID}, Text: "By reference."}},
+		"bob":        {Message: message.Message{MessageID: "5@example.com", From: []mailaddr.Address{bob}, References: []string{"2@example.com"}, Text: "By Bob."}},
 	} {
 		if row := b.receive(mail); row.ConversationID != target {
 			t.Errorf("%s: filed in %d, not in %d", name, row.ConversationID, target)
@@ -105,7 +106,7 @@ func TestAnswersAfterMerge(t *testing.T) {
 	if row := b.receive(opening()); row.State != ledger.Ignored {
 		t.Errorf("the first mail, after all was deleted, is %s", row.State)
 	}
-	late := b.receive(ledger.Incoming{MessageID: "6@example.com", From: ada, To: []mailaddr.Address{{Email: token}}, Text: "Late."})
+	late := b.receive(ledger.Incoming{Message: message.Message{MessageID: "6@example.com", From: []mailaddr.Address{ada}, To: []mailaddr.Address{{Email: token}}, Text: "Late."}})
 	if late.State != ledger.Filed || late.ConversationID == target {
 		t.Errorf("an answer to what is gone: %+v", late)
 	}

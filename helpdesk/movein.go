@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/filetype"
@@ -373,12 +374,12 @@ func (p *past) prepare(ctx context.Context) error {
 }
 
 func (p *past) prepareMessage(ctx context.Context, m PastMessage) (preparedPast, error) {
-	f := &filing{svc: p.svc, accountID: p.accountID, now: p.now, mail: ledger.Incoming{HTML: plain.Text(m.HTML), Text: plain.Text(m.Text)}}
+	f := &filing{svc: p.svc, accountID: p.accountID, now: p.now, mail: ledger.Incoming{Message: message.Message{HTML: plain.Text(m.HTML), Text: plain.Text(m.Text)}}}
 	f.prepareBody()
 	files := slices.Clone(m.Files)
 	for _, whole := range f.mail.Attachments {
 		files = append(files, PastFile{Filename: whole.Filename, ContentType: whole.ContentType, Open: func() (io.ReadCloser, error) {
-			return io.NopCloser(bytes.NewReader(whole.Content)), nil
+			return io.NopCloser(bytes.NewReader(whole.Body)), nil
 		}})
 	}
 	one := preparedPast{body: f.body}
@@ -794,7 +795,7 @@ func (p *past) row(c Conversation, i Interaction, in PastConversation, m PastMes
 
 // pastInteraction is what a message becomes. It counts as made when it was written, so that nobody is over a budget of mails by it.
 func (p *past) pastInteraction(ctx context.Context, tx Tx, c Conversation, m PastMessage, body string) (Interaction, error) {
-	head := ledger.Incoming{MessageID: m.MessageID, References: m.References, From: m.Author, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject}
+	head := ledger.Incoming{Message: message.Message{MessageID: m.MessageID, References: m.References, From: []mailaddr.Address{m.Author}, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject}}
 	cleanIncoming(&head)
 	author := mailaddr.Address{Name: plain.Cut(plain.Line(m.Author.Name), 200), Email: plain.Cut(plain.Line(m.Author.Email), 320)}
 	i := Interaction{

@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -200,7 +201,7 @@ func TestNotificationMail(t *testing.T) {
 	first := b.mailed()[0]
 	m := opening()
 	m.MessageID, m.InReplyTo, m.HTML = "2@example.com", []string{"1@example.com"}, `<p>Look:</p><img src="https://tracker.example/x.png">`
-	m.Attachments = []ledger.File{{Filename: "door.png", ContentType: "image/png", Content: []byte("\x89PNG\r\n\x1a\n0000")}}
+	m.Attachments = []message.Part{{Filename: "door.png", ContentType: "image/png", Body: []byte("\x89PNG\r\n\x1a\n0000")}}
 	b.receive(m)
 	long := strings.Repeat("Long. ", 1000)
 	b.replies(3, long)
@@ -251,7 +252,7 @@ func TestNotificationMailIsAnswered(t *testing.T) {
 		away := w.mail("I am on holiday.")
 		away.MessageID, away.AutoSubmitted, away.InReplyTo, away.References = "away@example.org", true, []string{told.MessageID}, []string{told.InReplyTo, told.MessageID}
 		copied := w.mail(told.Text)
-		copied.MessageID, copied.AutoSubmitted, copied.From, copied.InReplyTo = told.MessageID, true, told.From, []string{told.InReplyTo}
+		copied.MessageID, copied.AutoSubmitted, copied.From, copied.InReplyTo = told.MessageID, true, []mailaddr.Address{told.From}, []string{told.InReplyTo}
 		for _, m := range []ledger.Incoming{away, copied} {
 			if row := w.arrives(m, stands("example.org")); row.State != ledger.Ignored {
 				t.Errorf("plain %v: %s is %s: %s", plain, m.MessageID, row.State, row.Reason)

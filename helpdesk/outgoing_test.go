@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -192,7 +193,9 @@ func TestForwardStaysAmongAgents(t *testing.T) {
 		t.Errorf("a forward counts as an answer: %+v", c)
 	}
 	row := b.receive(ledger.Incoming{
-		MessageID: "s@example.net", From: mailaddr.Address{Email: "smith@example.net"}, InReplyTo: []string{forward.MessageID}, Text: "I made it.",
+		Message: message.Message{
+			MessageID: "s@example.net", From: []mailaddr.Address{{Email: "smith@example.net"}}, InReplyTo: []string{forward.MessageID}, Text: "I made it.",
+		},
 	})
 	i := must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(t)
 	if row.ConversationID != id || !i.IsForward {

@@ -16,6 +16,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -71,7 +73,7 @@ func TestPortalSees(t *testing.T) {
 
 	b.clock.Add(time.Minute)
 	b.sent(id, helpdesk.InteractionInput{Body: "Pull.", Bcc: []string{"boss@example.org"}, Cc: []string{"bob@example.com"}})
-	b.receive(ledger.Incoming{MessageID: "3@example.com", From: bob, References: []string{"1@example.com"}, Text: "I want to see the desk only."})
+	b.receive(ledger.Incoming{Message: message.Message{MessageID: "3@example.com", From: []mailaddr.Address{bob}, References: []string{"1@example.com"}, Text: "I want to see the desk only."}})
 	if diff := cmp.Diff([]string{"It does not open.", "Pull."}, bodies(t, p, id)); diff != "" {
 		t.Error(diff)
 	}
@@ -200,7 +202,7 @@ func TestPortalFiles(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	mail := opening()
-	mail.Attachments = []ledger.File{{Filename: "door.png", ContentType: "image/png", Content: []byte("png")}}
+	mail.Attachments = []message.Part{{Filename: "door.png", ContentType: "image/png", Body: []byte("png")}}
 	id := b.receive(mail).ConversationID
 	p := b.portal("ada@example.com")
 	mailed := must(p.Interactions(b.ctx, id, storage.PageRequest{}))(t).Items[0]
@@ -283,7 +285,7 @@ func TestPortalMerged(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	adas, bobs := b.pair()
-	again := b.receive(ledger.Incoming{MessageID: "9@example.com", From: ada, Subject: "The window", Text: "It is stuck too."}).ConversationID
+	again := b.receive(ledger.Incoming{Message: message.Message{MessageID: "9@example.com", From: []mailaddr.Address{ada}, Subject: "The window", Text: "It is stuck too."}}).ConversationID
 	p, bobsPortal := b.portal("ada@example.com"), b.portal("bob@example.com")
 	must(b.desk.MergeConversation(b.ctx, again, adas))(t)
 	if c := must(p.Conversation(b.ctx, again))(t); c.ID != adas {

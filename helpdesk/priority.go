@@ -1,5 +1,7 @@
 package helpdesk
 
+import ()
+
 // Priority is the urgency of a conversation. It does not affect the order of lists.
 type Priority string
 

@@ -284,8 +284,8 @@ func (f *filing) probed(ctx context.Context, tx Tx, row *ledger.Mail) (bool, err
 // isProbe reports whether the message is a probe: it is addressed to its tagged address and comes
 // from the same address without the tag. Relays may have changed its Message-ID.
 func (f *filing) isProbe() (probeName, bool) {
-	from := mailaddr.Key(f.mail.From.Email)
-	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
+	from := mailaddr.Key(f.mail.FirstAuthor().Email)
+	for _, address := range slices.Concat(emails(f.mail.DeliveredTo), emails(f.mail.To), emails(f.mail.Cc)) {
 		local, domain, _ := plain.CutLast(mailaddr.Key(address), "@")
 		base, detail := splitDetail(local)
 		if name, ok := f.svc.probe(detail); ok && base+"@"+domain == from {

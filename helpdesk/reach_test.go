@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -74,17 +75,17 @@ func newBeyond(t *testing.T) *beyond {
 	w.box = must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some(secret), Email: storage.Some("two@example.org")}))(t)
 	b.mailbox = w.box
 	from := mailaddr.Address{Name: "Grace", Email: "ada@example.com"}
-	row := b.receive(ledger.Incoming{MessageID: "far@example.com", From: from, Subject: secret, Text: secret, Attachments: []ledger.File{
-		{Filename: secret + ".txt", ContentType: "text/plain", Content: []byte(secret)},
-	}})
+	row := b.receive(ledger.Incoming{Message: message.Message{MessageID: "far@example.com", From: []mailaddr.Address{from}, Subject: secret, Text: secret, Attachments: []message.Part{
+		{Filename: secret + ".txt", ContentType: "text/plain", Body: []byte(secret)},
+	}}})
 	w.conversation = b.conversation(row.ConversationID)
 	w.question = b.interactions(row.ConversationID)[0]
 	w.answer = b.answer(row.ConversationID, helpdesk.InteractionInput{Body: secret})
 	w.file = must(b.desk.Attachments(b.ctx, w.conversation.ID, w.question.ID))(t)[0]
-	w.mail = b.receive(ledger.Incoming{MessageID: "far@example.com", From: from, Subject: secret, Text: secret, Identity: slices.Clone(row.Identity)})
+	w.mail = b.receive(ledger.Incoming{Message: message.Message{MessageID: "far@example.com", From: []mailaddr.Address{from}, Subject: secret, Text: secret}, Identity: slices.Clone(row.Identity)})
 	w.grace = must(b.desk.Customer(b.ctx, w.conversation.CustomerID))(t)
 	b.mailbox = first
-	w.near = b.conversation(b.receive(ledger.Incoming{MessageID: "near@example.com", From: from, Subject: "near", Text: "near"}).ConversationID)
+	w.near = b.conversation(b.receive(ledger.Incoming{Message: message.Message{MessageID: "near@example.com", From: []mailaddr.Address{from}, Subject: "near", Text: "near"}}).ConversationID)
 	w.tag = b.tag("urgent")
 	w.team = must(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "Sales", MemberIDs: storage.Some([]int64{b.owner.ID})}))(t)
 	w.view = must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "All", Filter: helpdesk.ViewFilter{MailboxID: w.box.ID}}))(t)

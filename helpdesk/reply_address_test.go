@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -126,7 +127,9 @@ func (b *bundle) probe() (sending.SystemMail, ledger.TaggedAddress) {
 // arriving is a probe as the mailbox gets it.
 func arriving(p sending.SystemMail) ledger.Incoming {
 	return ledger.Incoming{
-		MessageID: p.MessageID, From: p.From, To: []mailaddr.Address{p.To}, Subject: "Test", Text: "Test", AutoSubmitted: true, Relayed: true,
+		Message: message.Message{
+			MessageID: p.MessageID, From: []mailaddr.Address{p.From}, To: []mailaddr.Address{p.To}, Subject: "Test", Text: "Test", AutoSubmitted: true,
+		}, Relayed: true,
 	}
 }
 
@@ -153,7 +156,7 @@ func TestProbe(t *testing.T) {
 		"it arrives": {func(b *bundle, p sending.SystemMail) { b.ignored(arriving(p), "our own test") }, ledger.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
 		"under another Message-ID": {func(b *bundle, p sending.SystemMail) {
 			m := arriving(p)
-			m.MessageID, m.To, m.DeliveredTo = "relay@ses.example", nil, []string{strings.ToUpper(p.To.Email)}
+			m.MessageID, m.To, m.DeliveredTo = "relay@ses.example", nil, []mailaddr.Address{{Email: strings.ToUpper(p.To.Email)}}
 			b.ignored(m, "our own test")
 		}, ledger.ProbeArrived, helpdesk.ReplySubaddress, "has arrived"},
 		"twice": {func(b *bundle, p sending.SystemMail) {
@@ -188,11 +191,11 @@ func TestProbe(t *testing.T) {
 		},
 			ledger.ProbeRefused, helpdesk.ReplyPlain, "5.1.1 User unknown"},
 		"a program answers it": {func(b *bundle, p sending.SystemMail) {
-			b.ignored(ledger.Incoming{MessageID: "v", From: p.From, InReplyTo: []string{p.MessageID}, Text: "Away.", AutoSubmitted: true}, "automatic answer to our own test")
+			b.ignored(ledger.Incoming{Message: message.Message{MessageID: "v", From: []mailaddr.Address{p.From}, InReplyTo: []string{p.MessageID}, Text: "Away.", AutoSubmitted: true}}, "automatic answer to our own test")
 		}, ledger.ProbePending, helpdesk.ReplyPlain, "is on its way"},
 		"somebody else writes there": {func(b *bundle, p sending.SystemMail) {
 			m := arriving(p)
-			m.From, m.MessageID = ada, "1@example.com"
+			m.From, m.MessageID = []mailaddr.Address{ada}, "1@example.com"
 			if row := b.receive(m); row.State != ledger.Filed {
 				b.t.Errorf("it is %+v", row)
 			}

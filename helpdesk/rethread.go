@@ -7,6 +7,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -140,7 +141,9 @@ func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversa
 		svc: d.svc, accountID: d.scope.AccountID, now: d.svc.now(), users: users, auth: i.Authentication,
 		customer: mailaddr.Address{Email: i.CustomerEmail}, forOthers: i.Mail.Rewritten || noReply(i.author()), interactionID: i.ID, token: i.Threading.Token,
 		mail: ledger.Incoming{
-			MessageID: i.MessageID, References: i.References, From: mailaddr.Address{Email: i.author()}, To: asAddresses(i.To), Cc: asAddresses(i.Cc),
+			Message: message.Message{
+				MessageID: i.MessageID, References: i.References, From: []mailaddr.Address{{Email: i.author()}}, To: asAddresses(i.To), Cc: asAddresses(i.Cc),
+			},
 		},
 	}
 	match, err := f.thread(ctx, tx, mailbox)

@@ -19,7 +19,7 @@ func TestFillReply(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	m := opening()
-	m.From.Name, m.Subject = `<img src=x onerror="alert(1)"> "Bob" {{agent.name}}`, "a & <b>b</b>"
+	m.From[0].Name, m.Subject = `<img src=x onerror="alert(1)"> "Bob" {{agent.name}}`, "a & <b>b</b>"
 	id := b.receive(m).ConversationID
 	c := b.conversation(id)
 	for _, tt := range []struct{ name, body, want string }{

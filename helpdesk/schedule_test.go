@@ -13,6 +13,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -166,7 +168,7 @@ func TestWhileItWaits(t *testing.T) {
 			must(b.desk.UpdateConversations(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{MailboxID: storage.Some(box.ID)}))(b.t)
 		}, "sent", ""},
 		"merged": {func(b *bundle, i helpdesk.Interaction) {
-			other := b.receive(ledger.Incoming{MessageID: "b@example.com", From: bob, Subject: "Again", Text: "Stuck."}).ConversationID
+			other := b.receive(ledger.Incoming{Message: message.Message{MessageID: "b@example.com", From: []mailaddr.Address{bob}, Subject: "Again", Text: "Stuck."}}).ConversationID
 			must(b.desk.MergeConversation(b.ctx, other, i.ConversationID))(b.t)
 		}, "draft", helpdesk.ReturnedByMerge},
 		"split": {func(b *bundle, i helpdesk.Interaction) {
@@ -232,7 +234,7 @@ func TestSpamWhileAnswerWaits(t *testing.T) {
 		t.Errorf("in spam they are %v", got)
 	}
 	in := opening()
-	in.MessageID, in.From = "3@example.com", bob
+	in.MessageID, in.From = "3@example.com", []mailaddr.Address{bob}
 	id := b.receive(in).ConversationID
 	must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	b.later(id)

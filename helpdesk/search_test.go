@@ -11,6 +11,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -43,7 +45,9 @@ func TestSearchFollowsChanges(t *testing.T) {
 	b.finds("ada@example.com", id)
 	b.finds("bell")
 	b.receive(ledger.Incoming{
-		MessageID: "2@example.com", InReplyTo: []string{"1@example.com"}, From: ada, Subject: "Bell", HTML: "<p>It <b>rin</b>gs</p>",
+		Message: message.Message{
+			MessageID: "2@example.com", InReplyTo: []string{"1@example.com"}, From: []mailaddr.Address{ada}, Subject: "Bell", HTML: "<p>It <b>rin</b>gs</p>",
+		},
 	})
 	b.finds("bell rings", id)
 	note := must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "Locksmith"}))(t)
@@ -133,7 +137,7 @@ func TestMergeCustomers(t *testing.T) {
 	b.finds("augusta", first, second.ID)
 	b.finds("lovelace")
 	// the next mail from the address goes on with the customer that stayed
-	b.receive(ledger.Incoming{MessageID: "3@example.com", From: ada, Subject: "Again", Text: "x"})
+	b.receive(ledger.Incoming{Message: message.Message{MessageID: "3@example.com", From: []mailaddr.Address{ada}, Subject: "Again", Text: "x"}})
 	if stats := must(b.desk.CustomerStats(b.ctx, into))(t); stats.Total != 3 {
 		t.Errorf("%+v", stats)
 	}

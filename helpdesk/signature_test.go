@@ -9,7 +9,9 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -142,8 +144,8 @@ func TestQuotes(t *testing.T) {
 		"who is told in Bcc": {helpdesk.QuoteAll, nil, helpdesk.InteractionInput{To: []string{"boss@example.net"}, Bcc: []string{bob.Email}}, nil},
 		"what they quote": {helpdesk.QuoteAll, func(b *bundle, id int64) {
 			first := b.answer(id, helpdesk.InteractionInput{Body: "Push."})
-			b.receive(ledger.Incoming{MessageID: "again@example.com", From: bob, Subject: "Re: Door", References: []string{first.MessageID},
-				Text: "It moved.\n\nOn 3 March 2026 at 10:00 UTC, Help wrote:\n> Push.\n"})
+			b.receive(ledger.Incoming{Message: message.Message{MessageID: "again@example.com", From: []mailaddr.Address{bob}, Subject: "Re: Door", References: []string{first.MessageID},
+				Text: "It moved.\n\nOn 3 March 2026 at 10:00 UTC, Help wrote:\n> Push.\n"}})
 		}, helpdesk.InteractionInput{}, []string{"Bob: It moved.", "Help: Push.", "Bob: Stuck."}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +154,7 @@ func TestQuotes(t *testing.T) {
 			must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Name: storage.Some("Help")}))(t)
 			b.sign("", tt.policy)
 			in := opening()
-			in.From, in.Text = bob, "Stuck."
+			in.From, in.Text = []mailaddr.Address{bob}, "Stuck."
 			id := b.receive(in).ConversationID
 			if tt.say != nil {
 				tt.say(b, id)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
 // A mail is read as it came, of what came by mail alone.
@@ -15,7 +17,7 @@ func TestSource(t *testing.T) {
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
 	mail := b.interactions(id)[0]
-	other := b.receive(ledger.Incoming{MessageID: "b@example.com", From: bob, Subject: "x", Text: "y"}).ConversationID
+	other := b.receive(ledger.Incoming{Message: message.Message{MessageID: "b@example.com", From: []mailaddr.Address{bob}, Subject: "x", Text: "y"}}).ConversationID
 	s := must(b.desk.Source(b.ctx, id, mail.ID))(t)
 	if s.Size != int64(len("mail 1")) || s.Partial || s.InteractionID != mail.ID {
 		t.Errorf("%+v", s)

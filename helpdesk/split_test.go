@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -27,9 +28,11 @@ func (b *bundle) talk() (id int64, said []helpdesk.Interaction) {
 	first := b.answer(id, helpdesk.InteractionInput{Cc: []string{bob.Email}})
 	b.clock.Add(time.Minute)
 	b.receive(ledger.Incoming{
-		MessageID: "bob@example.com", From: bob, To: []mailaddr.Address{{Email: "support@example.org"}, {Email: "carol@example.com"}},
-		InReplyTo: []string{first.MessageID}, Subject: "Re: The window", Text: "My window squeaks.",
-		Attachments: []ledger.File{{Filename: "squeak.txt", ContentType: "text/plain", Content: []byte("eek")}},
+		Message: message.Message{
+			MessageID: "bob@example.com", From: []mailaddr.Address{bob}, To: []mailaddr.Address{{Email: "support@example.org"}, {Email: "carol@example.com"}},
+			InReplyTo: []string{first.MessageID}, Subject: "Re: The window", Text: "My window squeaks.",
+			Attachments: []message.Part{{Filename: "squeak.txt", ContentType: "text/plain", Body: []byte("eek")}},
+		},
 	})
 	b.clock.Add(time.Minute)
 	b.answer(id, helpdesk.InteractionInput{To: []string{bob.Email}, Body: "Oil it."})
@@ -142,28 +145,28 @@ func TestAnswersAfterSplit(t *testing.T) {
 		mail ledger.Incoming
 		want int64
 	}{
-		"token and reference":            {ledger.Incoming{MessageID: "a1", From: eve, To: token, InReplyTo: []string{said[3].MessageID}}, c.ID},
-		"token and reference of the old": {ledger.Incoming{MessageID: "a2", From: eve, To: token, InReplyTo: []string{said[1].MessageID}}, id},
-		"token and both":                 {ledger.Incoming{MessageID: "a3", From: eve, To: token, References: []string{said[1].MessageID, said[3].MessageID}}, c.ID},
-		"token alone":                    {ledger.Incoming{MessageID: "a4", From: eve, To: token}, id},
-		"reference":                      {ledger.Incoming{MessageID: "a5", From: bob, InReplyTo: []string{said[3].MessageID}}, c.ID},
-		"reference to his own":           {ledger.Incoming{MessageID: "a6", From: bob, InReplyTo: []string{"bob@example.com"}}, c.ID},
-		"who was in copy":                {ledger.Incoming{MessageID: "a7", From: mailaddr.Address{Email: "carol@example.com"}, InReplyTo: []string{"bob@example.com"}}, c.ID},
-		"reference of the old":           {ledger.Incoming{MessageID: "a8", From: ada, InReplyTo: []string{said[1].MessageID}}, id},
+		"token and reference":            {ledger.Incoming{Message: message.Message{MessageID: "a1", From: []mailaddr.Address{eve}, To: token, InReplyTo: []string{said[3].MessageID}}}, c.ID},
+		"token and reference of the old": {ledger.Incoming{Message: message.Message{MessageID: "a2", From: []mailaddr.Address{eve}, To: token, InReplyTo: []string{said[1].MessageID}}}, id},
+		"token and both":                 {ledger.Incoming{Message: message.Message{MessageID: "a3", From: []mailaddr.Address{eve}, To: token, References: []string{said[1].MessageID, said[3].MessageID}}}, c.ID},
+		"token alone":                    {ledger.Incoming{Message: message.Message{MessageID: "a4", From: []mailaddr.Address{eve}, To: token}}, id},
+		"reference":                      {ledger.Incoming{Message: message.Message{MessageID: "a5", From: []mailaddr.Address{bob}, InReplyTo: []string{said[3].MessageID}}}, c.ID},
+		"reference to his own":           {ledger.Incoming{Message: message.Message{MessageID: "a6", From: []mailaddr.Address{bob}, InReplyTo: []string{"bob@example.com"}}}, c.ID},
+		"who was in copy":                {ledger.Incoming{Message: message.Message{MessageID: "a7", From: []mailaddr.Address{{Email: "carol@example.com"}}, InReplyTo: []string{"bob@example.com"}}}, c.ID},
+		"reference of the old":           {ledger.Incoming{Message: message.Message{MessageID: "a8", From: []mailaddr.Address{ada}, InReplyTo: []string{said[1].MessageID}}}, id},
 	} {
 		tt.mail.Text = name
 		if row := b.receive(tt.mail); row.ConversationID != tt.want {
 			t.Errorf("%s: filed in %d, want %d", name, row.ConversationID, tt.want)
 		}
 	}
-	if row := b.receive(ledger.Incoming{MessageID: "a9", From: ada, InReplyTo: []string{said[3].MessageID}, Text: "I took no part in that."}); row.ConversationID == c.ID {
+	if row := b.receive(ledger.Incoming{Message: message.Message{MessageID: "a9", From: []mailaddr.Address{ada}, InReplyTo: []string{said[3].MessageID}, Text: "I took no part in that."}}); row.ConversationID == c.ID {
 		t.Error("who takes no part in the new conversation came into it")
 	}
 	// What is left of the old one goes; the token still leads to what has moved.
 	if err := b.desk.DeleteConversation(b.ctx, id); err != nil {
 		t.Fatal(err)
 	}
-	late := b.receive(ledger.Incoming{MessageID: "a10", From: eve, To: token, InReplyTo: []string{said[3].MessageID}, Text: "Late."})
+	late := b.receive(ledger.Incoming{Message: message.Message{MessageID: "a10", From: []mailaddr.Address{eve}, To: token, InReplyTo: []string{said[3].MessageID}, Text: "Late."}})
 	if late.ConversationID != c.ID {
 		t.Errorf("after the old one is gone: filed in %d", late.ConversationID)
 	}
@@ -173,7 +176,7 @@ func TestSplitRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	id, said := b.talk()
-	other := b.receive(ledger.Incoming{MessageID: "x@example.com", From: bob, Text: "Another matter."})
+	other := b.receive(ledger.Incoming{Message: message.Message{MessageID: "x@example.com", From: []mailaddr.Address{bob}, Text: "Another matter."}})
 	all := interactionIDs(said)
 	for name, tt := range map[string]struct {
 		in    helpdesk.SplitInput
@@ -238,7 +241,7 @@ func TestMoveThereAndBack(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	id, said := b.talk()
-	target := b.receive(ledger.Incoming{MessageID: "t@example.com", From: bob, Subject: "Windows", Text: "Another matter."}).ConversationID
+	target := b.receive(ledger.Incoming{Message: message.Message{MessageID: "t@example.com", From: []mailaddr.Address{bob}, Subject: "Windows", Text: "Another matter."}}).ConversationID
 	must(b.desk.MarkRead(b.ctx, target))(t)
 	before := b.matter(id, target)
 	for _, i := range said { // each, the one that starts the conversation too
@@ -264,7 +267,7 @@ func TestMoveReopens(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	adas, bobs := b.pair()
-	more := b.receive(ledger.Incoming{MessageID: "m@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "And the window."})
+	more := b.receive(ledger.Incoming{Message: message.Message{MessageID: "m@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "And the window."}})
 	b.answer(bobs, helpdesk.InteractionInput{})
 	must(b.desk.UpdateConversation(b.ctx, bobs, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	must(b.desk.MoveInteraction(b.ctx, adas, more.InteractionID, bobs))(t)
@@ -311,8 +314,8 @@ func TestMoveBetweenMailboxes(t *testing.T) {
 	must(b.desk.UpdateConversation(b.ctx, target, helpdesk.ConversationUpdate{Subject: "Windows", MailboxID: storage.Some(sales.ID)}))(t)
 	must(b.desk.MoveInteraction(b.ctx, id, said[3].ID, target))(t)
 	for name, mail := range map[string]ledger.Incoming{
-		"reference": {MessageID: "b1", From: bob, InReplyTo: []string{said[3].MessageID}, Text: "1"},
-		"token":     {MessageID: "b2", From: ada, To: []mailaddr.Address{{Email: token}}, InReplyTo: []string{said[3].MessageID}, Text: "2"},
+		"reference": {Message: message.Message{MessageID: "b1", From: []mailaddr.Address{bob}, InReplyTo: []string{said[3].MessageID}, Text: "1"}},
+		"token":     {Message: message.Message{MessageID: "b2", From: []mailaddr.Address{ada}, To: []mailaddr.Address{{Email: token}}, InReplyTo: []string{said[3].MessageID}, Text: "2"}},
 	} {
 		if row := b.receive(mail); row.ConversationID != target {
 			t.Errorf("%s: filed in %d, want %d", name, row.ConversationID, target)
@@ -325,7 +328,7 @@ func TestMoveBetweenMailboxes(t *testing.T) {
 func TestRethread(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	late := b.receive(ledger.Incoming{MessageID: "2@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "Still."})
+	late := b.receive(ledger.Incoming{Message: message.Message{MessageID: "2@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "Still."}})
 	first := b.receive(opening())
 	moved := must(b.desk.Rethread(b.ctx, late.ConversationID, late.InteractionID))(t)
 	want := helpdesk.Threading{Rule: helpdesk.RuleReferences, Matched: "1@example.com", References: 1, Known: 1}
@@ -342,7 +345,7 @@ func TestRethread(t *testing.T) {
 	}
 	// The first stays where it began; what has nothing to do with it becomes new.
 	must(b.desk.Rethread(b.ctx, first.ConversationID, first.InteractionID))(t)
-	stranger := b.receive(ledger.Incoming{MessageID: "3@example.com", From: bob, InReplyTo: []string{"1@example.com"}, Subject: "Hm", Text: "Me too."})
+	stranger := b.receive(ledger.Incoming{Message: message.Message{MessageID: "3@example.com", From: []mailaddr.Address{bob}, InReplyTo: []string{"1@example.com"}, Subject: "Hm", Text: "Me too."}})
 	must(b.desk.MoveInteraction(b.ctx, stranger.ConversationID, stranger.InteractionID, first.ConversationID))(t)
 	put := must(b.desk.Rethread(b.ctx, first.ConversationID, stranger.InteractionID))(t)
 	if put.ConversationID != first.ConversationID || put.Threading.Rule != helpdesk.RuleNew {
@@ -355,7 +358,7 @@ func TestRethread(t *testing.T) {
 	if _, err := b.desk.Rethread(b.ctx, 999, late.InteractionID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("of no conversation: %v", err)
 	}
-	unrelated := b.receive(ledger.Incoming{MessageID: "4@example.com", From: bob, Subject: "Else", Text: "Else."})
+	unrelated := b.receive(ledger.Incoming{Message: message.Message{MessageID: "4@example.com", From: []mailaddr.Address{bob}, Subject: "Else", Text: "Else."}})
 	must(b.desk.MoveInteraction(b.ctx, unrelated.ConversationID, unrelated.InteractionID, first.ConversationID))(t)
 	fresh := must(b.desk.Rethread(b.ctx, first.ConversationID, unrelated.InteractionID))(t)
 	if c := b.conversation(fresh.ConversationID); c.Subject != "Else" || c.CustomerEmail != bob.Email || !fresh.IsStarter || fresh.ConversationID == first.ConversationID {
@@ -369,7 +372,7 @@ func TestRethreadByToken(t *testing.T) {
 	b := newBundle(t)
 	adas, bobs := b.pair()
 	token := begin(b, b.answer(adas, helpdesk.InteractionInput{}).ID).ReplyTo
-	row := b.receive(ledger.Incoming{MessageID: "e@example.net", From: mailaddr.Address{Email: "eve@example.net"}, DeliveredTo: []string{token}, Text: "Hi."})
+	row := b.receive(ledger.Incoming{Message: message.Message{MessageID: "e@example.net", From: []mailaddr.Address{{Email: "eve@example.net"}}, DeliveredTo: []mailaddr.Address{{Email: token}}, Text: "Hi."}})
 	must(b.desk.MoveInteraction(b.ctx, adas, row.InteractionID, bobs))(t)
 	if i := must(b.desk.Rethread(b.ctx, bobs, row.InteractionID))(t); i.ConversationID != adas || i.Threading.Rule != helpdesk.RuleToken {
 		t.Errorf("in %d by %+v", i.ConversationID, i.Threading)
@@ -382,8 +385,8 @@ func TestExplainConceals(t *testing.T) {
 	b := newBundle(t)
 	hidden := b.receive(opening()).ConversationID
 	secret := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Secret")}))(t)
-	row := b.receive(ledger.Incoming{MessageID: "3@example.com", From: bob, InReplyTo: []string{"1@example.com"}, Text: "Me too."})
-	more := b.receive(ledger.Incoming{MessageID: "4@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "More."})
+	row := b.receive(ledger.Incoming{Message: message.Message{MessageID: "3@example.com", From: []mailaddr.Address{bob}, InReplyTo: []string{"1@example.com"}, Text: "Me too."}})
+	more := b.receive(ledger.Incoming{Message: message.Message{MessageID: "4@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "More."}})
 	must(b.desk.UpdateConversation(b.ctx, hidden, helpdesk.ConversationUpdate{Subject: "x", MailboxID: storage.Some(secret.ID)}))(t)
 	must(b.desk.MoveInteraction(b.ctx, hidden, more.InteractionID, row.ConversationID))(t)
 
@@ -418,7 +421,7 @@ func TestExplainWords(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	id, said := b.talk()
-	row := b.receive(ledger.Incoming{MessageID: "e", From: mailaddr.Address{Email: "eve@example.net"}, References: []string{"1@example.com", "x@y"}, Text: "Me too.", AutoSubmitted: true})
+	row := b.receive(ledger.Incoming{Message: message.Message{MessageID: "e", From: []mailaddr.Address{{Email: "eve@example.net"}}, References: []string{"1@example.com", "x@y"}, Text: "Me too.", AutoSubmitted: true}})
 	for name, tt := range map[string]struct {
 		conversation, interaction int64
 		want                      []string
@@ -458,7 +461,7 @@ func TestStartersWhenClocksDiffer(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]func(b *bundle, id int64){
 		"mail": func(b *bundle, _ int64) {
-			b.receive(ledger.Incoming{MessageID: "2@example.com", From: ada, InReplyTo: []string{"1@example.com"}, Text: "Still."})
+			b.receive(ledger.Incoming{Message: message.Message{MessageID: "2@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "Still."}})
 		},
 		"answer": func(b *bundle, id int64) { b.answer(id, helpdesk.InteractionInput{Body: "Oil it."}) },
 		"scheduled answer": func(b *bundle, id int64) {

@@ -98,7 +98,7 @@ func (f *filing) named(ctx context.Context, tx Tx) ([]int64, error) {
 	if f.token != 0 {
 		ids = []int64{f.token}
 	}
-	for _, address := range slices.Concat(f.mail.DeliveredTo, emails(f.mail.To), emails(f.mail.Cc)) {
+	for _, address := range slices.Concat(emails(f.mail.DeliveredTo), emails(f.mail.To), emails(f.mail.Cc)) {
 		id, genuine := f.svc.tokenConversation(f.accountID, address)
 		if one, ok := f.svc.tokenDelivery(f.accountID, address); ok {
 			i, err := tx.Interactions().Get(ctx, one.interactionID)
@@ -252,7 +252,7 @@ func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, mailbox Mail
 		return false, err
 	}
 	m.why.Known = len(known)
-	sender := []string{mailaddr.Key(f.mail.From.Email)}
+	sender := []string{mailaddr.Key(f.mail.FirstAuthor().Email)}
 	for _, ref := range known {
 		if m.refused(ref.ConversationID) {
 			continue
@@ -312,7 +312,7 @@ const maxColleagues = 500
 // ada@example.com.
 func (f *filing) tagged(ctx context.Context, tx Tx, conversationID int64) (bool, error) {
 	keys, err := tx.Participants(ctx, conversationID, maxColleagues)
-	sender := withoutTag(f.mail.From.Email)
+	sender := withoutTag(f.mail.FirstAuthor().Email)
 	return sender != "" && slices.ContainsFunc(keys, func(key string) bool { return withoutTag(key) == sender }), err
 }
 
@@ -330,8 +330,8 @@ func withoutTag(address string) string {
 // none, since people reply for each other. Anyone who was forwarded a message knows its Message-ID,
 // so the sender must be authenticated by its domain, which must not be a public mail provider.
 func (f *filing) colleague(ctx context.Context, tx Tx, conversationID int64) (string, error) {
-	domain := colleagueDomain(f.mail.From.Email)
-	if domain == "" || !f.auth.FromAligned || len(f.mail.Authors) > 1 {
+	domain := colleagueDomain(f.mail.FirstAuthor().Email)
+	if domain == "" || !f.auth.FromAligned || len(f.mail.From) > 1 {
 		return "", nil
 	}
 	keys, err := tx.Participants(ctx, conversationID, maxColleagues)

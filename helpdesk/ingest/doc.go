@@ -2,3 +2,6 @@
 // every mailbox that is fetched, [Servers] connects to mail servers, and [Filer] parses and files
 // received messages. The sources themselves (imap, pop3, smtpin) are leaf packages.
 package ingest
+
+import (
+)

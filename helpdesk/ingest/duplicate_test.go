@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 )
@@ -98,10 +99,12 @@ func TestDoublesOfAnEarlierVersion(t *testing.T) {
 			m := check(mail.Parse([]byte(tt.filed), mail.Limits{}))(t)
 			former := m.FormerIdentity()
 			old := ledger.Incoming{
-				Identity: former[:], MessageID: m.MessageID, From: mailaddr.Address{Email: m.From[0].Email}, Subject: m.Subject, Text: m.Text, Date: m.Date,
+				Message: message.Message{
+					MessageID: m.MessageID, From: []mailaddr.Address{{Email: m.From[0].Email}}, Subject: m.Subject, Text: m.Text, Date: m.Date,
+				}, Identity: former[:],
 			}
 			for _, a := range m.Attachments {
-				old.Attachments = append(old.Attachments, ledger.File{Filename: a.Filename, Content: a.Body})
+				old.Attachments = append(old.Attachments, message.Part{Filename: a.Filename, Body: a.Body})
 			}
 			row := check(b.intake.File(ctx, b.desk.AccountID(), b.ledger()[0].ID, old))(t)
 			if tt.deleted {

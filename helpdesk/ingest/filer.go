@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
@@ -325,7 +326,7 @@ func (f *Filer) read(ctx context.Context, accountID int64, row ledger.Mail) (in 
 	if in.Report == nil {
 		in.Attached = attached(in.Attachments, limits)
 	}
-	if in.Security, err = f.security(ctx, accountID, in.From.Email, parsed.Protection); err != nil {
+	if in.Security, err = f.security(ctx, accountID, in.FirstAuthor().Email, parsed.Protection); err != nil {
 		return in, err
 	}
 	in.Authentication, in.Archived = f.fromHeader(parsed), row.Source == ledger.SourceImport
@@ -336,18 +337,7 @@ func (f *Filer) read(ctx context.Context, accountID int64, row ledger.Mail) (in 
 func incoming(m *mail.Message) ledger.Incoming {
 	identity, former := m.Identity(), m.FormerIdentity()
 	in := ledger.Incoming{
-		Identity: identity[:], FormerIdentity: former[:], MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
-		ReplyTo: m.ReplyTo, ReturnPath: m.ReturnPath, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject, Date: m.Date, DateOffset: m.DateOffset(), LastHop: m.LastHop(),
-		HTML: m.HTML, Text: m.Text, AutoSubmitted: m.AutoSubmitted, Relayed: m.Header.Has("Received"),
-	}
-	if from := m.From; len(from) > 0 {
-		in.From = from[0]
-		if len(from) > 1 {
-			in.Authors = from
-		}
-	}
-	if len(m.Sender) > 0 {
-		in.Sender = m.Sender[0]
+		Message: m.Message, Identity: identity[:], FormerIdentity: former[:], DateOffset: m.DateOffset(), LastHop: m.LastHop(), Relayed: m.Header.Has("Received"),
 	}
 	if original, rewritten := m.Rewritten(); rewritten {
 		in.Rewritten, in.Original = true, original
@@ -358,21 +348,13 @@ func incoming(m *mail.Message) ledger.Incoming {
 	if report, ok := m.Report(); ok {
 		in.Report = deliveryReport(report)
 	}
-	for _, a := range m.DeliveredTo {
-		in.DeliveredTo = append(in.DeliveredTo, a.Email)
-	}
-	for _, p := range m.Attachments {
-		in.Attachments = append(in.Attachments, ledger.File{
-			Filename: p.Filename, ContentType: p.ContentType, ContentID: p.ContentID, Inline: p.Inline, Content: p.Body,
-		})
-	}
 	return in
 }
 
 // attached returns the attached message, if there is exactly one. An unreadable one stays an
 // ordinary file.
-func attached(files []ledger.File, limits mail.Limits) *ledger.Incoming {
-	var found []ledger.File
+func attached(files []message.Part, limits mail.Limits) *ledger.Incoming {
+	var found []message.Part
 	for _, a := range files {
 		if a.ContentType == "message/rfc822" || a.ContentType == "message/global" {
 			found = append(found, a)
@@ -381,7 +363,7 @@ func attached(files []ledger.File, limits mail.Limits) *ledger.Incoming {
 	if len(found) != 1 {
 		return nil
 	}
-	parsed, err := mail.Parse(found[0].Content, limits)
+	parsed, err := mail.Parse(found[0].Body, limits)
 	if err != nil {
 		return nil
 	}

@@ -4,55 +4,34 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
-// Incoming is a parsed message, ready to be filed.
+// Incoming is a parsed message with what its source and the parser know of it, ready to be filed.
 type Incoming struct {
-	Identity []byte // see InboundMail.Identity; required
+	message.Message
+	Identity []byte // see [Mail].Identity; required
 	// FormerIdentity is the Identity computed by earlier versions. It recognizes messages filed
 	// then. nil: none.
 	FormerIdentity []byte
-	MessageID      string // without angle brackets; "" if missing
-	InReplyTo      []string
-	References     []string
-	From           mailaddr.Address   // the first author; Email "": none given
-	Authors        []mailaddr.Address // all addresses of From, if several
 	// Guessed: the message lacks a single From header field with a single address, so readers may
 	// see different senders. It joins a conversation only by a reply token.
-	Guessed    bool
-	Sender     mailaddr.Address
-	ReplyTo    []mailaddr.Address
-	To, Cc     []mailaddr.Address
-	Bcc        []mailaddr.Address // of a copy kept by its sender
-	Archived   bool               // from an archive, see [SourceImport]
-	ReturnPath string
+	Guessed  bool
+	Archived bool // from an archive, see [SourceImport]
 	// Rewritten reports that a list or group replaced From with its own address. Original is the
 	// previous author, as far as the message contains it.
-	Rewritten     bool
-	Original      mailaddr.Address
-	DeliveredTo   []string // further delivery addresses, for reply tokens
-	Subject       string
-	Date          time.Time // zero: unparsable
-	DateOffset    int       // time zone of Date, in seconds east of UTC
-	LastHop       time.Time // time of receipt in the last Received header field; zero: unknown
-	HTML, Text    string    // bodies; HTML is preferred
-	AutoSubmitted bool      // RFC 3834
-	Relayed       bool      // a server relayed it, so it is not a copy kept by its sender
-	Attachments   []File
-	Attached      *Incoming // the only attached message; nil: none or several
-	Security      Security
+	Rewritten  bool
+	Original   mailaddr.Address
+	DateOffset int       // time zone of Date, in seconds east of UTC
+	LastHop    time.Time // time of receipt in the last Received header field; zero: unknown
+	Relayed    bool      // a server relayed it, so it is not a copy kept by its sender
+	Attached   *Incoming // the only attached message; nil: none or several
+	Security   Security
 	// Authentication contains results that trusted servers added to the header. They count only
 	// where nobody else can have added them.
 	Authentication Authentication
 	Report         *sending.Report // report on the delivery of one of our messages; nil: none
-}
-
-// File is a file in a message.
-type File struct {
-	Filename, ContentType, ContentID string
-	Inline                           bool
-	Content                          []byte
 }
 
 // Forwarded is a message that a member forwarded to the desk, as the forwarding message

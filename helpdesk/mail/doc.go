@@ -11,3 +11,5 @@
 //
 // The package knows no help desk, no storage and no network.
 package mail
+
+import ()

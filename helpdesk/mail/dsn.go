@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/emersion/go-message/textproto"
+	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
 // Report is what a mail says about the delivery of another mail: a delivery status
@@ -80,7 +81,7 @@ func (m *Message) Report() (Report, bool) {
 
 // readParts reads the parts for machines. It reports false for a mail that is about
 // something else, such as a receipt (RFC 8098).
-func (r *Report) readParts(parts []Part, whole bool) bool {
+func (r *Report) readParts(parts []message.Part, whole bool) bool {
 	for _, part := range parts {
 		switch part.ContentType {
 		case "message/delivery-status", "message/global-delivery-status":

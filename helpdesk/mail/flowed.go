@@ -1,6 +1,8 @@
 package mail
 
-import "strings"
+import (
+	"strings"
+)
 
 // unflow joins the lines of each paragraph of a format=flowed text (RFC 3676) and
 // undoes its stuffing. Quotes keep their depth, written as ">", ">>" and a space.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/emersion/go-message/textproto"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
 // Defaults of [Limits].
@@ -82,49 +82,12 @@ func byteCount(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Part is a part of a mail that is not its body text.
-type Part struct {
-	Filename    string // safe to use as a file name, never empty, at most 255 bytes
-	ContentType string // media type in lower case, without parameters
-	Charset     string // declared charset of a text part, lower case, "" if none
-	ContentID   string // without angle brackets
-	Inline      bool   // meant to be shown inside the body
-	Body        []byte // transfer decoding undone; may share memory with the input
-}
-
-// Message is a parsed mail. All strings are valid UTF-8 without NUL; all header
-// values are a single line.
-//
-// HTML, if not empty, is the whole body: parts that came as plain text only are
-// in it, escaped. Text, if not empty, is the whole body as plain text. A mail
-// written in HTML alone has no Text.
+// Message is a parsed mail. All strings are valid UTF-8 without NUL; all header values are a single line. It has at most 20
+// ids of In-Reply-To and 100 of References: the first and the latest.
 type Message struct {
 	Header Header // all fields, as read
-
-	MessageID  string   // first well-formed id, without angle brackets
-	InReplyTo  []string // ids, without duplicates, at most 20
-	References []string // ids in order, without duplicates, at most 100: the first and the latest
-
-	From, Sender, ReplyTo, To, Cc, Bcc []mailaddr.Address
-	// DeliveredTo holds the envelope recipients that servers on the way noted:
-	// Delivered-To, X-Original-To, Envelope-To, X-Envelope-To, X-Delivered-To.
-	DeliveredTo []mailaddr.Address
-
-	Subject string
-	Date    time.Time // UTC; zero when there is none that can be read
-
-	ReturnPath     string // address of the first Return-Path
-	NullReturnPath bool   // Return-Path: <>, as bounces have
-	// AutoSubmitted: a program sent this mail on its own; it waits for no answer.
-	AutoSubmitted bool
-	// NoAutoReply: no program may answer this mail, because one sent it or because the
-	// sender asks for that. A person may have written it, who waits for an answer.
-	NoAutoReply bool
-	ListID      string // RFC 2919 list identifier, without angle brackets
-
-	Text, HTML  string
-	Attachments []Part
-	Protection  Protection `json:",omitzero"` // how the mail is signed or encrypted
+	message.Message
+	Protection Protection `json:",omitzero"` // how the mail is signed or encrypted
 
 	// Warnings names what could not be read as it was meant; no content and no
 	// address is in it. At most 50.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/emersion/go-message/textproto"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
 // Parse reads a mail. It fails only with a [*LimitError] or [ErrEmpty]; all else
@@ -302,7 +303,7 @@ func (p *parser) attach(e *entity, body []byte, at place) {
 	if e.ctype == "text/x-amp-html" && at.alternative {
 		return // a third form of the same text, of use to few mailers
 	}
-	part := Part{ContentType: e.ctype, Body: body}
+	part := message.Part{ContentType: e.ctype, Body: body}
 	if cid := messageIDs(bounded(e.h.Get("Content-Id"))); len(cid) > 0 {
 		part.ContentID = strings.ToValidUTF8(cid[0], "\uFFFD")
 	} else {
@@ -447,7 +448,7 @@ func (p *parser) finish() {
 // sent is what of a mail its FormerIdentity is made of, where that is read in another form.
 type sent struct {
 	text, html string
-	parts      []Part
+	parts      []message.Part
 }
 
 // asSent keeps the form that a mail was sent in before it is changed to be read.

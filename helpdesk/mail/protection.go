@@ -3,6 +3,8 @@ package mail
 import (
 	"bytes"
 	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
 // Protocols of a [Protection].
@@ -100,7 +102,7 @@ var signedData = []byte("\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02")
 
 // signedCMS reports whether the part of a mail that is in CMS and does not say what it
 // is begins as a signed message.
-func signedCMS(parts []Part) bool {
+func signedCMS(parts []message.Part) bool {
 	for _, p := range parts {
 		if isCMS(p.ContentType) {
 			return bytes.Contains(p.Body[:min(len(p.Body), 32)], signedData)

@@ -1,6 +1,8 @@
 package mail
 
-import "github.com/helpwright/helpwright/helpdesk/internal/quote"
+import (
+	"github.com/helpwright/helpwright/helpdesk/internal/quote"
+)
 
 // SplitQuote separates what somebody wrote in plain text from the mail quoted below
 // it, for showing: reply+quoted is always text. Recognised are lines of ">", the line

@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk/mail/tnef"
+	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
 // isTNEF tells a winmail.dat, whatever it is called: programs on the way rename it.
-func isTNEF(p Part) bool {
+func isTNEF(p message.Part) bool {
 	if !tnef.Is(p.Body) {
 		return false
 	}
@@ -24,7 +25,7 @@ func isTNEF(p Part) bool {
 // no message, stays beside them.
 func (p *parser) unpack() {
 	m := p.msg
-	var parts []Part
+	var parts []message.Part
 	for _, part := range m.Attachments {
 		if !isTNEF(part) {
 			parts = append(parts, part)
@@ -58,7 +59,7 @@ func plainClass(class string) bool {
 }
 
 // files adds the files of a TNEF message, those of attached messages after their bodies.
-func (p *parser) files(parts []Part, t *tnef.Message, depth int) []Part {
+func (p *parser) files(parts []message.Part, t *tnef.Message, depth int) []message.Part {
 	for _, f := range t.Files {
 		if len(parts) >= p.limits.Parts {
 			p.msg.warn("more files than parts are allowed")
@@ -68,7 +69,7 @@ func (p *parser) files(parts []Part, t *tnef.Message, depth int) []Part {
 			parts = p.attached(parts, f.Message, depth-1)
 			continue
 		}
-		part := Part{ContentType: f.ContentType, ContentID: oneLine(f.ContentID), Body: f.Content, Filename: cleanFilename(f.Name)}
+		part := message.Part{ContentType: f.ContentType, ContentID: oneLine(f.ContentID), Body: f.Content, Filename: cleanFilename(f.Name)}
 		if !validType(part.ContentType) {
 			part.ContentType = "application/octet-stream"
 			if kind := typeOf[strings.ToLower(path.Ext(part.Filename))]; kind != "" {
@@ -85,7 +86,7 @@ func (p *parser) files(parts []Part, t *tnef.Message, depth int) []Part {
 
 // attached adds a message that is attached inside of a TNEF part: its body as a file
 // named by its subject, then its files.
-func (p *parser) attached(parts []Part, t *tnef.Message, depth int) []Part {
+func (p *parser) attached(parts []message.Part, t *tnef.Message, depth int) []message.Part {
 	name, body, kind, charset := oneLine(t.Subject), t.HTML, "text/html", "utf-8"
 	if strings.TrimSpace(body) == "" {
 		body, kind = t.Text, "text/plain"
@@ -93,7 +94,7 @@ func (p *parser) attached(parts []Part, t *tnef.Message, depth int) []Part {
 	if name == "" {
 		name = "message"
 	}
-	parts = append(parts, Part{Filename: cleanFilename(name + extensions[kind]), ContentType: kind, Charset: charset, Body: []byte(cleanText(body))})
+	parts = append(parts, message.Part{Filename: cleanFilename(name + extensions[kind]), ContentType: kind, Charset: charset, Body: []byte(cleanText(body))})
 	return p.files(parts, t, depth)
 }
 

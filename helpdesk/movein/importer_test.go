@@ -17,6 +17,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/movein"
 	"github.com/helpwright/helpwright/helpdesk/movein/foreign"
 	"github.com/helpwright/helpwright/helpdesk/movein/freescout"
@@ -297,7 +298,9 @@ func TestMailAfterwards(t *testing.T) {
 	}
 	waiting := must(intake.Waiting(t.Context(), b.account, b.mailbox.ID, 0, 10))(t)
 	row := must(intake.File(t.Context(), b.account, waiting[0].ID, ledger.Incoming{
-		Identity: []byte("2"), MessageID: "2@example.com", InReplyTo: []string{"q@example.com"}, From: mailaddr.Address{Email: "ada@example.com"}, Subject: "Re: Door", Text: "Now it is open.",
+		Message: message.Message{
+			MessageID: "2@example.com", InReplyTo: []string{"q@example.com"}, From: []mailaddr.Address{{Email: "ada@example.com"}}, Subject: "Re: Door", Text: "Now it is open.",
+		}, Identity: []byte("2"),
 	}))(t)
 	c := b.find("Door")
 	if row.ConversationID != c.ID {

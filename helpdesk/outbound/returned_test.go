@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -25,7 +26,9 @@ func returning(t *testing.T) (*world, storage.ClaimedJob) {
 	}
 	waiting := must[[]ledger.Mail](t)(intake.Waiting(ctx, w.account, w.box.ID, 0, 1))
 	must[ledger.Mail](t)(intake.File(ctx, w.account, waiting[0].ID, ledger.Incoming{
-		Identity: []byte("1"), MessageID: "one two", From: mailaddr.Address{Email: "ann@example.org"}, Subject: "Fwd:\r\nBcc: x", Text: "@fwd\nBob says größer.",
+		Message: message.Message{
+			MessageID: "one two", From: []mailaddr.Address{{Email: "ann@example.org"}}, Subject: "Fwd:\r\nBcc: x", Text: "@fwd\nBob says größer.",
+		}, Identity: []byte("1"),
 	}))
 	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, map[string]int{helpdesk.JobReturnMail: 10}, w.clock(), w.clock().Add(time.Minute)))
 	if len(claimed) != 1 {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
@@ -146,12 +146,12 @@ func TestComposedAnswer(t *testing.T) {
 	if !strings.Contains(m.Text, "Grüße,") || !strings.Contains(m.Text, "https://example.org/x") {
 		t.Errorf("text %q", m.Text)
 	}
-	want := []mail.Part{
+	want := []message.Part{
 		{Filename: "shown.png", ContentType: "image/png", ContentID: cid, Inline: true, Body: []byte(png)},
 		{Filename: "unused.png", ContentType: "image/png", Body: []byte(png)},
 		{Filename: "Bericht für Carl.pdf", ContentType: "application/pdf", Body: []byte("%PDF-1.7")},
 	}
-	if diff := cmp.Diff(want, m.Attachments, cmpopts.IgnoreFields(mail.Part{}, "Charset")); diff != "" {
+	if diff := cmp.Diff(want, m.Attachments, cmpopts.IgnoreFields(message.Part{}, "Charset")); diff != "" {
 		t.Error(diff, unused.ID, file.ID)
 	}
 	for _, line := range strings.Split(raw, "\r\n") {

@@ -17,6 +17,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -157,8 +158,10 @@ func TestFilingWhileSplitting(t *testing.T) {
 			filing.Go(func() {
 				for i := worker; i < n; i += len(two) {
 					mail := ledger.Incoming{
-						Identity: fmt.Append(nil, i), MessageID: fmt.Sprintf("%d@example.com", i), From: mailaddr.Address{Email: "ada@example.com"},
-						References: []string{fmt.Sprintf("%d@example.com", i/2)}, Subject: "Doors", Text: fmt.Sprint("Mail ", i),
+						Message: message.Message{
+							MessageID: fmt.Sprintf("%d@example.com", i), From: []mailaddr.Address{{Email: "ada@example.com"}},
+							References: []string{fmt.Sprintf("%d@example.com", i/2)}, Subject: "Doors", Text: fmt.Sprint("Mail ", i),
+						}, Identity: fmt.Append(nil, i),
 					}
 					row, err := p.svc.Intake().File(ctx, p.desk.AccountID(), rows[i].ID, mail)
 					if err != nil || row.State != ledger.Filed {

@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -73,8 +74,10 @@ func (b *imported) file(name string, day int, refs ...string) ledger.Mail {
 	b.t.Helper()
 	b.now = b.now.Add(time.Second)
 	m := ledger.Incoming{
-		Identity: []byte(name), MessageID: name + "@example.com", From: mailaddr.Address{Email: "ada@example.com"}, Subject: "About " + name, Text: name,
-		Date: time.Date(2019, 3, day, 10, 0, 0, 0, time.UTC),
+		Message: message.Message{
+			MessageID: name + "@example.com", From: []mailaddr.Address{{Email: "ada@example.com"}}, Subject: "About " + name, Text: name,
+			Date: time.Date(2019, 3, day, 10, 0, 0, 0, time.UTC),
+		}, Identity: []byte(name),
 	}
 	raw := ledger.Raw{Raw: []byte(name), Position: name, DeliveredAt: m.Date.Add(time.Minute)}
 	if day == 0 {
@@ -251,7 +254,9 @@ func TestReceivedAt(t *testing.T) {
 			rows, err := b.svc.Intake().Waiting(ctx, b.desk.AccountID(), b.mailbox, 0, 10)
 			b.must(err)
 			row, err := b.svc.Intake().File(ctx, b.desk.AccountID(), rows[0].ID, ledger.Incoming{
-				Identity: []byte{byte(n)}, From: mailaddr.Address{Email: "ada@example.com"}, Text: "x", LastHop: tt.hop,
+				Message: message.Message{
+					From: []mailaddr.Address{{Email: "ada@example.com"}}, Text: "x",
+				}, Identity: []byte{byte(n)}, LastHop: tt.hop,
 			})
 			b.must(err)
 			i, err := b.desk.Interaction(ctx, row.ConversationID, row.InteractionID)

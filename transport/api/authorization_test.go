@@ -17,6 +17,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/transport"
 )
 
@@ -172,7 +173,9 @@ func settled(t testing.TB, w *world) map[string]string {
 	account := "/accounts/" + strconv.FormatInt(w.account.ID, 10)
 	mailbox := created(account+"/mailboxes", "name=Support&email=support@acme.example")
 	mail, err := w.svc.Intake().File(t.Context(), w.account.ID, w.receive(t, mailbox, "Help"), ledger.Incoming{
-		Identity: []byte("Help"), From: mailaddr.Address{Email: "ada@example.com"}, Text: "Help",
+		Message: message.Message{
+			From: []mailaddr.Address{{Email: "ada@example.com"}}, Text: "Help",
+		}, Identity: []byte("Help"),
 	})
 	if err != nil {
 		t.Fatal(err)

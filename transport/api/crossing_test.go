@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
 // Of two agents who answer the same message at once, one is told of the other.
@@ -27,7 +28,7 @@ func TestCrossingAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			for round := range 5 {
-				mail := ledger.Incoming{From: mailaddr.Address{Email: fmt.Sprintf("ada%d@example.com", round)}, Text: "Help"}
+				mail := ledger.Incoming{Message: message.Message{From: []mailaddr.Address{{Email: fmt.Sprintf("ada%d@example.com", round)}}, Text: "Help"}}
 				path, question, _ := cutLast(w.file(t, box.ID, mail), "/")
 				w.clock.advance(time.Second)
 				requests := map[string][2]string{}

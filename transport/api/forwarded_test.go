@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
 // A mail that a member has forwarded shows the mail that it was, who forwarded it, and its times.
@@ -32,8 +33,10 @@ func TestForwardedMailIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	row, err := w.svc.Intake().File(t.Context(), w.account.ID, waiting[0].ID, ledger.Incoming{
-		Identity: []byte("x"), From: mailaddr.Address{Name: "Alf", Email: "agent@example.org"}, Subject: "Fwd: Door", Date: time.Date(2023, 1, 3, 7, 0, 0, 0, time.UTC),
-		Text: "Yours\n\n---------- Forwarded message ---------\nFrom: Ada <ada@example.com>\nDate: Mon, Jan 2, 2023 at 3:04 PM\nSubject: Door\nTo: <agent@example.org>\n\nIt is stuck.",
+		Message: message.Message{
+			From: []mailaddr.Address{{Name: "Alf", Email: "agent@example.org"}}, Subject: "Fwd: Door", Date: time.Date(2023, 1, 3, 7, 0, 0, 0, time.UTC),
+			Text: "Yours\n\n---------- Forwarded message ---------\nFrom: Ada <ada@example.com>\nDate: Mon, Jan 2, 2023 at 3:04 PM\nSubject: Door\nTo: <agent@example.org>\n\nIt is stuck.",
+		}, Identity: []byte("x"),
 	})
 	if err != nil {
 		t.Fatal(err)

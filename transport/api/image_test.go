@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -77,8 +78,10 @@ func TestInlineImages(t *testing.T) {
 			}
 			from := mailaddr.Address{Email: "ada@example.com"}
 			at := w.file(t, box.ID, ledger.Incoming{
-				From: from, HTML: `<p>See <img src="cid:one@x" alt="it"> and <img src="cid:gone@x"></p>`,
-				Attachments: []ledger.File{{Filename: "a.gif", ContentType: "image/gif", ContentID: "one@x", Inline: true, Content: []byte(onePixel)}},
+				Message: message.Message{
+					From: []mailaddr.Address{from}, HTML: `<p>See <img src="cid:one@x" alt="it"> and <img src="cid:gone@x"></p>`,
+					Attachments: []message.Part{{Filename: "a.gif", ContentType: "image/gif", ContentID: "one@x", Inline: true, Body: []byte(onePixel)}},
+				},
 			})
 			conversation := at[:strings.LastIndex(at, "/")]
 			got := w.shown(t, "GET", at, "")
@@ -164,8 +167,10 @@ func TestRemoteImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := w.file(t, box.ID, ledger.Incoming{
-		From: mailaddr.Address{Email: "ada@example.com"},
-		HTML: `<p>a<img src="https://t.example/i.gif?a=1&amp;b=2" alt="b"><img src="//t.example/2.png" data-remote-src="x"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="></p>`,
+		Message: message.Message{
+			From: []mailaddr.Address{{Email: "ada@example.com"}},
+			HTML: `<p>a<img src="https://t.example/i.gif?a=1&amp;b=2" alt="b"><img src="//t.example/2.png" data-remote-src="x"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="></p>`,
+		},
 	})
 	blocked := w.shown(t, "GET", at, "")
 	want := `<p>a<img data-remote-src="https://t.example/i.gif?a=1&amp;b=2" alt="b"><img data-remote-src="https://t.example/2.png"><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="></p>`

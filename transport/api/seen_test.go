@@ -6,6 +6,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
 // An answer is seen when its pixel is got, once, and only where the account asks for it.
@@ -17,7 +18,7 @@ func TestSeenByPixel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := w.file(t, box.ID, ledger.Incoming{From: mailaddr.Address{Email: "ada@example.com"}, Text: "Help"})
+	at := w.file(t, box.ID, ledger.Incoming{Message: message.Message{From: []mailaddr.Address{{Email: "ada@example.com"}}, Text: "Help"}})
 	conversation, _, _ := cutLast(at, "/")
 	token := func(body string) (string, int64) {
 		answer := w.shown(t, "POST", conversation, body)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
 // comes takes a mail in with the raw bytes given.
@@ -24,7 +25,9 @@ func (b *bundle) comes(raw string) (conversation, interaction int64) {
 	}
 	sum := sha256.Sum256([]byte(raw))
 	row, err := intake.File(b.Context(), b.desk.AccountID(), waiting[0].ID, ledger.Incoming{
-		Identity: sum[:], MessageID: fmt.Sprintf("%x@example.com", sum[:4]), From: mailaddr.Address{Email: "ada@example.com"}, Subject: "The door", Text: "It is stuck.",
+		Message: message.Message{
+			MessageID: fmt.Sprintf("%x@example.com", sum[:4]), From: []mailaddr.Address{{Email: "ada@example.com"}}, Subject: "The door", Text: "It is stuck.",
+		}, Identity: sum[:],
 	})
 	if err != nil {
 		b.Fatal(err)
