@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -87,14 +88,14 @@ func (p *Dispatch) Distribute(ctx context.Context, accountID int64) (more bool, 
 		if err := p.disableAll(ctx, tx, orphans); err != nil {
 			return err
 		}
-		hooks, err := tx.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: MaxWebhooks})
+		hooks, err := tx.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
 		if err != nil {
 			return err
 		}
-		if idle = !slices.ContainsFunc(hooks, func(w Webhook) bool { return w.IsActive }); idle {
+		if idle = !slices.ContainsFunc(hooks, func(w subscription.Webhook) bool { return w.IsActive }); idle {
 			return tx.DeleteWebhookCursor(ctx)
 		}
-		events, err := tx.Events(ctx, EventFilter{}, storage.Seek{From: &storage.Position{ID: after}, Limit: dispatchBatch})
+		events, err := tx.Events(ctx, subscription.EventFilter{}, storage.Seek{From: &storage.Position{ID: after}, Limit: dispatchBatch})
 		if more = len(events) == dispatchBatch; err != nil || len(events) == 0 {
 			return err
 		}
@@ -110,16 +111,16 @@ func (p *Dispatch) Distribute(ctx context.Context, accountID int64) (more bool, 
 }
 
 // orphans returns the active webhooks that their last editors could no longer create.
-func (p *Dispatch) orphans(ctx context.Context, accountID int64) ([]Webhook, error) {
+func (p *Dispatch) orphans(ctx context.Context, accountID int64) ([]subscription.Webhook, error) {
 	r, err := p.desk(accountID).Read(dispatch)
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := r.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: MaxWebhooks})
+	hooks, err := r.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
 	if err != nil {
 		return nil, err
 	}
-	var orphans []Webhook
+	var orphans []subscription.Webhook
 	for _, w := range hooks {
 		if !w.IsActive {
 			continue
@@ -136,7 +137,7 @@ func (p *Dispatch) orphans(ctx context.Context, accountID int64) ([]Webhook, err
 }
 
 // disableAll disables orphans that have not changed in the meantime.
-func (p *Dispatch) disableAll(ctx context.Context, tx Tx, orphans []Webhook) error {
+func (p *Dispatch) disableAll(ctx context.Context, tx Tx, orphans []subscription.Webhook) error {
 	for _, orphan := range orphans {
 		w, err := tx.Webhooks().Lock(ctx, orphan.ID)
 		if fault.Is(err, fault.NotFound) || err == nil && (!w.IsActive || w.UserID != orphan.UserID) {
@@ -145,7 +146,7 @@ func (p *Dispatch) disableAll(ctx context.Context, tx Tx, orphans []Webhook) err
 		if err != nil {
 			return err
 		}
-		if err := p.disable(ctx, tx, &w, WebhookOrphaned); err != nil {
+		if err := p.disable(ctx, tx, &w, subscription.WebhookOrphaned); err != nil {
 			return err
 		}
 	}
@@ -153,16 +154,16 @@ func (p *Dispatch) disableAll(ctx context.Context, tx Tx, orphans []Webhook) err
 }
 
 // deliveries creates the deliveries of events, and the jobs that send them.
-func (p *Dispatch) deliveries(ctx context.Context, tx Tx, accountID int64, hooks []Webhook, events []storage.Event) error {
+func (p *Dispatch) deliveries(ctx context.Context, tx Tx, accountID int64, hooks []subscription.Webhook, events []storage.Event) error {
 	now := p.svc.now()
-	var all []WebhookDelivery
+	var all []subscription.WebhookDelivery
 	var jobs []storage.Job
 	for _, w := range hooks {
 		before := len(all)
 		for _, e := range events {
-			if w.wants(e) {
-				all = append(all, WebhookDelivery{
-					WebhookID: w.ID, Seq: e.Seq, Type: e.Type, MailboxID: e.MailboxID, State: WebhookPending,
+			if wants(&w, e) {
+				all = append(all, subscription.WebhookDelivery{
+					WebhookID: w.ID, Seq: e.Seq, Type: e.Type, MailboxID: e.MailboxID, State: subscription.WebhookPending,
 					NextAttemptAt: now, CreatedAt: now, UpdatedAt: now,
 				})
 			}
@@ -180,29 +181,17 @@ func (p *Dispatch) deliveries(ctx context.Context, tx Tx, accountID int64, hooks
 	return tx.Enqueue(ctx, jobs...)
 }
 
-// WebhookCall is one attempt of a delivery.
-type WebhookCall struct {
-	AccountID  int64
-	WebhookID  int64
-	DeliveryID int64
-	Job        int64 // that holds the delivery
-	URL        string
-	MessageID  string   // webhook-id: the same in every attempt
-	Body       []byte   // CloudEvent in its JSON form: the same in every attempt
-	Keys       [][]byte // to sign with, the current one first
-}
-
 // Begin takes due deliveries of a webhook for a job of kind [JobWebhook], oldest first, such that
 // at most parallel deliveries of the webhook are in flight over all jobs. The job holds them until
 // it reports, or for a minute; after an interruption it gets the same ones again. An empty result
 // is not an error: there is nothing to do, or other jobs do it and pick up the rest in
 // [Dispatch.Report].
-func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel int) ([]WebhookCall, error) {
+func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel int) ([]subscription.WebhookCall, error) {
 	begin, err := p.desk(job.AccountID).Write(dispatch)
 	if err != nil {
 		return nil, err
 	}
-	var calls []WebhookCall
+	var calls []subscription.WebhookCall
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		w, err := tx.Webhooks().Lock(ctx, job.Subject)
 		if err != nil {
@@ -216,7 +205,7 @@ func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel i
 			return err
 		}
 		free := parallel - len(held)
-		own := slices.DeleteFunc(held, func(d WebhookDelivery) bool { return d.HeldBy != job.ID })
+		own := slices.DeleteFunc(held, func(d subscription.WebhookDelivery) bool { return d.HeldBy != job.ID })
 		calls, err = p.take(ctx, tx, job.AccountID, w, job.ID, own, free)
 		return err
 	})
@@ -228,7 +217,7 @@ func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel i
 
 // take assigns deliveries of a locked webhook to a job: those it already holds, and as many free
 // due ones as allowed.
-func (p *Dispatch) take(ctx context.Context, tx Tx, accountID int64, w Webhook, job int64, taken []WebhookDelivery, free int) ([]WebhookCall, error) {
+func (p *Dispatch) take(ctx context.Context, tx Tx, accountID int64, w subscription.Webhook, job int64, taken []subscription.WebhookDelivery, free int) ([]subscription.WebhookCall, error) {
 	now := p.svc.now()
 	if free > 0 {
 		due, err := tx.DueWebhookDeliveries(ctx, w.ID, now, free)
@@ -250,7 +239,7 @@ func (p *Dispatch) take(ctx context.Context, tx Tx, accountID int64, w Webhook, 
 }
 
 // calls returns the requests to send for deliveries.
-func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w Webhook, taken []WebhookDelivery) ([]WebhookCall, error) {
+func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w subscription.Webhook, taken []subscription.WebhookDelivery) ([]subscription.WebhookCall, error) {
 	keys, err := p.svc.webhookKeys(accountID, w)
 	if err != nil {
 		return nil, err
@@ -263,7 +252,7 @@ func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w Webhook,
 	if err != nil {
 		return nil, err
 	}
-	var calls []WebhookCall
+	var calls []subscription.WebhookCall
 	for _, d := range taken {
 		at := slices.IndexFunc(events, func(e storage.Event) bool { return e.Seq == d.Seq })
 		if at < 0 {
@@ -276,7 +265,7 @@ func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w Webhook,
 		if err != nil {
 			return nil, fault.Wrap(fault.Internal, "encoding an event", err)
 		}
-		calls = append(calls, WebhookCall{
+		calls = append(calls, subscription.WebhookCall{
 			AccountID: accountID, WebhookID: w.ID, DeliveryID: d.ID, Job: d.HeldBy, URL: w.URL, MessageID: d.MessageID(), Body: body, Keys: keys,
 		})
 	}
@@ -284,14 +273,14 @@ func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w Webhook,
 }
 
 // lost gives up a delivery whose event was pruned, so that it does not hold up the others.
-func (p *Dispatch) lost(ctx context.Context, tx Tx, d WebhookDelivery) error {
-	d.State, d.NextAttemptAt, d.HeldBy, d.HeldUntil = WebhookFailed, time.Time{}, 0, time.Time{}
+func (p *Dispatch) lost(ctx context.Context, tx Tx, d subscription.WebhookDelivery) error {
+	d.State, d.NextAttemptAt, d.HeldBy, d.HeldUntil = subscription.WebhookFailed, time.Time{}, 0, time.Time{}
 	d.Problem, d.UpdatedAt = "The event is not kept any more.", p.svc.now()
 	return tx.WebhookDeliveries().Update(ctx, &d)
 }
 
 // webhookKeys returns the unsealed secrets that currently sign.
-func (s *Service) webhookKeys(accountID int64, w Webhook) ([][]byte, error) {
+func (s *Service) webhookKeys(accountID int64, w subscription.Webhook) ([][]byte, error) {
 	sealed := [][]byte{w.SealedSecret}
 	if w.FormerUntil.After(s.now()) {
 		sealed = append(sealed, w.SealedFormer)
@@ -299,21 +288,11 @@ func (s *Service) webhookKeys(accountID int64, w Webhook) ([][]byte, error) {
 	keys := make([][]byte, len(sealed))
 	for i, secret := range sealed {
 		var err error
-		if keys[i], err = s.cfg.Sealer.Open(secret, w.secretContext(accountID)); err != nil {
+		if keys[i], err = s.cfg.Sealer.Open(secret, w.SecretContext(accountID)); err != nil {
 			return nil, fault.Wrap(fault.Internal, "opening the secret of a webhook", err)
 		}
 	}
 	return keys, nil
-}
-
-// WebhookOutcome is the result of one attempt.
-type WebhookOutcome struct {
-	Status   int    // HTTP status; 0: no response
-	Response string // the beginning of the body
-	Problem  string // why the attempt failed, for people; unused for a 2xx
-	// RetryAfter is the delay that the receiver asked for (RFC 9110 section 10.2.3). The next
-	// attempt respects it up to an hour. 0: none.
-	RetryAfter time.Duration
 }
 
 // maxRetryAfter limits the delay that a receiver can ask for.
@@ -324,12 +303,12 @@ const maxRetryAfter = time.Hour
 // deliveries disable the webhook. Unless parallel is 0, the same job takes the next due delivery as
 // by [Dispatch.Begin]; nil if there is none. A webhook or delivery deleted in the meantime is not
 // an error.
-func (p *Dispatch) Report(ctx context.Context, call WebhookCall, out WebhookOutcome, parallel int) (*WebhookCall, error) {
+func (p *Dispatch) Report(ctx context.Context, call subscription.WebhookCall, out subscription.WebhookOutcome, parallel int) (*subscription.WebhookCall, error) {
 	begin, err := p.desk(call.AccountID).Write(dispatch)
 	if err != nil {
 		return nil, err
 	}
-	var next []WebhookCall
+	var next []subscription.WebhookCall
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		next = nil
 		w, err := tx.Webhooks().Lock(ctx, call.WebhookID)
@@ -356,7 +335,7 @@ func (p *Dispatch) Report(ctx context.Context, call WebhookCall, out WebhookOutc
 }
 
 // settle records an outcome in the delivery and in the locked webhook.
-func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCall, out WebhookOutcome) error {
+func (p *Dispatch) settle(ctx context.Context, tx Tx, w *subscription.Webhook, call subscription.WebhookCall, out subscription.WebhookOutcome) error {
 	d, err := tx.WebhookDeliveries().Get(ctx, call.DeliveryID)
 	if err != nil {
 		return err
@@ -371,12 +350,12 @@ func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCa
 	d.HeldBy, d.HeldUntil, d.UpdatedAt = 0, time.Time{}, now
 	switch {
 	case success:
-		d.State, d.NextAttemptAt, d.Problem = WebhookDelivered, time.Time{}, ""
+		d.State, d.NextAttemptAt, d.Problem = subscription.WebhookDelivered, time.Time{}, ""
 		w.FailingSince, w.Failures = time.Time{}, 0
 		if now.Sub(w.LastSuccessAt) >= time.Minute {
 			w.LastSuccessAt = now
 		}
-	case d.State == WebhookPending:
+	case d.State == subscription.WebhookPending:
 		if err := p.failed(ctx, tx, call.AccountID, w, &d, out.RetryAfter, now); err != nil {
 			return err
 		}
@@ -385,10 +364,10 @@ func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCa
 		return err
 	}
 	if w.IsActive && out.Status == statusGone {
-		return p.disable(ctx, tx, w, WebhookGone)
+		return p.disable(ctx, tx, w, subscription.WebhookGone)
 	}
 	if w.IsActive && w.Failures >= webhookPatience {
-		return p.disable(ctx, tx, w, WebhookFailing)
+		return p.disable(ctx, tx, w, subscription.WebhookFailing)
 	}
 	if w.FailingSince.Equal(old.FailingSince) && w.Failures == old.Failures && w.LastSuccessAt.Equal(old.LastSuccessAt) {
 		return nil
@@ -397,13 +376,13 @@ func (p *Dispatch) settle(ctx context.Context, tx Tx, w *Webhook, call WebhookCa
 }
 
 // failed schedules a retry of a delivery, or gives it up.
-func (p *Dispatch) failed(ctx context.Context, tx Tx, accountID int64, w *Webhook, d *WebhookDelivery, asked time.Duration, now time.Time) error {
+func (p *Dispatch) failed(ctx context.Context, tx Tx, accountID int64, w *subscription.Webhook, d *subscription.WebhookDelivery, asked time.Duration, now time.Time) error {
 	if w.FailingSince.IsZero() {
 		w.FailingSince = now
 	}
 	wait, again := webhookBackoff(d.Attempts)
 	if !again || d.Status == statusGone {
-		d.State, d.NextAttemptAt = WebhookFailed, time.Time{}
+		d.State, d.NextAttemptAt = subscription.WebhookFailed, time.Time{}
 		w.Failures++
 		return nil
 	}
@@ -413,7 +392,7 @@ func (p *Dispatch) failed(ctx context.Context, tx Tx, accountID int64, w *Webhoo
 }
 
 // disable disables a webhook and gives up its pending deliveries.
-func (p *Dispatch) disable(ctx context.Context, tx Tx, w *Webhook, reason WebhookReason) error {
+func (p *Dispatch) disable(ctx context.Context, tx Tx, w *subscription.Webhook, reason subscription.WebhookReason) error {
 	now := p.svc.now()
 	w.IsActive, w.Reason, w.UpdatedAt = false, reason, now
 	if err := tx.Webhooks().Update(ctx, w); err != nil {
@@ -453,7 +432,7 @@ func (p *Dispatch) prune(ctx context.Context, accountID int64) error {
 	if err != nil {
 		return err
 	}
-	hooks, err := r.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: MaxWebhooks})
+	hooks, err := r.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -54,23 +55,10 @@ func checkEventTypes(r *identity.Registry, problems *fault.Collector, field stri
 	}
 }
 
-// CloudEvent is an event in the JSON form of CloudEvents 1.0 (section 3 of its JSON format), for
-// json.Marshal. Source is the account, and ID is the event's position in the account's log.
-type CloudEvent struct {
-	SpecVersion     string          `json:"specversion"`
-	ID              string          `json:"id"`
-	Source          string          `json:"source"`
-	Type            string          `json:"type"`
-	Subject         string          `json:"subject"`
-	Time            string          `json:"time"`
-	DataContentType string          `json:"datacontenttype"`
-	Data            json.RawMessage `json:"data"`
-}
-
 // CloudEvent converts an event of an account. Its data contains only ids: of the resource, and of
 // the mailbox, conversation and acting user if any. Readers fetch the resources with their own
 // permissions. The subject is "<area>/<id>".
-func (s *Service) CloudEvent(accountID int64, e storage.Event) CloudEvent {
+func (s *Service) CloudEvent(accountID int64, e storage.Event) subscription.CloudEvent {
 	data := map[string]any{}
 	_ = json.Unmarshal(e.Data, &data) // other data than an object is dropped
 	data["id"] = e.Subject
@@ -80,18 +68,11 @@ func (s *Service) CloudEvent(accountID int64, e storage.Event) CloudEvent {
 		}
 	}
 	text, _ := json.Marshal(data) // came from JSON
-	return CloudEvent{
+	return subscription.CloudEvent{
 		SpecVersion: "1.0", ID: strconv.FormatInt(e.Seq, 10), Source: fmt.Sprintf("%s/accounts/%d", s.cfg.EventSource, accountID),
 		Type: e.Type, Subject: fmt.Sprintf("%s/%d", areaOf(e.Type), e.Subject),
 		Time: e.Time.UTC().Format("2006-01-02T15:04:05.000000Z07:00"), DataContentType: "application/json", Data: text,
 	}
-}
-
-// EventQuery narrows a list of events.
-type EventQuery struct {
-	Types          []string // any of these; empty: all; at most 50
-	ConversationID int64    // 0: all
-	After          int64    // only events after the one with this Seq
 }
 
 // viewsEvents returns a permission to view some area's events, preferably one that the member
@@ -110,7 +91,7 @@ func (d *Desk) viewsEvents() identity.Permission {
 // of any area. A conversation out of reach is a NotFound fault. If events after EventQuery.After
 // were pruned, see [Retention], it is an Invalid fault on "after" with code events_lost; the reader
 // must then reload its resources.
-func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest) (storage.Page[storage.Event], error) {
+func (d *Desk) Events(ctx context.Context, q subscription.EventQuery, req storage.PageRequest) (storage.Page[storage.Event], error) {
 	var none storage.Page[storage.Event]
 	r, err := d.guard.Read(d.viewsEvents())
 	if err != nil {
@@ -125,7 +106,7 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 	if err := d.reachesConversation(ctx, q.ConversationID); err != nil {
 		return none, err
 	}
-	filter := EventFilter{Types: q.Types, Areas: d.svc.shownAreas(d.guard.Allows), ConversationID: q.ConversationID}
+	filter := subscription.EventFilter{Types: q.Types, Areas: d.svc.shownAreas(d.guard.Allows), ConversationID: q.ConversationID}
 	position := func(e storage.Event) storage.Position { return storage.Position{ID: e.Seq} }
 	return storage.List(req, false, position, func(seek storage.Seek) ([]storage.Event, error) {
 		if seek.From == nil {
@@ -139,11 +120,8 @@ func (d *Desk) Events(ctx context.Context, q EventQuery, req storage.PageRequest
 	})
 }
 
-// EventsLost is the code of the Invalid fault about pruned events.
-const EventsLost = "events_lost"
-
 // missesNothing returns a fault if events after the given one were pruned.
-func (d *Desk) missesNothing(ctx context.Context, r EventReader, after int64) error {
+func (d *Desk) missesNothing(ctx context.Context, r subscription.EventReader, after int64) error {
 	last, err := r.LastEvent(ctx)
 	if err != nil {
 		return err
@@ -151,7 +129,7 @@ func (d *Desk) missesNothing(ctx context.Context, r EventReader, after int64) er
 	lost, err := d.svc.eventsLost(ctx, d.scope.AccountID, after, last)
 	if err == nil && lost {
 		err = &fault.Error{
-			Kind: fault.Invalid, Code: EventsLost, Message: "Events after this one have been deleted. Reload your data, then follow from the newest event.",
+			Kind: fault.Invalid, Code: subscription.EventsLost, Message: "Events after this one have been deleted. Reload your data, then follow from the newest event.",
 			Fields: map[string][]string{"after": {"is older than the events that are kept"}},
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -13,9 +13,9 @@ import (
 func ExampleDesk_CreateWebhook() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
-	hook, secret, err := desk.CreateWebhook(ctx, helpdesk.WebhookInput{
+	hook, secret, err := desk.CreateWebhook(ctx, subscription.WebhookInput{
 		URL: storage.Some("https://app.example.org/hooks"), Events: storage.Some([]string{"conversation.created"}),
 	})
-	fmt.Println(hook.IsActive, strings.HasPrefix(secret, helpdesk.WebhookSecretPrefix), err)
+	fmt.Println(hook.IsActive, strings.HasPrefix(secret, subscription.WebhookSecretPrefix), err)
 	// Output: true true <nil>
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/authenticator"
@@ -53,7 +54,7 @@ func TestMadeByWhoLeft(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in := helpdesk.WebhookInput{URL: storage.Some("https://maker.example"), Events: storage.Some([]string{helpdesk.AllEvents})}
+			in := subscription.WebhookInput{URL: storage.Some("https://maker.example"), Events: storage.Some([]string{subscription.AllEvents})}
 			hook, _, err := maker.CreateWebhook(b.ctx, in)
 			if err != nil {
 				t.Fatal(err)
@@ -76,11 +77,11 @@ func TestMadeByWhoLeft(t *testing.T) {
 			b.tag("after")
 			_, _ = b.svc.Dispatch().Distribute(b.ctx, b.account.ID) // that there is nothing to do is an error
 			after := must(b.desk.Webhook(b.ctx, hook.ID))(t)
-			if delivers := len(b.hooked(hook)) > 0; delivers != test.serves || after.IsActive != test.serves || (after.Reason == helpdesk.WebhookOrphaned) == test.serves {
+			if delivers := len(b.hooked(hook)) > 0; delivers != test.serves || after.IsActive != test.serves || (after.Reason == subscription.WebhookOrphaned) == test.serves {
 				t.Errorf("the webhook delivers %v and is %+v", delivers, after)
 			}
 			// Whoever switches it on again vouches for it.
-			must(b.desk.UpdateWebhook(b.ctx, hook.ID, helpdesk.WebhookInput{IsActive: storage.Some(true)}))(t)
+			must(b.desk.UpdateWebhook(b.ctx, hook.ID, subscription.WebhookInput{IsActive: storage.Some(true)}))(t)
 			b.tag("later")
 			b.distribute()
 			if after := must(b.desk.Webhook(b.ctx, hook.ID))(t); !after.IsActive || len(b.hooked(hook)) == 0 {

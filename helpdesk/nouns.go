@@ -3,6 +3,7 @@ package helpdesk
 import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -31,8 +32,8 @@ type Declarations struct {
 	Tags              storage.Noun[Tag]
 	Teams             storage.Noun[Team]
 	Views             storage.Noun[View]
-	WebhookDeliveries storage.Noun[WebhookDelivery]
-	Webhooks          storage.Noun[Webhook]
+	WebhookDeliveries storage.Noun[subscription.WebhookDelivery]
+	Webhooks          storage.Noun[subscription.Webhook]
 }
 
 // Nouns declares the rows of [Rows], for stores and for storagetest.
@@ -131,9 +132,9 @@ func Nouns() Declarations {
 			ID:   func(v *View) *int64 { return &v.ID },
 		},
 		WebhookDeliveries: webhookDeliveryNoun(),
-		Webhooks: storage.Noun[Webhook]{
+		Webhooks: storage.Noun[subscription.Webhook]{
 			Name: "webhook",
-			ID:   func(w *Webhook) *int64 { return &w.ID },
+			ID:   func(w *subscription.Webhook) *int64 { return &w.ID },
 		},
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -135,7 +136,7 @@ func TestParking(t *testing.T) {
 				t.Errorf("%s, and the status is %+v; want %s", got, status, tt.want)
 			}
 			events := map[string]int{}
-			for _, e := range must(b.desk.Events(b.ctx, helpdesk.EventQuery{Types: []string{"mailbox.parked"}}, storage.PageRequest{Limit: 100}))(t).Items {
+			for _, e := range must(b.desk.Events(b.ctx, subscription.EventQuery{Types: []string{"mailbox.parked"}}, storage.PageRequest{Limit: 100}))(t).Items {
 				events[e.Type]++
 			}
 			want := map[string]int{}

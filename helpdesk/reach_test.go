@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -40,7 +41,7 @@ type beyond struct {
 	tag          int64
 	team         helpdesk.Team
 	view         helpdesk.View
-	hook         helpdesk.Webhook
+	hook         subscription.Webhook
 	role         identity.Role
 	domain       sending.Domain
 	portalKey    helpdesk.PortalKey
@@ -377,7 +378,7 @@ func reachOf() map[string]struct {
 		"DeleteDomain": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteDomain(c, w.domain.ID)) }},
 
 		"Events": {cut, func(c ctx, d desk, _ w) (any, error) {
-			return say(d.Events(c, helpdesk.EventQuery{Types: []string{"mailbox.created", "conversation.created"}}, page))
+			return say(d.Events(c, subscription.EventQuery{Types: []string{"mailbox.created", "conversation.created"}}, page))
 		}},
 
 		"CreateMailbox": {refused, func(c ctx, d desk, _ w) (any, error) {
@@ -499,15 +500,15 @@ func reachOf() map[string]struct {
 		"Webhook":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.Webhook(c, w.hook.ID)) }},
 		"Webhooks": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Webhooks(c, page)) }},
 		"CreateWebhook": {refused, func(c ctx, d desk, _ w) (any, error) {
-			return two(d.CreateWebhook(c, helpdesk.WebhookInput{URL: name("https://evil.example"), Events: storage.Some([]string{"*"})}))
+			return two(d.CreateWebhook(c, subscription.WebhookInput{URL: name("https://evil.example"), Events: storage.Some([]string{"*"})}))
 		}},
 		"UpdateWebhook": {refused, func(c ctx, d desk, w w) (any, error) {
-			return say(d.UpdateWebhook(c, w.hook.ID, helpdesk.WebhookInput{URL: name("https://evil.example"), MailboxIDs: storage.Some([]int64{w.mailbox.ID})}))
+			return say(d.UpdateWebhook(c, w.hook.ID, subscription.WebhookInput{URL: name("https://evil.example"), MailboxIDs: storage.Some([]int64{w.mailbox.ID})}))
 		}},
 		"RotateWebhookSecret": {refused, func(c ctx, d desk, w w) (any, error) { return two(d.RotateWebhookSecret(c, w.hook.ID)) }},
 		"DeleteWebhook":       {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteWebhook(c, w.hook.ID)) }},
 		"WebhookDeliveries": {cut, func(c ctx, d desk, w w) (any, error) {
-			return say(d.WebhookDeliveries(c, helpdesk.WebhookDeliveryFilter{WebhookID: w.hook.ID}, page))
+			return say(d.WebhookDeliveries(c, subscription.WebhookDeliveryFilter{WebhookID: w.hook.ID}, page))
 		}},
 		"RedeliverWebhook": {refused, func(c ctx, d desk, w w) (any, error) {
 			w.distribute()

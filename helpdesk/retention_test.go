@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
@@ -140,9 +141,9 @@ func TestEventsNotKept(t *testing.T) {
 	emit(3)
 	must(b.svc.Prune(b.ctx))(t)
 	last := must(b.desk.LastEvent(b.ctx))(t)
-	for after, want := range map[int64]string{0: "ok", old - 3: helpdesk.EventsLost, old - 1: helpdesk.EventsLost, old: "ok", last - 1: "ok", last: "ok", last + 9: "ok"} {
+	for after, want := range map[int64]string{0: "ok", old - 3: subscription.EventsLost, old - 1: subscription.EventsLost, old: "ok", last - 1: "ok", last: "ok", last + 9: "ok"} {
 		got := "ok"
-		if _, err := b.desk.Events(b.ctx, helpdesk.EventQuery{After: after}, storage.PageRequest{}); err != nil {
+		if _, err := b.desk.Events(b.ctx, subscription.EventQuery{After: after}, storage.PageRequest{}); err != nil {
 			got = codeOf(err)
 		}
 		if got != want {
@@ -155,7 +156,7 @@ func TestEventsNotKept(t *testing.T) {
 			t.Errorf("following after %d of %d: reset %v, at %d", after, last, follower.Reset(), follower.Position())
 		}
 	}
-	if first := must(b.desk.Events(b.ctx, helpdesk.EventQuery{}, storage.PageRequest{}))(t).Items; len(first) == 0 || first[0].Seq != old+1 {
+	if first := must(b.desk.Events(b.ctx, subscription.EventQuery{}, storage.PageRequest{}))(t).Items; len(first) == 0 || first[0].Seq != old+1 {
 		t.Errorf("the list begins with %+v", first)
 	}
 }

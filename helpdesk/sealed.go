@@ -6,6 +6,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -31,11 +32,11 @@ func sealedOfDomains() []sealedField[sending.Domain] {
 	}
 }
 
-func sealedOfWebhooks() []sealedField[Webhook] {
-	context := func(accountID int64, w *Webhook) string { return w.secretContext(accountID) }
-	return []sealedField[Webhook]{
-		{"SealedSecret", func(w *Webhook) *[]byte { return &w.SealedSecret }, context},
-		{"SealedFormer", func(w *Webhook) *[]byte { return &w.SealedFormer }, context},
+func sealedOfWebhooks() []sealedField[subscription.Webhook] {
+	context := func(accountID int64, w *subscription.Webhook) string { return w.SecretContext(accountID) }
+	return []sealedField[subscription.Webhook]{
+		{"SealedSecret", func(w *subscription.Webhook) *[]byte { return &w.SealedSecret }, context},
+		{"SealedFormer", func(w *subscription.Webhook) *[]byte { return &w.SealedFormer }, context},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -60,7 +61,7 @@ type Directory interface {
 	identity.PeopleDirectory
 	identity.SignOnDirectory
 	identity.PasskeyDirectory
-	WebhookDirectory
+	subscription.WebhookDirectory
 	// TokenByHash finds an access token by the hash of its secret, and whether its user is disabled.
 	TokenByHash(ctx context.Context, hash []byte) (identity.AccessToken, error)
 	// User finds a user by id.
@@ -123,8 +124,8 @@ type Reader interface {
 	// WebhookDeliveries lists the deliveries of the webhook that the filter names, and no others.
 	// It omits those of events in mailboxes outside the scope, but not those of events without a
 	// mailbox.
-	WebhookDeliveries() storage.RowReader[WebhookDelivery, WebhookDeliveryFilter]
-	Webhooks() storage.RowReader[Webhook, storage.NoFilter]
+	WebhookDeliveries() storage.RowReader[subscription.WebhookDelivery, subscription.WebhookDeliveryFilter]
+	Webhooks() storage.RowReader[subscription.Webhook, storage.NoFilter]
 }
 
 // Rows accesses the rows of a scope in a transaction. [Nouns] returns their declarations.
@@ -164,9 +165,9 @@ type Rows interface {
 	Teams() storage.Rows[Team, storage.NoFilter]
 	Views() storage.Rows[View, storage.NoFilter]
 	// WebhookDeliveries: the store does not check that the events or their mailboxes exist.
-	WebhookDeliveries() storage.Rows[WebhookDelivery, WebhookDeliveryFilter]
+	WebhookDeliveries() storage.Rows[subscription.WebhookDelivery, subscription.WebhookDeliveryFilter]
 	// Webhooks: Delete removes a webhook with its deliveries.
-	Webhooks() storage.Rows[Webhook, storage.NoFilter]
+	Webhooks() storage.Rows[subscription.Webhook, storage.NoFilter]
 }
 
 // Finder offers queries that go beyond one noun's rows or their ids.
@@ -183,7 +184,7 @@ type Finder interface {
 	MergeReader
 	sending.SuppressionReader
 	TrafficReader
-	EventReader
+	subscription.EventReader
 	CorrespondenceReader
 	CrossingReader
 	ScheduleReader
@@ -192,7 +193,7 @@ type Finder interface {
 	NotificationReader
 	AuditReader
 	BuriedJobReader
-	WebhookReader
+	subscription.WebhookReader
 	TransferReader
 }
 
@@ -270,8 +271,8 @@ type Tx interface {
 	PortalKeyWriter
 	storage.AuditWriter
 	BuriedJobWriter
-	WebhookWriter
-	WebhookQueue
+	subscription.WebhookWriter
+	subscription.WebhookQueue
 	RetentionWriter
 	TransferWriter
 }
@@ -421,24 +422,6 @@ type TrafficReader interface {
 	SentTo(ctx context.Context, key string, since time.Time, limit int) (int, error)
 }
 
-// EventFilter narrows a list of events.
-type EventFilter struct {
-	Types          []string // any of these; empty: all
-	Areas          []string // type prefixes up to the dot; nil: all
-	ConversationID int64    // 0: all
-}
-
-// EventReader reads the account's event log. It omits events of mailboxes outside the scope, but
-// not those without a mailbox.
-type EventReader interface {
-	// Events lists events by Seq, which is a position's id.
-	Events(ctx context.Context, filter EventFilter, seek storage.Seek) ([]storage.Event, error)
-	// LastEvent returns the Seq of the newest event, even outside the scope, or 0 if there is none.
-	LastEvent(ctx context.Context) (int64, error)
-	// EventsBySeq returns the existing ones of the given events, by Seq.
-	EventsBySeq(ctx context.Context, seqs []int64) ([]storage.Event, error)
-}
-
 // CorrespondenceReader reads the exchange between a customer and the desk: interactions whose
 // [Interaction.Audience] contains any of the given keys.
 type CorrespondenceReader interface {
@@ -467,49 +450,4 @@ type AuditReader interface {
 	// AuditLog lists entries by CreatedAt; a position's key is its microseconds since 1970. Entries
 	// about mailboxes outside the scope are omitted.
 	AuditLog(ctx context.Context, filter AuditFilter, seek storage.Seek) ([]AuditEntry, error)
-}
-
-// WebhookDirectory finds the accounts whose webhooks have work to do.
-type WebhookDirectory interface {
-	// WebhookBacklog lists, by id, the accounts whose event log extends beyond their webhook
-	// cursor. Accounts without a cursor are omitted.
-	WebhookBacklog(ctx context.Context, seek storage.Seek) ([]identity.Account, error)
-	// AccountsWithWebhooks lists, by id, the accounts that have webhooks.
-	AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]identity.Account, error)
-}
-
-// WebhookReader finds deliveries of webhooks.
-type WebhookReader interface {
-	// DueWebhookDeliveries returns at most limit pending deliveries of a webhook whose
-	// NextAttemptAt and HeldUntil are not after now, by the later of the two and id.
-	DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]WebhookDelivery, error)
-	// HeldWebhookDeliveries returns the pending deliveries of a webhook whose HeldUntil is after
-	// now, by id.
-	HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]WebhookDelivery, error)
-}
-
-// WebhookWriter changes deliveries of webhooks.
-type WebhookWriter interface {
-	// FailWebhookDeliveries marks the pending deliveries of a webhook, even outside the scope, as
-	// failed at a time with a Problem. It clears their holds and their next attempts.
-	FailWebhookDeliveries(ctx context.Context, webhookID int64, problem string, at time.Time) error
-}
-
-// WebhookQueue keeps the account's position in the event log for its webhooks, and prunes
-// deliveries.
-type WebhookQueue interface {
-	// WebhookCursorForUpdate returns the Seq of the last event taken and locks the cursor until the
-	// transaction ends. Without a cursor it returns a NotFound fault.
-	WebhookCursorForUpdate(ctx context.Context) (int64, error)
-	// StartWebhookCursor creates a cursor at seq. An existing cursor stays unchanged and is locked
-	// as by WebhookCursorForUpdate.
-	StartWebhookCursor(ctx context.Context, seq int64) error
-	// SaveWebhookCursor moves the existing cursor.
-	SaveWebhookCursor(ctx context.Context, seq int64) error
-	// DeleteWebhookCursor removes the existing cursor.
-	DeleteWebhookCursor(ctx context.Context) error
-	// PruneWebhookDeliveries removes at most n finished deliveries of a webhook, even outside the
-	// scope: those that were made before a time or are not among the newest keep. It removes the
-	// oldest first and returns the number removed.
-	PruneWebhookDeliveries(ctx context.Context, webhookID int64, before time.Time, keep, n int) (int, error)
 }

@@ -78,8 +78,3 @@ func (m *Mailbox) Secrets() []storage.Secret {
 func (k *PortalKey) Secrets(accountID int64) []storage.Secret {
 	return []storage.Secret{{Sealed: &k.SealedSecret, Context: k.secretContext(accountID)}}
 }
-
-// Secrets returns the sealed fields of a webhook. They are bound to the account and CreatedAt.
-func (w *Webhook) Secrets(accountID int64) []storage.Secret {
-	return []storage.Secret{{Sealed: &w.SealedSecret, Context: w.secretContext(accountID)}, {Sealed: &w.SealedFormer, Context: w.secretContext(accountID)}}
-}

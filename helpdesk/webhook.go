@@ -3,96 +3,33 @@ package helpdesk
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-const (
-	// WebhookSecretPrefix begins every webhook's secret, as Standard Webhooks specifies.
-	WebhookSecretPrefix = "whsec_"
-	// AllEvents in [Webhook].Events selects every event type except conversation.presence and
-	// notification.created, which are frequent or private and must be named explicitly.
-	AllEvents = "*"
-	// MaxWebhooks is the maximum number of webhooks in an account.
-	MaxWebhooks = 20
-	// FormerSecretLife is how long after a rotation the former secret also signs.
-	FormerSecretLife = 24 * time.Hour
-)
-
-// WebhookReason is the reason why the service disabled a webhook.
-type WebhookReason string
-
-// The reasons. More may be added.
-const (
-	WebhookGone    WebhookReason = "gone"    // the receiver answered 410
-	WebhookFailing WebhookReason = "failing" // ten consecutive deliveries were given up
-	// WebhookOrphaned: its last editor may no longer view its events.
-	WebhookOrphaned WebhookReason = "orphaned"
-)
-
-// Webhook posts an account's events to a URL, each signed and at least once; see package webhook.
-type Webhook struct {
-	ID         int64
-	URL        string
-	Events     []string // types, or AllEvents alone
-	MailboxIDs []int64  // deliver their events and those without a mailbox; empty: of all mailboxes
-	IsActive   bool
-	Reason     WebhookReason // why the service disabled it; "": it did not
-
-	FailingSince  time.Time // first failure since the last success; zero: the last attempt succeeded
-	Failures      int       // deliveries given up since the last success
-	LastSuccessAt time.Time // exact to a minute
-	After         int64     // Seq of the last event before activation; only later events are delivered
-
-	SealedSecret []byte // neither secret leaves the service
-	SealedFormer []byte // the secret before the last rotation
-	FormerUntil  time.Time
-	UserID       int64 // creator or last editor: it works only while that member could create it
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
-}
-
-// WebhookInput creates or changes a webhook. Absent fields are unchanged.
-type WebhookInput struct {
-	// URL is http or https, with a host and without a password; at most 2,000 bytes. Required for a
-	// new webhook.
-	URL storage.Opt[string]
-	// Events are 1 to 50 types, or AllEvents alone. Required for a new webhook.
-	Events     storage.Opt[[]string]
-	MailboxIDs storage.Opt[[]int64] // null or empty: the events of all mailboxes
-	// IsActive defaults to true for a new webhook. Activation delivers only later events.
-	// Deactivation gives up pending deliveries.
-	IsActive storage.Opt[bool]
-}
-
-// secretContext binds the sealed secrets to their webhook.
-func (w Webhook) secretContext(accountID int64) string {
-	return fmt.Sprintf("webhook/%d/%d/secret", accountID, w.CreatedAt.UnixMicro())
-}
-
 // wants reports whether the webhook subscribes to an event.
-func (w Webhook) wants(e storage.Event) bool {
+func wants(w *subscription.Webhook, e storage.Event) bool {
 	return w.IsActive && e.Seq > w.After &&
-		(slices.Contains(w.Events, AllEvents) && e.Type != eventPresence && e.Type != eventNotified || slices.Contains(w.Events, e.Type)) &&
+		(slices.Contains(w.Events, subscription.AllEvents) && e.Type != eventPresence && e.Type != eventNotified || slices.Contains(w.Events, e.Type)) &&
 		(e.MailboxID == 0 || len(w.MailboxIDs) == 0 || slices.Contains(w.MailboxIDs, e.MailboxID))
 }
 
-// bare returns the webhook without its secrets.
-func (w Webhook) bare() Webhook {
+// withoutSecrets returns the webhook without its secrets.
+func withoutSecrets(w subscription.Webhook) subscription.Webhook {
 	w.SealedSecret, w.SealedFormer = nil, nil
 	return w
 }
 
-// apply validates in and copies it into w.
-func (w *Webhook) apply(in WebhookInput, r *identity.Registry) error {
+// applyWebhook validates in and copies it into w.
+func applyWebhook(w *subscription.Webhook, in subscription.WebhookInput, r *identity.Registry) error {
 	var problems fault.Collector
 	w.URL = strings.TrimSpace(in.URL.Or(w.URL))
 	if problems.Check(w.URL != "", "url", "is required") {
@@ -102,7 +39,7 @@ func (w *Webhook) apply(in WebhookInput, r *identity.Registry) error {
 	switch {
 	case len(w.Events) == 0:
 		problems.Add("events", "is required: list event types, or *")
-	case slices.Contains(w.Events, AllEvents):
+	case slices.Contains(w.Events, subscription.AllEvents):
 		problems.Check(len(w.Events) == 1, "events", "must be either * alone or event types")
 	default:
 		checkEventTypes(r, &problems, "events", w.Events)
@@ -120,9 +57,9 @@ func validWebhookURL(text string) bool {
 }
 
 // mayAim returns a fault if the webhook receives more than the member may view.
-func (d *Desk) mayAim(w Webhook) error {
+func (d *Desk) mayAim(w subscription.Webhook) error {
 	areas := d.svc.registry.Areas()
-	if !slices.Contains(w.Events, AllEvents) {
+	if !slices.Contains(w.Events, subscription.AllEvents) {
 		areas = nil
 		for _, kind := range w.Events {
 			areas = append(areas, areaOf(kind))
@@ -150,7 +87,7 @@ func (d *Desk) mayAim(w Webhook) error {
 
 // mayHandle returns a fault if the webhook receives events of mailboxes that the member does not
 // reach.
-func (d *Desk) mayHandle(w Webhook) error {
+func (d *Desk) mayHandle(w subscription.Webhook) error {
 	beyond := func(id int64) bool { return !slices.Contains(d.scope.Mailboxes, id) }
 	if d.scope.Mailboxes != nil && (len(w.MailboxIDs) == 0 || slices.ContainsFunc(w.MailboxIDs, beyond)) {
 		return limited("The webhook has the events of mailboxes that you do not reach.")
@@ -159,38 +96,38 @@ func (d *Desk) mayHandle(w Webhook) error {
 }
 
 // newWebhookSecret returns a new secret, in clear and sealed.
-func (d *Desk) newWebhookSecret(w Webhook) (secret string, sealed []byte, err error) {
+func (d *Desk) newWebhookSecret(w subscription.Webhook) (secret string, sealed []byte, err error) {
 	key, err := d.svc.random(32)
 	if err != nil {
 		return "", nil, err
 	}
-	if sealed, err = d.svc.cfg.Sealer.Seal(key, w.secretContext(d.scope.AccountID)); err != nil {
+	if sealed, err = d.svc.cfg.Sealer.Seal(key, w.SecretContext(d.scope.AccountID)); err != nil {
 		return "", nil, fault.Wrap(fault.Internal, "sealing the secret of a webhook", err)
 	}
-	return WebhookSecretPrefix + base64.StdEncoding.EncodeToString(key), sealed, nil
+	return subscription.WebhookSecretPrefix + base64.StdEncoding.EncodeToString(key), sealed, nil
 }
 
 // Webhook returns a webhook. It needs webhooks.view.
-func (d *Desk) Webhook(ctx context.Context, id int64) (Webhook, error) {
+func (d *Desk) Webhook(ctx context.Context, id int64) (subscription.Webhook, error) {
 	r, err := d.guard.Read(identity.WebhooksView)
 	if err != nil {
-		return Webhook{}, err
+		return subscription.Webhook{}, err
 	}
 	w, err := r.Webhooks().Get(ctx, id)
-	return w.bare(), err
+	return withoutSecrets(w), err
 }
 
 // Webhooks lists the account's webhooks, oldest first. It needs webhooks.view.
-func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.Page[Webhook], error) {
+func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.Page[subscription.Webhook], error) {
 	r, err := d.guard.Read(identity.WebhooksView)
 	if err != nil {
-		return storage.Page[Webhook]{}, err
+		return storage.Page[subscription.Webhook]{}, err
 	}
-	return storage.List(req, false, func(w Webhook) storage.Position { return storage.Position{ID: w.ID} },
-		func(seek storage.Seek) ([]Webhook, error) {
+	return storage.List(req, false, func(w subscription.Webhook) storage.Position { return storage.Position{ID: w.ID} },
+		func(seek storage.Seek) ([]subscription.Webhook, error) {
 			found, err := r.Webhooks().List(ctx, storage.NoFilter{}, seek)
 			for i := range found {
-				found[i] = found[i].bare()
+				found[i] = withoutSecrets(found[i])
 			}
 			return found, err
 		})
@@ -199,22 +136,22 @@ func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.P
 // CreateWebhook creates a webhook and returns its secret, which is not shown again. It delivers
 // only later events. It needs webhooks.create, the view permission of each area whose events it
 // subscribes to (of all areas for AllEvents), and reach of its mailboxes: a member limited to some
-// mailboxes must name some of them. More than [MaxWebhooks] in an account is a Conflict fault.
-func (d *Desk) CreateWebhook(ctx context.Context, in WebhookInput) (w Webhook, secret string, err error) {
+// mailboxes must name some of them. More than [subscription.MaxWebhooks] in an account is a Conflict fault.
+func (d *Desk) CreateWebhook(ctx context.Context, in subscription.WebhookInput) (w subscription.Webhook, secret string, err error) {
 	begin, err := d.guard.Write(identity.WebhooksCreate)
 	if err != nil {
-		return Webhook{}, "", err
+		return subscription.Webhook{}, "", err
 	}
 	now := d.svc.now()
-	w = Webhook{IsActive: true, UserID: d.userID, CreatedAt: now, UpdatedAt: now}
-	if err := w.apply(in, d.svc.registry); err != nil {
-		return Webhook{}, "", err
+	w = subscription.Webhook{IsActive: true, UserID: d.userID, CreatedAt: now, UpdatedAt: now}
+	if err := applyWebhook(&w, in, d.svc.registry); err != nil {
+		return subscription.Webhook{}, "", err
 	}
 	if err := d.mayAim(w); err != nil {
-		return Webhook{}, "", err
+		return subscription.Webhook{}, "", err
 	}
 	if secret, w.SealedSecret, err = d.newWebhookSecret(w); err != nil {
-		return Webhook{}, "", err
+		return subscription.Webhook{}, "", err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := follow(ctx, tx, &w, w.IsActive); err != nil {
@@ -223,12 +160,12 @@ func (d *Desk) CreateWebhook(ctx context.Context, in WebhookInput) (w Webhook, s
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
 		}
-		others, err := tx.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: MaxWebhooks})
+		others, err := tx.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
 		if err != nil {
 			return err
 		}
-		if len(others) == MaxWebhooks {
-			return fault.Newf(fault.Conflict, "An account has at most %d webhooks.", MaxWebhooks)
+		if len(others) == subscription.MaxWebhooks {
+			return fault.Newf(fault.Conflict, "An account has at most %d webhooks.", subscription.MaxWebhooks)
 		}
 		if err := d.findMailboxes(ctx, tx.Reader(), w.MailboxIDs); err != nil {
 			return err
@@ -239,14 +176,14 @@ func (d *Desk) CreateWebhook(ctx context.Context, in WebhookInput) (w Webhook, s
 		return d.emit(ctx, tx, "webhook.created", w.ID, 0)
 	})
 	if err != nil {
-		return Webhook{}, "", err
+		return subscription.Webhook{}, "", err
 	}
-	return w.bare(), secret, nil
+	return withoutSecrets(w), secret, nil
 }
 
 // follow starts the account's webhook cursor, for a webhook that becomes active, and records the
 // current end of the log in w. The lock order is the cursor, then webhooks, then the account.
-func follow(ctx context.Context, tx Tx, w *Webhook, active bool) error {
+func follow(ctx context.Context, tx Tx, w *subscription.Webhook, active bool) error {
 	if !active {
 		return nil
 	}
@@ -260,13 +197,13 @@ func follow(ctx context.Context, tx Tx, w *Webhook, active bool) error {
 
 // UpdateWebhook changes a webhook. It needs webhooks.update and, for the resulting webhook,
 // everything that [Desk.CreateWebhook] requires.
-func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in WebhookInput) (Webhook, error) {
-	var begun Webhook
+func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in subscription.WebhookInput) (subscription.Webhook, error) {
+	var begun subscription.Webhook
 	return d.changeWebhook(ctx, id, func(ctx context.Context, tx Tx) error {
 		return follow(ctx, tx, &begun, in.IsActive.Or(false))
-	}, func(ctx context.Context, tx Tx, w *Webhook) error {
+	}, func(ctx context.Context, tx Tx, w *subscription.Webhook) error {
 		old := *w
-		if err := w.apply(in, d.svc.registry); err != nil {
+		if err := applyWebhook(w, in, d.svc.registry); err != nil {
 			return err
 		}
 		if err := d.mayAim(*w); err != nil {
@@ -292,11 +229,11 @@ func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in WebhookInput) (We
 const webhookOff = "The webhook was switched off."
 
 // RotateWebhookSecret replaces the secret and returns the new one, which is not shown again. The
-// former secret also signs deliveries for [FormerSecretLife]. It needs the permissions of
+// former secret also signs deliveries for [subscription.FormerSecretLife]. It needs the permissions of
 // [Desk.UpdateWebhook].
-func (d *Desk) RotateWebhookSecret(ctx context.Context, id int64) (w Webhook, secret string, err error) {
+func (d *Desk) RotateWebhookSecret(ctx context.Context, id int64) (w subscription.Webhook, secret string, err error) {
 	nothing := func(context.Context, Tx) error { return nil }
-	w, err = d.changeWebhook(ctx, id, nothing, func(_ context.Context, _ Tx, w *Webhook) error {
+	w, err = d.changeWebhook(ctx, id, nothing, func(_ context.Context, _ Tx, w *subscription.Webhook) error {
 		if err := d.mayAim(*w); err != nil {
 			return err
 		}
@@ -305,23 +242,23 @@ func (d *Desk) RotateWebhookSecret(ctx context.Context, id int64) (w Webhook, se
 		if secret, w.SealedSecret, err = d.newWebhookSecret(*w); err != nil {
 			return err
 		}
-		w.SealedFormer, w.FormerUntil = former, d.svc.now().Add(FormerSecretLife)
+		w.SealedFormer, w.FormerUntil = former, d.svc.now().Add(subscription.FormerSecretLife)
 		return nil
 	})
 	if err != nil {
-		return Webhook{}, "", err
+		return subscription.Webhook{}, "", err
 	}
 	return w, secret, nil
 }
 
 // changeWebhook applies change to a webhook and writes it. It calls first before locking the
 // webhook.
-func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx context.Context, tx Tx) error, change func(ctx context.Context, tx Tx, w *Webhook) error) (Webhook, error) {
+func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx context.Context, tx Tx) error, change func(ctx context.Context, tx Tx, w *subscription.Webhook) error) (subscription.Webhook, error) {
 	begin, err := d.guard.Write(identity.WebhooksUpdate)
 	if err != nil {
-		return Webhook{}, err
+		return subscription.Webhook{}, err
 	}
-	var w Webhook
+	var w subscription.Webhook
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		err := first(ctx, tx)
 		if err != nil {
@@ -343,9 +280,9 @@ func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx conte
 		return d.emit(ctx, tx, "webhook.updated", w.ID, 0)
 	})
 	if err != nil {
-		return Webhook{}, err
+		return subscription.Webhook{}, err
 	}
-	return w.bare(), nil
+	return withoutSecrets(w), nil
 }
 
 // DeleteWebhook removes a webhook with its deliveries. It needs webhooks.delete.

@@ -2,64 +2,22 @@ package helpdesk
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// WebhookState is the state of delivering an event to a webhook.
-type WebhookState string
-
-// The states of a delivery to a webhook.
-const (
-	WebhookPending   WebhookState = "pending"   // not attempted yet, or to be retried
-	WebhookDelivered WebhookState = "delivered" // the receiver answered with a 2xx
-	WebhookFailed    WebhookState = "failed"    // given up
-)
-
-// WebhookDelivery is the delivery of one event to one webhook. It is kept for 30 days, within the
-// newest 10,000 of its webhook. Pending deliveries are always kept.
-type WebhookDelivery struct {
-	ID            int64
-	WebhookID     int64
-	Seq           int64  // of the event
-	Type          string // of the event
-	MailboxID     int64  // of the event; 0: none
-	State         WebhookState
-	Attempts      int
-	Status        int       // HTTP status of the last response; 0: none
-	Problem       string    // why the last attempt failed; "": it did not
-	Response      string    // beginning of the last response's body, as one line; at most 1,024 characters
-	NextAttemptAt time.Time // earliest next attempt; zero: none
-	HeldBy        int64     // ID of the job that is attempting it; 0: none
-	HeldUntil     time.Time // deadline of that job
-	CreatedAt     time.Time
-	UpdatedAt     time.Time // time of the last attempt
-}
-
 // webhookDeliveryNoun declares the rows of deliveries.
-func webhookDeliveryNoun() storage.Noun[WebhookDelivery] {
-	return storage.Noun[WebhookDelivery]{
+func webhookDeliveryNoun() storage.Noun[subscription.WebhookDelivery] {
+	return storage.Noun[subscription.WebhookDelivery]{
 		Name:        "delivery",
-		ID:          func(d *WebhookDelivery) *int64 { return &d.ID },
+		ID:          func(d *subscription.WebhookDelivery) *int64 { return &d.ID },
 		InMailboxes: true,
 	}
-}
-
-// MessageID returns the webhook-id, which is the same in every attempt. It includes the time
-// because a restored database reuses ids.
-func (d WebhookDelivery) MessageID() string {
-	return fmt.Sprintf("msg_%d_%d", d.ID, d.CreatedAt.UnixMicro())
-}
-
-// WebhookDeliveryFilter narrows a list of deliveries.
-type WebhookDeliveryFilter struct {
-	WebhookID int64        // required
-	State     WebhookState // "": all
 }
 
 // webhookBackoff returns the delay after a number of failed attempts; false: give up. The delays
@@ -78,22 +36,22 @@ func webhookBackoff(attempts int) (time.Duration, bool) {
 
 // WebhookDeliveries lists a webhook's deliveries, newest first. It omits events of mailboxes that
 // the member does not reach. It needs webhooks.view. An absent webhook is a NotFound fault.
-func (d *Desk) WebhookDeliveries(ctx context.Context, filter WebhookDeliveryFilter, req storage.PageRequest) (storage.Page[WebhookDelivery], error) {
-	var none storage.Page[WebhookDelivery]
+func (d *Desk) WebhookDeliveries(ctx context.Context, filter subscription.WebhookDeliveryFilter, req storage.PageRequest) (storage.Page[subscription.WebhookDelivery], error) {
+	var none storage.Page[subscription.WebhookDelivery]
 	r, err := d.guard.Read(identity.WebhooksView)
 	if err != nil {
 		return none, err
 	}
 	switch filter.State {
-	case "", WebhookPending, WebhookDelivered, WebhookFailed:
+	case "", subscription.WebhookPending, subscription.WebhookDelivered, subscription.WebhookFailed:
 	default:
 		return none, fault.Field("state", "must be pending, delivered or failed")
 	}
 	if _, err := r.Webhooks().Get(ctx, filter.WebhookID); err != nil {
 		return none, err
 	}
-	position := func(d WebhookDelivery) storage.Position { return storage.Position{ID: d.ID} }
-	return storage.List(req, true, position, func(seek storage.Seek) ([]WebhookDelivery, error) {
+	position := func(d subscription.WebhookDelivery) storage.Position { return storage.Position{ID: d.ID} }
+	return storage.List(req, true, position, func(seek storage.Seek) ([]subscription.WebhookDelivery, error) {
 		return r.WebhookDeliveries().List(ctx, filter, seek)
 	})
 }
@@ -101,12 +59,12 @@ func (d *Desk) WebhookDeliveries(ctx context.Context, filter WebhookDeliveryFilt
 // RedeliverWebhook retries a delivery now, whatever its state, and then as often as a new one, with
 // the same MessageID. It needs webhooks.update. A disabled webhook or a delivery in progress is a
 // Conflict fault.
-func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (WebhookDelivery, error) {
+func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (subscription.WebhookDelivery, error) {
 	begin, err := d.guard.Write(identity.WebhooksUpdate)
 	if err != nil {
-		return WebhookDelivery{}, err
+		return subscription.WebhookDelivery{}, err
 	}
-	var out WebhookDelivery
+	var out subscription.WebhookDelivery
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		w, err := tx.Webhooks().Lock(ctx, webhookID)
 		if err != nil {
@@ -127,7 +85,7 @@ func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (Webho
 		case out.HeldUntil.After(now):
 			return fault.New(fault.Conflict, "The delivery is being attempted right now.")
 		}
-		out.State, out.Attempts, out.NextAttemptAt = WebhookPending, 0, now // the result of the last attempt stays visible
+		out.State, out.Attempts, out.NextAttemptAt = subscription.WebhookPending, 0, now // the result of the last attempt stays visible
 		if err := tx.WebhookDeliveries().Update(ctx, &out); err != nil {
 			return err
 		}

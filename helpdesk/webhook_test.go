@@ -13,18 +13,19 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // hook makes a webhook of some types of events, of all without any.
-func (b *bundle) hook(types ...string) helpdesk.Webhook {
+func (b *bundle) hook(types ...string) subscription.Webhook {
 	b.t.Helper()
 	if len(types) == 0 {
-		types = []string{helpdesk.AllEvents}
+		types = []string{subscription.AllEvents}
 	}
-	w, secret, err := b.desk.CreateWebhook(b.ctx, helpdesk.WebhookInput{URL: storage.Some("https://example.org"), Events: storage.Some(types)})
-	if err != nil || !strings.HasPrefix(secret, helpdesk.WebhookSecretPrefix) {
+	w, secret, err := b.desk.CreateWebhook(b.ctx, subscription.WebhookInput{URL: storage.Some("https://example.org"), Events: storage.Some(types)})
+	if err != nil || !strings.HasPrefix(secret, subscription.WebhookSecretPrefix) {
 		b.t.Fatal(secret, err)
 	}
 	return w
@@ -42,21 +43,21 @@ func (b *bundle) distribute() {
 }
 
 // hooked are the deliveries of a webhook, newest first.
-func (b *bundle) hooked(w helpdesk.Webhook) []helpdesk.WebhookDelivery {
+func (b *bundle) hooked(w subscription.Webhook) []subscription.WebhookDelivery {
 	b.t.Helper()
-	return must(b.desk.WebhookDeliveries(b.ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, storage.PageRequest{Limit: 100}))(b.t).Items
+	return must(b.desk.WebhookDeliveries(b.ctx, subscription.WebhookDeliveryFilter{WebhookID: w.ID}, storage.PageRequest{Limit: 100}))(b.t).Items
 }
 
 // take takes deliveries for a job.
-func (b *bundle) take(w helpdesk.Webhook, job int64, parallel int) []helpdesk.WebhookCall {
+func (b *bundle) take(w subscription.Webhook, job int64, parallel int) []subscription.WebhookCall {
 	b.t.Helper()
 	claimed := storage.ClaimedJob{ID: job, Job: storage.Job{AccountID: b.account.ID, Subject: w.ID}}
 	return must(b.svc.Dispatch().Begin(b.ctx, claimed, parallel))(b.t)
 }
 
-func (b *bundle) report(call helpdesk.WebhookCall, status, parallel int) *helpdesk.WebhookCall {
+func (b *bundle) report(call subscription.WebhookCall, status, parallel int) *subscription.WebhookCall {
 	b.t.Helper()
-	return must(b.svc.Dispatch().Report(b.ctx, call, helpdesk.WebhookOutcome{Status: status}, parallel))(b.t)
+	return must(b.svc.Dispatch().Report(b.ctx, call, subscription.WebhookOutcome{Status: status}, parallel))(b.t)
 }
 
 // hookJobs counts the jobs of webhooks that are due.
@@ -83,13 +84,13 @@ func TestWebhookInput(t *testing.T) {
 		"all and more":   {"https://example.org", []string{"tag.created", "*"}, fault.Fields{"events": {"must be either * alone or event types"}}},
 		"many":           {"https://example.org", many(51), fault.Fields{"events": {"has more than 50 types"}}},
 	} {
-		in := helpdesk.WebhookInput{URL: storage.Some(test.url), Events: storage.Some(test.events)}
+		in := subscription.WebhookInput{URL: storage.Some(test.url), Events: storage.Some(test.events)}
 		_, _, err := b.desk.CreateWebhook(b.ctx, in)
 		if diff := cmp.Diff(test.want, fieldsOf(err)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	in := helpdesk.WebhookInput{
+	in := subscription.WebhookInput{
 		URL: storage.Some(" http://example.org:8080/" + strings.Repeat("x", 1976) + " "), Events: storage.Some([]string{"tag.updated", "tag.created", "tag.updated"}),
 		MailboxIDs: storage.Some([]int64{b.mailbox.ID, b.mailbox.ID}), IsActive: storage.Some(false),
 	}
@@ -98,17 +99,17 @@ func TestWebhookInput(t *testing.T) {
 		t.Errorf("%.300s %v", fmt.Sprintf("%+v", w), err)
 	}
 	// what is absent stays, null and empty mean all mailboxes
-	same := must(b.desk.UpdateWebhook(b.ctx, w.ID, helpdesk.WebhookInput{}))(t)
+	same := must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{}))(t)
 	if diff := cmp.Diff(w, same); diff != "" {
 		t.Error(diff)
 	}
-	if all := must(b.desk.UpdateWebhook(b.ctx, w.ID, helpdesk.WebhookInput{MailboxIDs: storage.Null[[]int64]()}))(t); len(all.MailboxIDs) != 0 {
+	if all := must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{MailboxIDs: storage.Null[[]int64]()}))(t); len(all.MailboxIDs) != 0 {
 		t.Errorf("%+v", all)
 	}
-	if _, err := b.desk.UpdateWebhook(b.ctx, w.ID, helpdesk.WebhookInput{MailboxIDs: storage.Some([]int64{99})}); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{MailboxIDs: storage.Some([]int64{99})}); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("an unknown mailbox: %v", err)
 	}
-	if _, err := b.desk.UpdateWebhook(b.ctx, w.ID, helpdesk.WebhookInput{URL: storage.Null[string]()}); !errors.Is(err, helpdesk.ErrInvalid) {
+	if _, err := b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{URL: storage.Null[string]()}); !errors.Is(err, helpdesk.ErrInvalid) {
 		t.Errorf("without an address: %v", err)
 	}
 }
@@ -126,10 +127,10 @@ func many(n int) []string {
 func TestWebhookNumber(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	for range helpdesk.MaxWebhooks {
+	for range subscription.MaxWebhooks {
 		b.hook()
 	}
-	in := helpdesk.WebhookInput{URL: storage.Some("https://example.org"), Events: storage.Some([]string{"*"})}
+	in := subscription.WebhookInput{URL: storage.Some("https://example.org"), Events: storage.Some([]string{"*"})}
 	if _, _, err := b.desk.CreateWebhook(b.ctx, in); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("one more: %v", err)
 	}
@@ -152,7 +153,7 @@ func TestWebhookReach(t *testing.T) {
 	some := b.joined("some", role.ID, []int64{b.mailbox.ID})
 	wide := b.hook()
 	narrow := b.hook("conversation.created")
-	narrow = must(b.desk.UpdateWebhook(b.ctx, narrow.ID, helpdesk.WebhookInput{MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))(t)
+	narrow = must(b.desk.UpdateWebhook(b.ctx, narrow.ID, subscription.WebhookInput{MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))(t)
 	for name, test := range map[string]struct {
 		desk      *helpdesk.Desk
 		events    []string
@@ -168,7 +169,7 @@ func TestWebhookReach(t *testing.T) {
 		"own and another mailbox":           {some, []string{"tag.created"}, []int64{b.mailbox.ID, other.ID}, helpdesk.ErrNotFound},
 		"all mailboxes, as a member of one": {some, []string{"tag.created"}, nil, helpdesk.ErrForbidden},
 	} {
-		in := helpdesk.WebhookInput{URL: storage.Some("https://example.org"), Events: storage.Some(test.events), MailboxIDs: storage.Some(test.mailboxes)}
+		in := subscription.WebhookInput{URL: storage.Some("https://example.org"), Events: storage.Some(test.events), MailboxIDs: storage.Some(test.mailboxes)}
 		if _, _, err := test.desk.CreateWebhook(b.ctx, in); !errors.Is(err, test.want) {
 			t.Errorf("creating with %s: %v, want %v", name, err, test.want)
 		}
@@ -182,10 +183,10 @@ func TestWebhookReach(t *testing.T) {
 		if _, err := test.desk.UpdateWebhook(b.ctx, hook.ID, in); !errors.Is(err, want) {
 			t.Errorf("updating to %s: %v, want %v", name, err, want)
 		}
-		restore := helpdesk.WebhookInput{Events: storage.Some([]string{"*"}), MailboxIDs: storage.Null[[]int64]()}
+		restore := subscription.WebhookInput{Events: storage.Some([]string{"*"}), MailboxIDs: storage.Null[[]int64]()}
 		must(b.desk.UpdateWebhook(b.ctx, wide.ID, restore))(t)
 	}
-	elsewhere := helpdesk.WebhookInput{URL: storage.Some("https://elsewhere.example")}
+	elsewhere := subscription.WebhookInput{URL: storage.Some("https://elsewhere.example")}
 	for name, err := range map[string]error{
 		"turning all events elsewhere": errOf(all.UpdateWebhook(b.ctx, wide.ID, elsewhere)),
 		"the secret of all events":     errOf2(all.RotateWebhookSecret(b.ctx, wide.ID)),
@@ -227,9 +228,9 @@ func TestDistribute(t *testing.T) {
 	everything := b.hook()
 	tags := b.hook("tag.created", "tag.deleted")
 	of := b.hook("tag.created", "conversation.created")
-	of = must(b.desk.UpdateWebhook(b.ctx, of.ID, helpdesk.WebhookInput{MailboxIDs: storage.Some([]int64{other.ID})}))(t)
+	of = must(b.desk.UpdateWebhook(b.ctx, of.ID, subscription.WebhookInput{MailboxIDs: storage.Some([]int64{other.ID})}))(t)
 	off := b.hook("tag.created")
-	must(b.desk.UpdateWebhook(b.ctx, off.ID, helpdesk.WebhookInput{IsActive: storage.Some(false)}))(t)
+	must(b.desk.UpdateWebhook(b.ctx, off.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
 	tag := b.tag("first")
 	for _, mailbox := range []int64{b.mailbox.ID, other.ID} {
 		must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", MailboxID: mailbox}))(t)
@@ -238,8 +239,8 @@ func TestDistribute(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.distribute()
-	types := func(desk *helpdesk.Desk, w helpdesk.Webhook) (types []string) {
-		for _, d := range must(desk.WebhookDeliveries(b.ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, storage.PageRequest{}))(t).Items {
+	types := func(desk *helpdesk.Desk, w subscription.Webhook) (types []string) {
+		for _, d := range must(desk.WebhookDeliveries(b.ctx, subscription.WebhookDeliveryFilter{WebhookID: w.ID}, storage.PageRequest{}))(t).Items {
 			types = append(types, d.Type)
 		}
 		slices.Reverse(types)
@@ -291,7 +292,7 @@ func TestDistributeInBatches(t *testing.T) {
 		t.Errorf("behind are %v", behind)
 	}
 	seqs := map[int64]bool{}
-	all := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).WebhookDeliveries().List(b.ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, storage.Seek{Limit: 1000}))(t)
+	all := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).WebhookDeliveries().List(b.ctx, subscription.WebhookDeliveryFilter{WebhookID: w.ID}, storage.Seek{Limit: 1000}))(t)
 	for _, d := range all {
 		seqs[d.Seq] = true
 	}
@@ -319,9 +320,9 @@ func TestWebhookOffAndOn(t *testing.T) {
 	calls := b.take(w, 1, 4)
 	b.tag("on the way")
 	b.distribute()
-	must(b.desk.UpdateWebhook(b.ctx, w.ID, helpdesk.WebhookInput{IsActive: storage.Some(false)}))(t)
+	must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
 	for _, d := range b.hooked(w) {
-		if d.State != helpdesk.WebhookFailed || d.Problem != "The webhook was switched off." || d.HeldBy != 0 {
+		if d.State != subscription.WebhookFailed || d.Problem != "The webhook was switched off." || d.HeldBy != 0 {
 			t.Errorf("%+v", d)
 		}
 	}
@@ -329,21 +330,21 @@ func TestWebhookOffAndOn(t *testing.T) {
 	if next := b.report(calls[0], 204, 4); next != nil {
 		t.Errorf("off, it got %+v", next)
 	}
-	if d := b.hooked(w)[1]; d.State != helpdesk.WebhookDelivered || d.Problem != "" {
+	if d := b.hooked(w)[1]; d.State != subscription.WebhookDelivered || d.Problem != "" {
 		t.Errorf("%+v", d)
 	}
 	b.tag("missed")
 	if _, err := b.desk.RedeliverWebhook(b.ctx, w.ID, b.hooked(w)[0].ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("redelivering to what is off: %v", err)
 	}
-	must(b.desk.UpdateWebhook(b.ctx, w.ID, helpdesk.WebhookInput{IsActive: storage.Some(true)}))(t)
+	must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(true)}))(t)
 	b.tag("heard")
 	b.distribute()
-	if got := b.hooked(w); len(got) != 3 || got[0].State != helpdesk.WebhookPending {
+	if got := b.hooked(w); len(got) != 3 || got[0].State != subscription.WebhookPending {
 		t.Errorf("%d deliveries, the last %+v", len(got), got[0])
 	}
 	again := must(b.desk.RedeliverWebhook(b.ctx, w.ID, b.hooked(w)[1].ID))(t)
-	if again.State != helpdesk.WebhookPending || again.MessageID() != b.hooked(w)[1].MessageID() {
+	if again.State != subscription.WebhookPending || again.MessageID() != b.hooked(w)[1].MessageID() {
 		t.Errorf("%+v", again)
 	}
 	if calls := b.take(w, 2, 4); len(calls) != 2 {
@@ -368,15 +369,15 @@ func TestDeliveryAfterOff(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	w := b.hook("tag.created")
-	must(b.desk.UpdateWebhook(b.ctx, w.ID, helpdesk.WebhookInput{IsActive: storage.Some(false)}))(t)
+	must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
 	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
-		d := helpdesk.WebhookDelivery{WebhookID: w.ID, Seq: 1, Type: "tag.created", State: helpdesk.WebhookPending}
+		d := subscription.WebhookDelivery{WebhookID: w.ID, Seq: 1, Type: "tag.created", State: subscription.WebhookPending}
 		return tx.WebhookDeliveries().Insert(ctx, &d)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if calls := b.take(w, 1, 4); len(calls) != 0 || b.hooked(w)[0].State != helpdesk.WebhookFailed {
+	if calls := b.take(w, 1, 4); len(calls) != 0 || b.hooked(w)[0].State != subscription.WebhookFailed {
 		t.Errorf("%d calls; %+v", len(calls), b.hooked(w)[0])
 	}
 }
@@ -391,14 +392,14 @@ func TestTaking(t *testing.T) {
 		b.tag(fmt.Sprint(n))
 	}
 	b.distribute()
-	ids := func(calls []helpdesk.WebhookCall) (ids []int64) {
+	ids := func(calls []subscription.WebhookCall) (ids []int64) {
 		for _, c := range calls {
 			ids = append(ids, c.DeliveryID)
 		}
 		slices.Sort(ids)
 		return ids
 	}
-	step := func(what string, want []int64, calls []helpdesk.WebhookCall) {
+	step := func(what string, want []int64, calls []subscription.WebhookCall) {
 		t.Helper()
 		if diff := cmp.Diff(want, ids(calls)); diff != "" {
 			t.Errorf("%s: %s", what, diff)
@@ -426,7 +427,7 @@ func TestTaking(t *testing.T) {
 	}
 	// though not to succeed
 	b.report(first[2], 200, 0)
-	if d := b.hooked(w)[3]; d.State != helpdesk.WebhookDelivered {
+	if d := b.hooked(w)[3]; d.State != subscription.WebhookDelivered {
 		t.Errorf("%+v", d)
 	}
 	if err := b.desk.DeleteWebhook(b.ctx, w.ID); err != nil {
@@ -444,7 +445,7 @@ func TestLostEvent(t *testing.T) {
 	b := newBundle(t)
 	w := b.hook("tag.created")
 	b.tag("one")
-	lost := helpdesk.WebhookDelivery{WebhookID: w.ID, Seq: 1 << 40, Type: "tag.created", State: helpdesk.WebhookPending, CreatedAt: b.clock.Now(), UpdatedAt: b.clock.Now(), NextAttemptAt: b.clock.Now()}
+	lost := subscription.WebhookDelivery{WebhookID: w.ID, Seq: 1 << 40, Type: "tag.created", State: subscription.WebhookPending, CreatedAt: b.clock.Now(), UpdatedAt: b.clock.Now(), NextAttemptAt: b.clock.Now()}
 	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
 		return tx.WebhookDeliveries().Insert(ctx, &lost)
 	})
@@ -507,7 +508,7 @@ func TestWebhookAudit(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	w := b.hook()
-	must(b.desk.UpdateWebhook(b.ctx, w.ID, helpdesk.WebhookInput{IsActive: storage.Some(false)}))(t)
+	must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
 	if err := b.desk.DeleteWebhook(b.ctx, w.ID); err != nil {
 		t.Fatal(err)
 	}

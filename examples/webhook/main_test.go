@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
 	"github.com/helpwright/helpwright/storage"
@@ -73,7 +74,7 @@ func TestEachEventIsDoneOnce(t *testing.T) {
 	var rc *receiver
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { rc.ServeHTTP(w, r) }))
 	defer server.Close()
-	hook, secret, err := s.desk.CreateWebhook(t.Context(), helpdesk.WebhookInput{URL: storage.Some(server.URL), Events: storage.Some([]string{"tag.created"})})
+	hook, secret, err := s.desk.CreateWebhook(t.Context(), subscription.WebhookInput{URL: storage.Some(server.URL), Events: storage.Some([]string{"tag.created"})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestEachEventIsDoneOnce(t *testing.T) {
 	}
 	s.now = s.now.Add(6 * time.Second)
 	s.deliver()
-	list := must(s.desk.WebhookDeliveries(t.Context(), helpdesk.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.PageRequest{}))(t).Items
+	list := must(s.desk.WebhookDeliveries(t.Context(), subscription.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.PageRequest{}))(t).Items
 	must(s.desk.RedeliverWebhook(t.Context(), hook.ID, list[0].ID))(t)
 	s.deliver()
 	if diff := cmp.Diff("tag.created: tag/1 {\"actor_id\":1,\"id\":1}\n", out.String()); diff != "" {

@@ -3,5 +3,4 @@
 // received messages. The sources themselves (imap, pop3, smtpin) are leaf packages.
 package ingest
 
-import (
-)
+import ()

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"

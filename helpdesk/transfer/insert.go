@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -188,7 +189,7 @@ func insertPortalKeys(ctx ctx, x *target, all []*helpdesk.PortalKey) error {
 }
 
 // insertWebhooks has nothing delivered until somebody switches a webhook on. One whose secret is not there gets another.
-func insertWebhooks(ctx ctx, x *target, all []*helpdesk.Webhook) error {
+func insertWebhooks(ctx ctx, x *target, all []*subscription.Webhook) error {
 	for _, w := range all {
 		secrets := func() []storage.Secret { return w.Secrets(x.of.account) }
 		if _, err := x.reseal("webhook", w.ID, secrets, func() {}); err != nil {

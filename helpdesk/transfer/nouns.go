@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/transfer"
@@ -34,7 +35,7 @@ type nouns struct {
 	erasureKeys   *rows[erasureKeys]
 	erasures      *rows[helpdesk.Erasure]
 	portalKeys    *rows[helpdesk.PortalKey]
-	webhooks      *rows[helpdesk.Webhook]
+	webhooks      *rows[subscription.Webhook]
 	customers     *rows[helpdesk.Customer]
 	pgpKeys       *rows[helpdesk.PGPKey]
 	views         *rows[helpdesk.View]
@@ -148,7 +149,7 @@ func (n *nouns) desk() {
 		v.Own("portal_key", &k.ID)
 		v.To("user", &k.UserID)
 	}}
-	n.webhooks = &rows[helpdesk.Webhook]{Noun: "webhooks", Insert: insertWebhooks, Walk: func(v visit, w *helpdesk.Webhook) {
+	n.webhooks = &rows[subscription.Webhook]{Noun: "webhooks", Insert: insertWebhooks, Walk: func(v visit, w *subscription.Webhook) {
 		v.Own("webhook", &w.ID)
 		v.To("user", &w.UserID)
 		limits(v, &w.MailboxIDs)

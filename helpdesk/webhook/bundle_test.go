@@ -15,6 +15,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -93,9 +94,9 @@ func must[T any](v T, err error) func(t testing.TB) T {
 }
 
 // hook makes a webhook of tags.
-func (w *world) hook(url string) (helpdesk.Webhook, string) {
+func (w *world) hook(url string) (subscription.Webhook, string) {
 	w.t.Helper()
-	hook, secret, err := w.desk.CreateWebhook(w.t.Context(), helpdesk.WebhookInput{URL: storage.Some(url), Events: storage.Some([]string{"tag.created"})})
+	hook, secret, err := w.desk.CreateWebhook(w.t.Context(), subscription.WebhookInput{URL: storage.Some(url), Events: storage.Some([]string{"tag.created"})})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -144,14 +145,14 @@ func (w *world) do(ctx context.Context, job storage.ClaimedJob) {
 }
 
 // deliveries of a webhook, oldest first.
-func (w *world) deliveries(hook helpdesk.Webhook) []helpdesk.WebhookDelivery {
+func (w *world) deliveries(hook subscription.Webhook) []subscription.WebhookDelivery {
 	w.t.Helper()
 	all := must(w.store.Within(helpdesk.Scope{AccountID: w.desk.AccountID()}).
-		WebhookDeliveries().List(w.t.Context(), helpdesk.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.Seek{Limit: 10000}))(w.t)
+		WebhookDeliveries().List(w.t.Context(), subscription.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.Seek{Limit: 10000}))(w.t)
 	return all
 }
 
-func (w *world) webhook(id int64) helpdesk.Webhook {
+func (w *world) webhook(id int64) subscription.Webhook {
 	w.t.Helper()
 	return must(w.desk.Webhook(w.t.Context(), id))(w.t)
 }

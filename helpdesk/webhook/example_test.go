@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
 	"github.com/helpwright/helpwright/storage"
@@ -38,8 +39,8 @@ func ExampleSender() {
 		fmt.Println(r.Header.Get("Content-Type"), signature.Verify(secret, r.Header, body, time.Now()))
 	}))
 	defer receiver.Close()
-	var hook helpdesk.Webhook
-	hook, secret, _ = desk.CreateWebhook(ctx, helpdesk.WebhookInput{
+	var hook subscription.Webhook
+	hook, secret, _ = desk.CreateWebhook(ctx, subscription.WebhookInput{
 		URL: storage.Some(receiver.URL), Events: storage.Some([]string{"tag.created"}),
 	})
 	_, _ = desk.CreateTag(ctx, helpdesk.TagInput{Name: "Urgent"})
@@ -51,7 +52,7 @@ func ExampleSender() {
 	_, _ = svc.Dispatch().Distribute(ctx, account.ID)
 	due, _ := store.Claim(ctx, map[string]int{helpdesk.JobWebhook: 1}, time.Now(), time.Now().Add(time.Minute))
 	err = sender.Handle(ctx, due[0])
-	deliveries, _ := desk.WebhookDeliveries(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.PageRequest{})
+	deliveries, _ := desk.WebhookDeliveries(ctx, subscription.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.PageRequest{})
 	fmt.Println(deliveries.Items[0].State, deliveries.Items[0].Status, err)
 	// Output:
 	// application/cloudevents+json <nil>

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/jobs"
@@ -75,7 +75,7 @@ func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
 }
 
 // send makes a call, and then other due ones, one after the other.
-func (s *Sender) send(ctx context.Context, call *helpdesk.WebhookCall, until time.Time) error {
+func (s *Sender) send(ctx context.Context, call *subscription.WebhookCall, until time.Time) error {
 	for {
 		out := s.try(ctx, *call)
 		if ctx.Err() != nil && out.Status == 0 {
@@ -100,19 +100,19 @@ func (s *Sender) send(ctx context.Context, call *helpdesk.WebhookCall, until tim
 }
 
 // report records an outcome, even after ctx ended, because unrecorded deliveries are sent again.
-func (s *Sender) report(ctx context.Context, call helpdesk.WebhookCall, out helpdesk.WebhookOutcome, parallel int) (*helpdesk.WebhookCall, error) {
+func (s *Sender) report(ctx context.Context, call subscription.WebhookCall, out subscription.WebhookOutcome, parallel int) (*subscription.WebhookCall, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	return s.cfg.Dispatch.Report(ctx, call, out, parallel)
 }
 
 // try posts an event once.
-func (s *Sender) try(ctx context.Context, call helpdesk.WebhookCall) helpdesk.WebhookOutcome {
+func (s *Sender) try(ctx context.Context, call subscription.WebhookCall) subscription.WebhookOutcome {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, call.URL, bytes.NewReader(call.Body))
 	if err != nil {
-		return helpdesk.WebhookOutcome{Problem: "The address is none."}
+		return subscription.WebhookOutcome{Problem: "The address is none."}
 	}
 	now := s.cfg.Now()
 	r.Header.Set("Content-Type", "application/cloudevents+json")
@@ -122,11 +122,11 @@ func (s *Sender) try(ctx context.Context, call helpdesk.WebhookCall) helpdesk.We
 	r.Header.Set(signature.HeaderSignature, signature.Sign(call.MessageID, now, call.Body, call.Keys...))
 	res, err := s.call(r)
 	if err != nil {
-		return helpdesk.WebhookOutcome{Problem: s.problem(err)}
+		return subscription.WebhookOutcome{Problem: s.problem(err)}
 	}
 	defer func() { _ = res.Body.Close() }()
 	answer, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer)) // only the status counts
-	out := helpdesk.WebhookOutcome{Status: res.StatusCode, Response: string(answer[:min(len(answer), excerpt)])}
+	out := subscription.WebhookOutcome{Status: res.StatusCode, Response: string(answer[:min(len(answer), excerpt)])}
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
 		out.Problem = fmt.Sprintf("The receiver answered %d: redirects are not followed.", res.StatusCode)

@@ -24,6 +24,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
 	"github.com/helpwright/helpwright/storage"
@@ -78,7 +79,7 @@ func TestDelivery(t *testing.T) {
 	}, event); diff != "" {
 		t.Error(diff)
 	}
-	if d.State != helpdesk.WebhookDelivered || d.Attempts != 1 || d.Status != 204 || !d.NextAttemptAt.IsZero() || d.HeldBy != 0 {
+	if d.State != subscription.WebhookDelivered || d.Attempts != 1 || d.Status != 204 || !d.NextAttemptAt.IsZero() || d.HeldBy != 0 {
 		t.Errorf("%+v", d)
 	}
 	if hook := w.webhook(hook.ID); !hook.LastSuccessAt.Equal(w.clock.Now()) || !hook.FailingSince.IsZero() {
@@ -95,42 +96,42 @@ func TestAnswers(t *testing.T) {
 	elsewhere := newReceiver(t, nil)
 	for name, test := range map[string]struct {
 		answer            func(n int, rw http.ResponseWriter, r *http.Request)
-		state             helpdesk.WebhookState
+		state             subscription.WebhookState
 		status            int
 		problem, response string
 		active            bool
 	}{
-		"200":     {statuses(200), helpdesk.WebhookDelivered, 200, "", "answer 0", true},
-		"299":     {statuses(299), helpdesk.WebhookDelivered, 299, "", "answer 0", true},
-		"300":     {statuses(300), helpdesk.WebhookPending, 300, "The receiver answered 300: redirects are not followed.", "answer 0", true},
-		"404":     {statuses(404), helpdesk.WebhookPending, 404, "The receiver answered 404.", "answer 0", true},
-		"410":     {statuses(410), helpdesk.WebhookFailed, 410, "The receiver answered 410.", "answer 0", false},
-		"500":     {statuses(500), helpdesk.WebhookPending, 500, "The receiver answered 500.", "answer 0", true},
-		"garbage": {func(_ int, rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("a\x00\xff\nb\u202e")) }, helpdesk.WebhookDelivered, 200, "", "a\ufffd b", true},
+		"200":     {statuses(200), subscription.WebhookDelivered, 200, "", "answer 0", true},
+		"299":     {statuses(299), subscription.WebhookDelivered, 299, "", "answer 0", true},
+		"300":     {statuses(300), subscription.WebhookPending, 300, "The receiver answered 300: redirects are not followed.", "answer 0", true},
+		"404":     {statuses(404), subscription.WebhookPending, 404, "The receiver answered 404.", "answer 0", true},
+		"410":     {statuses(410), subscription.WebhookFailed, 410, "The receiver answered 410.", "answer 0", false},
+		"500":     {statuses(500), subscription.WebhookPending, 500, "The receiver answered 500.", "answer 0", true},
+		"garbage": {func(_ int, rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("a\x00\xff\nb\u202e")) }, subscription.WebhookDelivered, 200, "", "a\ufffd b", true},
 		"long": {func(_ int, rw http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(rw, strings.Repeat("é", 1000))
 		},
-			helpdesk.WebhookDelivered, 200, "", strings.Repeat("é", 512), true},
+			subscription.WebhookDelivered, 200, "", strings.Repeat("é", 512), true},
 		"redirect": {func(_ int, rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, elsewhere.URL, http.StatusTemporaryRedirect)
-		}, helpdesk.WebhookPending, 307, "The receiver answered 307: redirects are not followed.", "", true},
+		}, subscription.WebhookPending, 307, "The receiver answered 307: redirects are not followed.", "", true},
 		"hangs up": {func(_ int, rw http.ResponseWriter, _ *http.Request) {
 			conn, _, err := rw.(http.Hijacker).Hijack()
 			if err == nil {
 				_ = conn.Close()
 			}
-		}, helpdesk.WebhookPending, 0, "The receiver cannot be reached: EOF.", "", true},
+		}, subscription.WebhookPending, 0, "The receiver cannot be reached: EOF.", "", true},
 		"endless": {func(_ int, rw http.ResponseWriter, _ *http.Request) {
 			for _, err := io.WriteString(rw, strings.Repeat("x", 1000)); err == nil; _, err = io.WriteString(rw, strings.Repeat("x", 1000)) {
 			}
-		}, helpdesk.WebhookDelivered, 200, "", strings.Repeat("x", 1024), true},
+		}, subscription.WebhookDelivered, 200, "", strings.Repeat("x", 1024), true},
 		"a header without end": {func(_ int, rw http.ResponseWriter, _ *http.Request) {
 			rw.Header().Set("X-Long", strings.Repeat("x", 100<<10))
-		}, helpdesk.WebhookPending, 0, "The receiver cannot be reached: net/http: HTTP/1.x transport connection broken: net/http: server response headers exceeded 65536 bytes; aborted.", "", true},
+		}, subscription.WebhookPending, 0, "The receiver cannot be reached: net/http: HTTP/1.x transport connection broken: net/http: server response headers exceeded 65536 bytes; aborted.", "", true},
 		"what unpacks to much": {func(_ int, rw http.ResponseWriter, _ *http.Request) {
 			rw.Header().Set("Content-Encoding", "gzip") // it is shown as it is
 			_, _ = io.WriteString(rw, strings.Repeat("z", 2000))
-		}, helpdesk.WebhookDelivered, 200, "", strings.Repeat("z", 1024), true},
+		}, subscription.WebhookDelivered, 200, "", strings.Repeat("z", 1024), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,11 +168,11 @@ func TestTimeout(t *testing.T) {
 	hook, _ := w.hook(in.URL)
 	w.tags("urgent")
 	w.work(0)
-	if d := w.deliveries(hook)[0]; d.State != helpdesk.WebhookPending || d.Problem != "The receiver did not answer within 50ms." {
+	if d := w.deliveries(hook)[0]; d.State != subscription.WebhookPending || d.Problem != "The receiver did not answer within 50ms." {
 		t.Errorf("%+v", d)
 	}
 	w.work(6 * time.Second)
-	if d := w.deliveries(hook)[0]; d.State != helpdesk.WebhookDelivered || d.Attempts != 2 {
+	if d := w.deliveries(hook)[0]; d.State != subscription.WebhookDelivered || d.Attempts != 2 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -189,7 +190,7 @@ func TestPrivateAddresses(t *testing.T) {
 		hook, _ := w.hook("http://" + host + ":" + port)
 		w.tags("tag for " + host)
 		w.work(0)
-		if d := w.deliveries(hook)[0]; d.State != helpdesk.WebhookPending || d.Status != 0 || !strings.Contains(d.Problem, netguard.ErrPrivateHost.Error()) {
+		if d := w.deliveries(hook)[0]; d.State != subscription.WebhookPending || d.Status != 0 || !strings.Contains(d.Problem, netguard.ErrPrivateHost.Error()) {
 			t.Errorf("%s: %+v", host, d)
 		}
 		if err := w.desk.DeleteWebhook(t.Context(), hook.ID); err != nil {
@@ -217,7 +218,7 @@ func TestSchedule(t *testing.T) {
 		if d.Attempts != n {
 			t.Fatalf("%d attempts, want %d", d.Attempts, n)
 		}
-		if d.State != helpdesk.WebhookPending {
+		if d.State != subscription.WebhookPending {
 			break
 		}
 		waits = append(waits, d.NextAttemptAt.Sub(w.clock.Now()))
@@ -253,10 +254,10 @@ func TestSchedule(t *testing.T) {
 		w.work(9 * time.Hour)
 	}
 	off := w.webhook(hook.ID)
-	if off.IsActive || off.Reason != helpdesk.WebhookFailing || off.Failures != 10 {
+	if off.IsActive || off.Reason != subscription.WebhookFailing || off.Failures != 10 {
 		t.Errorf("%+v", off)
 	}
-	events := must(w.desk.Events(t.Context(), helpdesk.EventQuery{Types: []string{"webhook.disabled"}}, storage.PageRequest{}))(t).Items
+	events := must(w.desk.Events(t.Context(), subscription.EventQuery{Types: []string{"webhook.disabled"}}, storage.PageRequest{}))(t).Items
 	if len(events) != 1 || events[0].Subject != hook.ID || !strings.Contains(string(events[0].Data), `"reason":"failing"`) {
 		t.Errorf("events %+v", events)
 	}
@@ -293,7 +294,7 @@ func TestRetryAfter(t *testing.T) {
 			w.tags("urgent")
 			w.work(0)
 			d := w.deliveries(hook)[0]
-			if wait := d.NextAttemptAt.Sub(w.clock.Now()); d.State != helpdesk.WebhookPending || wait < test.least || wait > test.most {
+			if wait := d.NextAttemptAt.Sub(w.clock.Now()); d.State != subscription.WebhookPending || wait < test.least || wait > test.most {
 				t.Errorf("%s, again after %v", d.State, wait)
 			}
 		})
@@ -311,7 +312,7 @@ func TestSuccessAfterFailures(t *testing.T) {
 	w.work(time.Minute)
 	w.work(time.Minute)
 	d, hook := w.deliveries(hook)[0], w.webhook(hook.ID)
-	if d.State != helpdesk.WebhookDelivered || d.Attempts != 3 || d.Problem != "" || !hook.FailingSince.IsZero() {
+	if d.State != subscription.WebhookDelivered || d.Attempts != 3 || d.Problem != "" || !hook.FailingSince.IsZero() {
 		t.Errorf("%+v of %+v", d, hook)
 	}
 }
@@ -325,7 +326,7 @@ func TestRotation(t *testing.T) {
 	if err != nil || first == second {
 		t.Fatal(first, second, err)
 	}
-	for _, wait := range []time.Duration{0, helpdesk.FormerSecretLife - time.Minute, time.Minute} {
+	for _, wait := range []time.Duration{0, subscription.FormerSecretLife - time.Minute, time.Minute} {
 		w.clock.Add(wait)
 		w.tags("after " + wait.String())
 		w.work(0)
@@ -375,10 +376,10 @@ func TestParallel(t *testing.T) {
 	}
 	stop := w.run(t)
 	defer stop()
-	delivered := func(hook helpdesk.Webhook) int {
+	delivered := func(hook subscription.Webhook) int {
 		n := 0
 		for _, d := range w.deliveries(hook) {
-			if d.State == helpdesk.WebhookDelivered {
+			if d.State == subscription.WebhookDelivered {
 				n++
 			}
 		}
@@ -428,13 +429,13 @@ func TestInterrupted(t *testing.T) {
 		t.Error("the job was done")
 	}
 	for _, d := range w.deliveries(hook) {
-		if d.State != helpdesk.WebhookPending || d.Attempts != 0 || d.HeldBy == 0 {
+		if d.State != subscription.WebhookPending || d.Attempts != 0 || d.HeldBy == 0 {
 			t.Errorf("%+v", d)
 		}
 	}
 	w.work(0)
 	for _, d := range w.deliveries(hook) {
-		if d.State != helpdesk.WebhookDelivered || d.Attempts != 1 {
+		if d.State != subscription.WebhookDelivered || d.Attempts != 1 {
 			t.Errorf("%+v", d)
 		}
 	}
@@ -469,7 +470,7 @@ func TestTwoProcesses(t *testing.T) {
 			store := open(t)
 			w := newWorldOver(t, store, func(cfg *webhook.Config) { cfg.Notifier, cfg.Poll = store, 10*time.Millisecond })
 			first, second := newReceiver(t, nil), newReceiver(t, nil)
-			hooks := []helpdesk.Webhook{}
+			hooks := []subscription.Webhook{}
 			for _, in := range []*receiver{first, second} {
 				hook, _ := w.hook(in.URL)
 				hooks = append(hooks, hook)
@@ -490,7 +491,7 @@ func TestTwoProcesses(t *testing.T) {
 			}
 			wait.Go(func() {
 				for i := range each {
-					in := helpdesk.WebhookInput{IsActive: storage.Some(i%2 == 1)}
+					in := subscription.WebhookInput{IsActive: storage.Some(i%2 == 1)}
 					if _, err := w.desk.UpdateWebhook(t.Context(), toggled.ID, in); err != nil {
 						t.Error(err)
 					}
@@ -501,7 +502,7 @@ func TestTwoProcesses(t *testing.T) {
 				eventually(t, "all are delivered", func() bool {
 					all := w.deliveries(hook)
 					return len(all) == writers*each &&
-						!slices.ContainsFunc(all, func(d helpdesk.WebhookDelivery) bool { return d.State != helpdesk.WebhookDelivered })
+						!slices.ContainsFunc(all, func(d subscription.WebhookDelivery) bool { return d.State != subscription.WebhookDelivered })
 				})
 			}
 			got := first.subjects()
@@ -510,7 +511,7 @@ func TestTwoProcesses(t *testing.T) {
 				t.Errorf("subjects %v", got)
 			}
 			eventually(t, "nothing waits for what was switched off", func() bool {
-				return !slices.ContainsFunc(w.deliveries(toggled), func(d helpdesk.WebhookDelivery) bool { return d.State == helpdesk.WebhookPending })
+				return !slices.ContainsFunc(w.deliveries(toggled), func(d subscription.WebhookDelivery) bool { return d.State == subscription.WebhookPending })
 			})
 		})
 	}
@@ -566,7 +567,7 @@ func TestCost(t *testing.T) {
 		if n := tag("c"); n != 1 || len(w.deliveries(hook)) != 2 {
 			t.Errorf("an event costs %d calls; %d deliveries", n, len(w.deliveries(hook)))
 		}
-		must(w.desk.UpdateWebhook(ctx, hook.ID, helpdesk.WebhookInput{IsActive: storage.Some(false)}))(t)
+		must(w.desk.UpdateWebhook(ctx, hook.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
 		tag("d")
 		if n := tag("e"); n != 0 || len(w.deliveries(hook)) != 2 {
 			t.Errorf("an event after the webhook was switched off costs %d calls; %d deliveries", n, len(w.deliveries(hook)))

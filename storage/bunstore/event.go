@@ -6,7 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -46,7 +46,7 @@ func (db *DB) Events(ctx context.Context, accountID, after int64, limit int) ([]
 }
 
 // eventList restricts a list of events to a scope and a filter.
-func (r reader) eventList(rows *[]eventRow, f helpdesk.EventFilter, seek storage.Seek) *bun.SelectQuery {
+func (r reader) eventList(rows *[]eventRow, f subscription.EventFilter, seek storage.Seek) *bun.SelectQuery {
 	order, beyond := "seq ASC", "seq > ?"
 	if seek.Desc {
 		order, beyond = "seq DESC", "seq < ?"
@@ -79,9 +79,9 @@ func (r reader) ofEvents(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// Events implements [helpdesk.EventReader]. With several types it reads each in the order of its
+// Events implements [subscription.EventReader]. With several types it reads each in the order of its
 // index.
-func (r reader) Events(ctx context.Context, f helpdesk.EventFilter, seek storage.Seek) ([]storage.Event, error) {
+func (r reader) Events(ctx context.Context, f subscription.EventFilter, seek storage.Seek) ([]storage.Event, error) {
 	if err := checkText(f.Types, f.Areas); err != nil || seek.Limit <= 0 {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (r reader) Events(ctx context.Context, f helpdesk.EventFilter, seek storage
 	return mapped(rows, (*eventRow).event), failure(ctx, err, "event", 0)
 }
 
-// EventsBySeq implements [helpdesk.EventReader].
+// EventsBySeq implements [subscription.EventReader].
 func (r reader) EventsBySeq(ctx context.Context, seqs []int64) ([]storage.Event, error) {
 	if len(seqs) == 0 {
 		return nil, r.state()
@@ -120,7 +120,7 @@ func (r reader) EventsBySeq(ctx context.Context, seqs []int64) ([]storage.Event,
 	return mapped(rows, (*eventRow).event), failure(ctx, err, "event", 0)
 }
 
-// LastEvent implements [helpdesk.EventReader].
+// LastEvent implements [subscription.EventReader].
 func (r reader) LastEvent(ctx context.Context) (int64, error) {
 	var last int64
 	err := r.raw("SELECT last_event FROM hw_accounts WHERE id = ?", r.scope.AccountID).Scan(ctx, &last)

@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -371,7 +372,7 @@ func lists() []explained {
 		_, err := db.Events(ctx, 1, 500, seek.Limit)
 		return err
 	})
-	for name, filter := range map[string]helpdesk.EventFilter{
+	for name, filter := range map[string]subscription.EventFilter{
 		"": {}, "/type": {Types: []string{"a.b"}}, "/conversation": {ConversationID: 7}, "/areas": {Areas: []string{"a"}},
 	} {
 		add("Events"+name, false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
@@ -380,7 +381,7 @@ func lists() []explained {
 		})
 	}
 	add("Events/types", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-		_, err := r.Events(ctx, helpdesk.EventFilter{Types: []string{"a.b", "a.c"}}, seek)
+		_, err := r.Events(ctx, subscription.EventFilter{Types: []string{"a.b", "a.c"}}, seek)
 		return err
 	})
 	add("Buried", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, seek storage.Seek) error {
@@ -891,15 +892,15 @@ func stock(t *testing.T, app *bun.DB) {
 
 // webhookLists returns the reads of webhooks and their deliveries.
 func webhookLists() map[string]func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
-	filtered := func(f helpdesk.WebhookDeliveryFilter) func(context.Context, *bunstore.DB, helpdesk.Reader, storage.Seek) error {
+	filtered := func(f subscription.WebhookDeliveryFilter) func(context.Context, *bunstore.DB, helpdesk.Reader, storage.Seek) error {
 		return func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 			_, err := r.WebhookDeliveries().List(ctx, f, seek)
 			return err
 		}
 	}
 	return map[string]func(ctx context.Context, db *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error{
-		"WebhookDeliveries":        filtered(helpdesk.WebhookDeliveryFilter{WebhookID: 100}),
-		"WebhookDeliveries/failed": filtered(helpdesk.WebhookDeliveryFilter{WebhookID: 100, State: helpdesk.WebhookFailed}),
+		"WebhookDeliveries":        filtered(subscription.WebhookDeliveryFilter{WebhookID: 100}),
+		"WebhookDeliveries/failed": filtered(subscription.WebhookDeliveryFilter{WebhookID: 100, State: subscription.WebhookFailed}),
 		"Webhooks": func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 			_, err := r.Webhooks().List(ctx, storage.NoFilter{}, seek)
 			return err

@@ -6,8 +6,8 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -32,16 +32,16 @@ type webhookRow struct {
 	UpdatedAt     int64
 }
 
-func (r *webhookRow) webhook() helpdesk.Webhook {
-	return helpdesk.Webhook{
-		ID: r.ID, URL: r.URL, Events: r.Events, MailboxIDs: r.MailboxIDs, IsActive: r.IsActive, Reason: helpdesk.WebhookReason(r.Reason),
+func (r *webhookRow) webhook() subscription.Webhook {
+	return subscription.Webhook{
+		ID: r.ID, URL: r.URL, Events: r.Events, MailboxIDs: r.MailboxIDs, IsActive: r.IsActive, Reason: subscription.WebhookReason(r.Reason),
 		FailingSince: timeOf(r.FailingSince), Failures: r.Failures, LastSuccessAt: timeOf(r.LastSuccessAt), After: r.AfterSeq,
 		SealedSecret: empty(r.SealedSecret), SealedFormer: empty(r.SealedFormer), FormerUntil: timeOf(r.FormerUntil), UserID: r.UserID,
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
-func webhookRowOf(account int64, w *helpdesk.Webhook) webhookRow {
+func webhookRowOf(account int64, w *subscription.Webhook) webhookRow {
 	return webhookRow{
 		ID: w.ID, AccountID: account, URL: w.URL, Events: w.Events, MailboxIDs: w.MailboxIDs, IsActive: w.IsActive, Reason: string(w.Reason),
 		FailingSince: micros(w.FailingSince), Failures: w.Failures, LastSuccessAt: micros(w.LastSuccessAt), AfterSeq: w.After,
@@ -50,17 +50,17 @@ func webhookRowOf(account int64, w *helpdesk.Webhook) webhookRow {
 	}
 }
 
-var webhooks = table[writer, helpdesk.Webhook, storage.NoFilter, webhookRow]{
+var webhooks = table[writer, subscription.Webhook, storage.NoFilter, webhookRow]{
 	Noun: nouns.Webhooks, row: webhookRowOf, item: (*webhookRow).webhook,
 }
 
 // Webhooks implements [helpdesk.Reader].
-func (r reader) Webhooks() storage.RowReader[helpdesk.Webhook, storage.NoFilter] {
+func (r reader) Webhooks() storage.RowReader[subscription.Webhook, storage.NoFilter] {
 	return rowsOf(r.placed(), &webhooks)
 }
 
 // Webhooks implements [helpdesk.Rows].
-func (w writer) Webhooks() storage.Rows[helpdesk.Webhook, storage.NoFilter] {
+func (w writer) Webhooks() storage.Rows[subscription.Webhook, storage.NoFilter] {
 	return storedOf(w, &webhooks)
 }
 
@@ -85,15 +85,15 @@ type webhookDeliveryRow struct {
 	UpdatedAt     int64
 }
 
-func (r *webhookDeliveryRow) delivery() helpdesk.WebhookDelivery {
-	return helpdesk.WebhookDelivery{
-		ID: r.ID, WebhookID: r.WebhookID, Seq: r.Seq, Type: r.Type, MailboxID: r.MailboxID, State: helpdesk.WebhookState(r.State),
+func (r *webhookDeliveryRow) delivery() subscription.WebhookDelivery {
+	return subscription.WebhookDelivery{
+		ID: r.ID, WebhookID: r.WebhookID, Seq: r.Seq, Type: r.Type, MailboxID: r.MailboxID, State: subscription.WebhookState(r.State),
 		Attempts: r.Attempts, Status: r.Status, Problem: r.Problem, Response: r.Response, NextAttemptAt: timeOf(r.NextAttemptAt),
 		HeldBy: r.HeldBy, HeldUntil: timeOf(r.HeldUntil), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
-func webhookDeliveryRowOf(account int64, d *helpdesk.WebhookDelivery) webhookDeliveryRow {
+func webhookDeliveryRowOf(account int64, d *subscription.WebhookDelivery) webhookDeliveryRow {
 	return webhookDeliveryRow{
 		ID: d.ID, AccountID: account, WebhookID: d.WebhookID, Seq: d.Seq, Type: d.Type, MailboxID: d.MailboxID, State: string(d.State),
 		Attempts: d.Attempts, Status: d.Status, Problem: d.Problem, Response: d.Response, NextAttemptAt: micros(d.NextAttemptAt),
@@ -102,10 +102,10 @@ func webhookDeliveryRowOf(account int64, d *helpdesk.WebhookDelivery) webhookDel
 	}
 }
 
-var webhookDeliveries = table[writer, helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter, webhookDeliveryRow]{
+var webhookDeliveries = table[writer, subscription.WebhookDelivery, subscription.WebhookDeliveryFilter, webhookDeliveryRow]{
 	Noun: nouns.WebhookDeliveries, row: webhookDeliveryRowOf, item: (*webhookDeliveryRow).delivery,
 	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofEvents(q) },
-	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.WebhookDeliveryFilter) error {
+	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f subscription.WebhookDeliveryFilter) error {
 		q.Where("webhook_id = ?", f.WebhookID)
 		if f.State != "" {
 			q.Err(checkText(string(f.State))).Where("state = ?", f.State)
@@ -115,16 +115,16 @@ var webhookDeliveries = table[writer, helpdesk.WebhookDelivery, helpdesk.Webhook
 }
 
 // WebhookDeliveries implements [helpdesk.Reader].
-func (r reader) WebhookDeliveries() storage.RowReader[helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter] {
+func (r reader) WebhookDeliveries() storage.RowReader[subscription.WebhookDelivery, subscription.WebhookDeliveryFilter] {
 	return rowsOf(r.placed(), &webhookDeliveries)
 }
 
 // WebhookDeliveries implements [helpdesk.Rows].
-func (w writer) WebhookDeliveries() storage.Rows[helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter] {
+func (w writer) WebhookDeliveries() storage.Rows[subscription.WebhookDelivery, subscription.WebhookDeliveryFilter] {
 	return storedOf(w, &webhookDeliveries)
 }
 
-// WebhookBacklog implements [helpdesk.WebhookDirectory]. It walks the cursors, of which there are
+// WebhookBacklog implements [subscription.WebhookDirectory]. It walks the cursors, of which there are
 // few.
 func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]identity.Account, error) {
 	var rows []accountRow
@@ -134,7 +134,7 @@ func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]ide
 	return mapped(rows, (*accountRow).account), failure(ctx, err, "account", 0)
 }
 
-// AccountsWithWebhooks implements [helpdesk.WebhookDirectory].
+// AccountsWithWebhooks implements [subscription.WebhookDirectory].
 func (d directory) AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]identity.Account, error) {
 	var rows []accountRow
 	some := accountsOf(d.db.NewSelect().TableExpr("hw_webhooks AS c").Column("c.account_id").Group("c.account_id"), "c", seek)
@@ -166,30 +166,30 @@ func (r reader) deliveriesOf(rows *[]webhookDeliveryRow, webhookID int64) *bun.S
 // pending is the condition of the indexes of pending deliveries, word for word.
 const pending = "state = 'pending'"
 
-// DueWebhookDeliveries implements [helpdesk.WebhookReader].
-func (r reader) DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]helpdesk.WebhookDelivery, error) {
+// DueWebhookDeliveries implements [subscription.WebhookReader].
+func (r reader) DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]subscription.WebhookDelivery, error) {
 	var rows []webhookDeliveryRow
 	q := r.deliveriesOf(&rows, webhookID).Where(pending).Where("due_at <= ?", micros(now))
 	err := page(q, "due_at", storage.Seek{Limit: limit}).Scan(ctx)
 	return mapped(rows, (*webhookDeliveryRow).delivery), failure(ctx, err, "delivery", 0)
 }
 
-// HeldWebhookDeliveries implements [helpdesk.WebhookReader].
-func (r reader) HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]helpdesk.WebhookDelivery, error) {
+// HeldWebhookDeliveries implements [subscription.WebhookReader].
+func (r reader) HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]subscription.WebhookDelivery, error) {
 	var rows []webhookDeliveryRow
 	err := r.deliveriesOf(&rows, webhookID).Where(pending).Where("held_until > ?", micros(now)).Order("id").Scan(ctx)
 	return mapped(rows, (*webhookDeliveryRow).delivery), failure(ctx, err, "delivery", 0)
 }
 
-// FailWebhookDeliveries implements [helpdesk.WebhookWriter].
+// FailWebhookDeliveries implements [subscription.WebhookWriter].
 func (w writer) FailWebhookDeliveries(ctx context.Context, webhookID int64, problem string, at time.Time) error {
 	_, err := w.raw(`UPDATE hw_webhook_deliveries SET state = ?, problem = ?, updated_at = ?, next_attempt_at = ?, held_by = 0,
 			held_until = ?, due_at = ? WHERE account_id = ? AND webhook_id = ? AND `+pending,
-		string(helpdesk.WebhookFailed), problem, micros(at), noTime, noTime, noTime, w.scope.AccountID, webhookID).Exec(ctx)
+		string(subscription.WebhookFailed), problem, micros(at), noTime, noTime, noTime, w.scope.AccountID, webhookID).Exec(ctx)
 	return failure(ctx, err, "webhook", webhookID)
 }
 
-// WebhookCursorForUpdate implements [helpdesk.WebhookQueue].
+// WebhookCursorForUpdate implements [subscription.WebhookQueue].
 func (w writer) WebhookCursorForUpdate(ctx context.Context) (int64, error) {
 	lock := bun.Safe("")
 	if w.store.postgres {
@@ -200,7 +200,7 @@ func (w writer) WebhookCursorForUpdate(ctx context.Context) (int64, error) {
 	return seq, failure(ctx, err, "webhook cursor", 0)
 }
 
-// StartWebhookCursor implements [helpdesk.WebhookQueue]. The no-op update locks the row, or waits
+// StartWebhookCursor implements [subscription.WebhookQueue]. The no-op update locks the row, or waits
 // for a transaction that deletes it.
 func (w writer) StartWebhookCursor(ctx context.Context, seq int64) error {
 	_, err := w.raw(`INSERT INTO hw_webhook_cursors (account_id, seq) VALUES (?, ?)
@@ -208,19 +208,19 @@ func (w writer) StartWebhookCursor(ctx context.Context, seq int64) error {
 	return failure(ctx, err, "account", w.scope.AccountID)
 }
 
-// SaveWebhookCursor implements [helpdesk.WebhookQueue].
+// SaveWebhookCursor implements [subscription.WebhookQueue].
 func (w writer) SaveWebhookCursor(ctx context.Context, seq int64) error {
 	res, err := w.raw("UPDATE hw_webhook_cursors SET seq = ? WHERE account_id = ?", seq, w.scope.AccountID).Exec(ctx)
 	return changed(ctx, res, err, "webhook cursor", 0)
 }
 
-// DeleteWebhookCursor implements [helpdesk.WebhookQueue].
+// DeleteWebhookCursor implements [subscription.WebhookQueue].
 func (w writer) DeleteWebhookCursor(ctx context.Context) error {
 	res, err := w.raw("DELETE FROM hw_webhook_cursors WHERE account_id = ?", w.scope.AccountID).Exec(ctx)
 	return removed(ctx, res, err, "webhook cursor", 0)
 }
 
-// PruneWebhookDeliveries implements [helpdesk.WebhookQueue].
+// PruneWebhookDeliveries implements [subscription.WebhookQueue].
 func (w writer) PruneWebhookDeliveries(ctx context.Context, webhookID int64, before time.Time, keep, n int) (int, error) {
 	of := w.raw("account_id = ? AND webhook_id = ?", w.scope.AccountID, webhookID)
 	last := w.raw("SELECT coalesce((SELECT id FROM hw_webhook_deliveries WHERE ? ORDER BY id DESC LIMIT 1 OFFSET ?), 0)", of, max(keep, 0))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -41,7 +41,7 @@ func (s *Store) Events(ctx context.Context, accountID, after int64, limit int) (
 }
 
 // Events reads the log within a scope.
-func (r reader) Events(ctx context.Context, f helpdesk.EventFilter, seek storage.Seek) ([]storage.Event, error) {
+func (r reader) Events(ctx context.Context, f subscription.EventFilter, seek storage.Seek) ([]storage.Event, error) {
 	return query(ctx, r.src, func(db *data) ([]storage.Event, error) {
 		return db.events.list(r.scope.AccountID, seek, func(e *storage.Event) bool {
 			area, _, _ := strings.Cut(e.Type, ".")

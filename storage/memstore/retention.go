@@ -8,6 +8,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -61,7 +62,7 @@ func (t tx) PruneEvents(ctx context.Context, before time.Time, n int) (removed i
 			needed = min(needed, *cursor+1)
 		}
 		for _, d := range db.webhookDeliveries.all(account) {
-			if d.State == helpdesk.WebhookPending {
+			if d.State == subscription.WebhookPending {
 				needed = min(needed, d.Seq)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -58,13 +59,13 @@ type data struct {
 	signatures     table[helpdesk.Signature]
 	portalKeys     table[helpdesk.PortalKey]
 	audit          table[helpdesk.AuditEntry]
-	webhooks       table[helpdesk.Webhook]
+	webhooks       table[subscription.Webhook]
 	memberMails    table[helpdesk.MemberMail]
 	notifications  table[helpdesk.Notification]
 	followers      table[[]helpdesk.Follower]    // by conversation
 	notifyChoices  table[helpdesk.NotifyChoices] // by user
 
-	webhookDeliveries table[helpdesk.WebhookDelivery]
+	webhookDeliveries table[subscription.WebhookDelivery]
 	webhookCursors    table[int64] // of all accounts, by account
 
 	sites        table[kb.Site]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -37,82 +38,82 @@ func (r reader) EventsBySeq(ctx context.Context, seqs []int64) ([]storage.Event,
 // shows reports whether data of a mailbox, or of none, is in the scope.
 func (r reader) shows(mailboxID int64) bool { return mailboxID == 0 || sees(r.scope, mailboxID) }
 
-var webhookDeliveries = noun[helpdesk.Scope, helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter]{
-	Noun: nouns.WebhookDeliveries, of: func(db *data) *table[helpdesk.WebhookDelivery] { return &db.webhookDeliveries },
-	sees: func(_ *data, s helpdesk.Scope, d *helpdesk.WebhookDelivery) bool {
+var webhookDeliveries = noun[helpdesk.Scope, subscription.WebhookDelivery, subscription.WebhookDeliveryFilter]{
+	Noun: nouns.WebhookDeliveries, of: func(db *data) *table[subscription.WebhookDelivery] { return &db.webhookDeliveries },
+	sees: func(_ *data, s helpdesk.Scope, d *subscription.WebhookDelivery) bool {
 		return d.MailboxID == 0 || sees(s, d.MailboxID)
 	},
-	match: func(_ *data, _ helpdesk.Scope, f helpdesk.WebhookDeliveryFilter, d *helpdesk.WebhookDelivery) bool {
+	match: func(_ *data, _ helpdesk.Scope, f subscription.WebhookDeliveryFilter, d *subscription.WebhookDelivery) bool {
 		return d.WebhookID == f.WebhookID && (f.State == "" || d.State == f.State)
 	},
-	refers: func(db *data, s helpdesk.Scope, d *helpdesk.WebhookDelivery) error {
+	refers: func(db *data, s helpdesk.Scope, d *subscription.WebhookDelivery) error {
 		_, err := db.webhooks.get(s.AccountID, d.WebhookID)
 		return err
 	},
 }
 
 // WebhookDeliveries implements [helpdesk.Reader].
-func (r reader) WebhookDeliveries() storage.RowReader[helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter] {
+func (r reader) WebhookDeliveries() storage.RowReader[subscription.WebhookDelivery, subscription.WebhookDeliveryFilter] {
 	return rowsOf(r.src, r.scope.AccountID, r.scope, &webhookDeliveries)
 }
 
 // WebhookDeliveries implements [helpdesk.Rows].
-func (t tx) WebhookDeliveries() storage.Rows[helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter] {
+func (t tx) WebhookDeliveries() storage.Rows[subscription.WebhookDelivery, subscription.WebhookDeliveryFilter] {
 	return storedOf(t.src, t.scope.AccountID, t.scope, &webhookDeliveries)
 }
 
-var webhooks = noun[helpdesk.Scope, helpdesk.Webhook, storage.NoFilter]{
-	Noun: nouns.Webhooks, of: func(db *data) *table[helpdesk.Webhook] { return &db.webhooks },
+var webhooks = noun[helpdesk.Scope, subscription.Webhook, storage.NoFilter]{
+	Noun: nouns.Webhooks, of: func(db *data) *table[subscription.Webhook] { return &db.webhooks },
 	remove: func(db *data, s helpdesk.Scope, id int64) error {
-		db.webhookDeliveries.removeIf(s.AccountID, func(d *helpdesk.WebhookDelivery) bool { return d.WebhookID == id })
+		db.webhookDeliveries.removeIf(s.AccountID, func(d *subscription.WebhookDelivery) bool { return d.WebhookID == id })
 		return nil
 	},
 }
 
 // Webhooks implements [helpdesk.Reader].
-func (r reader) Webhooks() storage.RowReader[helpdesk.Webhook, storage.NoFilter] {
+func (r reader) Webhooks() storage.RowReader[subscription.Webhook, storage.NoFilter] {
 	return rowsOf(r.src, r.scope.AccountID, r.scope, &webhooks)
 }
 
 // Webhooks implements [helpdesk.Rows].
-func (t tx) Webhooks() storage.Rows[helpdesk.Webhook, storage.NoFilter] {
+func (t tx) Webhooks() storage.Rows[subscription.Webhook, storage.NoFilter] {
 	return storedOf(t.src, t.scope.AccountID, t.scope, &webhooks)
 }
 
 // dueAt returns when a pending delivery may be attempted.
-func dueAt(d helpdesk.WebhookDelivery) time.Time {
+func dueAt(d subscription.WebhookDelivery) time.Time {
 	if d.HeldUntil.After(d.NextAttemptAt) {
 		return d.HeldUntil
 	}
 	return d.NextAttemptAt
 }
 
-func (r reader) DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]helpdesk.WebhookDelivery, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.WebhookDelivery, error) {
-		due := db.webhookDeliveries.where(r.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool {
-			return d.WebhookID == webhookID && d.State == helpdesk.WebhookPending && !dueAt(*d).After(now) && r.shows(d.MailboxID)
+func (r reader) DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]subscription.WebhookDelivery, error) {
+	return query(ctx, r.src, func(db *data) ([]subscription.WebhookDelivery, error) {
+		due := db.webhookDeliveries.where(r.scope.AccountID, func(d *subscription.WebhookDelivery) bool {
+			return d.WebhookID == webhookID && d.State == subscription.WebhookPending && !dueAt(*d).After(now) && r.shows(d.MailboxID)
 		})
-		slices.SortStableFunc(due, func(a, b helpdesk.WebhookDelivery) int {
+		slices.SortStableFunc(due, func(a, b subscription.WebhookDelivery) int {
 			return cmp.Or(dueAt(a).Compare(dueAt(b)), cmp.Compare(a.ID, b.ID))
 		})
 		return due[:min(max(limit, 0), len(due))], nil
 	})
 }
 
-func (r reader) HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]helpdesk.WebhookDelivery, error) {
-	return query(ctx, r.src, func(db *data) ([]helpdesk.WebhookDelivery, error) {
-		return db.webhookDeliveries.where(r.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool {
-			return d.WebhookID == webhookID && d.State == helpdesk.WebhookPending && d.HeldUntil.After(now) && r.shows(d.MailboxID)
+func (r reader) HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]subscription.WebhookDelivery, error) {
+	return query(ctx, r.src, func(db *data) ([]subscription.WebhookDelivery, error) {
+		return db.webhookDeliveries.where(r.scope.AccountID, func(d *subscription.WebhookDelivery) bool {
+			return d.WebhookID == webhookID && d.State == subscription.WebhookPending && d.HeldUntil.After(now) && r.shows(d.MailboxID)
 		}), nil
 	})
 }
 
 func (t tx) FailWebhookDeliveries(ctx context.Context, webhookID int64, problem string, at time.Time) error {
 	return t.write(ctx, func(db *data) error {
-		for _, d := range db.webhookDeliveries.where(t.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool {
-			return d.WebhookID == webhookID && d.State == helpdesk.WebhookPending
+		for _, d := range db.webhookDeliveries.where(t.scope.AccountID, func(d *subscription.WebhookDelivery) bool {
+			return d.WebhookID == webhookID && d.State == subscription.WebhookPending
 		}) {
-			d.State, d.Problem, d.UpdatedAt = helpdesk.WebhookFailed, problem, at
+			d.State, d.Problem, d.UpdatedAt = subscription.WebhookFailed, problem, at
 			d.NextAttemptAt, d.HeldBy, d.HeldUntil = time.Time{}, 0, time.Time{}
 			if err := db.webhookDeliveries.update(t.scope.AccountID, d.ID, &d); err != nil {
 				return err
@@ -154,11 +155,11 @@ func (t tx) setCursor(ctx context.Context, seq *int64) error {
 
 func (t tx) PruneWebhookDeliveries(ctx context.Context, webhookID int64, before time.Time, keep, n int) (removed int, err error) {
 	err = t.write(ctx, func(db *data) error {
-		all := db.webhookDeliveries.where(t.scope.AccountID, func(d *helpdesk.WebhookDelivery) bool { return d.WebhookID == webhookID })
+		all := db.webhookDeliveries.where(t.scope.AccountID, func(d *subscription.WebhookDelivery) bool { return d.WebhookID == webhookID })
 		removed = 0
 		for i, d := range all {
 			old := d.CreatedAt.Before(before) || i < len(all)-keep
-			if removed < n && d.State != helpdesk.WebhookPending && old {
+			if removed < n && d.State != subscription.WebhookPending && old {
 				db.webhookDeliveries.set(t.scope.AccountID, d.ID, nil)
 				removed++
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -87,7 +88,7 @@ func testEverything(t *testing.T, b Backend) {
 		PortalKeys: []helpdesk.PortalKey{w.portalKey},
 		Audit:      []helpdesk.AuditEntry{w.audit},
 		Buried:     []storage.BuriedJob{w.buriedJob},
-		Webhooks:   []helpdesk.Webhook{w.webhook}, Hooked: []helpdesk.WebhookDelivery{w.hooked},
+		Webhooks:   []subscription.Webhook{w.webhook}, Hooked: []subscription.WebhookDelivery{w.hooked},
 		Notifications: []helpdesk.Notification{w.notification}, Choices: []helpdesk.NotifyChoices{w.newChoices()},
 		Followers: []helpdesk.Follower{{ConversationID: w.conversation.ID, UserID: w.user.ID, Follows: true, CreatedAt: base}},
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -170,7 +171,7 @@ func testEventFilter(t *testing.T, b Backend) {
 		}
 		return nil
 	})
-	read := func(f helpdesk.EventFilter, mailboxes []int64, desc bool, from int64, limit int) []int64 {
+	read := func(f subscription.EventFilter, mailboxes []int64, desc bool, from int64, limit int) []int64 {
 		t.Helper()
 		seek := storage.Seek{Desc: desc, Limit: limit}
 		if from != 0 {
@@ -180,7 +181,7 @@ func testEventFilter(t *testing.T, b Backend) {
 		ok(t, err)
 		return ids(events, func(e storage.Event) int64 { return e.Seq })
 	}
-	type filter = helpdesk.EventFilter
+	type filter = subscription.EventFilter
 	same(t, "all", []int64{1, 2, 3, 4, 5, 6, 7}, read(filter{}, nil, false, 0, 100))
 	same(t, "some", []int64{3, 4}, read(filter{}, nil, false, 2, 2))
 	same(t, "backwards", []int64{4, 3}, read(filter{}, nil, true, 5, 2))

@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -192,7 +193,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Marks", args: []any{g.marksQuery(seen)}},
 		{method: "Views.Get", args: []any{g.either("View", oneOf(g, seen.Views).ID)}},
 		{method: "Views.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "View"), "View"}}},
-		{method: "Events", args: []any{helpdesk.EventFilter{Types: g.eventTypes()}, storage.Seek{Desc: seek.Desc, From: &storage.Position{ID: int64(g.IntN(9))}, Limit: seek.Limit}}},
+		{method: "Events", args: []any{subscription.EventFilter{Types: g.eventTypes()}, storage.Seek{Desc: seek.Desc, From: &storage.Position{ID: int64(g.IntN(9))}, Limit: seek.Limit}}},
 		{method: "LastEvent"},
 		{method: "Moves", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
 		{method: "MergedInto", args: []any{one64("Conversation", g.any("Conversation"))}},

@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -276,7 +277,7 @@ func organisingReads() map[string]readProbe {
 			return nonZero(len(moves), v), err
 		}},
 		"Events": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.Events(ctx, helpdesk.EventFilter{}, all()))
+			return answer(r.Events(ctx, subscription.EventFilter{}, all()))
 		}},
 		"LastEvent": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) { return answer(r.LastEvent(ctx)) }},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -175,18 +176,18 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			held:  func(w *world) helpdesk.View { return w.view },
 			fresh: func(w *world, n int) helpdesk.View { return w.newView() },
 		}),
-		of("WebhookDeliveries", noun[reader, tx, helpdesk.WebhookDelivery, helpdesk.WebhookDeliveryFilter]{
+		of("WebhookDeliveries", noun[reader, tx, subscription.WebhookDelivery, subscription.WebhookDeliveryFilter]{
 			Noun: declared.WebhookDeliveries, read: reader.WebhookDeliveries, write: tx.WebhookDeliveries,
-			held:  func(w *world) helpdesk.WebhookDelivery { return w.hooked },
-			fresh: func(w *world, _ int) helpdesk.WebhookDelivery { return w.newWebhookDelivery(w.webhook.ID) },
-			list: func(w *world) helpdesk.WebhookDeliveryFilter {
-				return helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}
+			held:  func(w *world) subscription.WebhookDelivery { return w.hooked },
+			fresh: func(w *world, _ int) subscription.WebhookDelivery { return w.newWebhookDelivery(w.webhook.ID) },
+			list: func(w *world) subscription.WebhookDeliveryFilter {
+				return subscription.WebhookDeliveryFilter{WebhookID: w.webhook.ID}
 			},
 		}),
-		of("Webhooks", noun[reader, tx, helpdesk.Webhook, storage.NoFilter]{
+		of("Webhooks", noun[reader, tx, subscription.Webhook, storage.NoFilter]{
 			Noun: declared.Webhooks, read: reader.Webhooks, write: tx.Webhooks, list: everything,
-			held:  func(w *world) helpdesk.Webhook { return w.webhook },
-			fresh: func(w *world, n int) helpdesk.Webhook { return w.newWebhook() },
+			held:  func(w *world) subscription.Webhook { return w.webhook },
+			fresh: func(w *world, n int) subscription.Webhook { return w.newWebhook() },
 		}),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -100,7 +101,7 @@ func testPruneEvents(t *testing.T, b Backend) {
 		return removed
 	}
 	log := func() (seqs []int64) {
-		found, err := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID}).Events(t.Context(), helpdesk.EventFilter{}, storage.Seek{Limit: 1000})
+		found, err := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID}).Events(t.Context(), subscription.EventFilter{}, storage.Seek{Limit: 1000})
 		ok(t, err)
 		for _, e := range found {
 			seqs = append(seqs, e.Seq)
@@ -128,10 +129,10 @@ func testPruneEvents(t *testing.T, b Backend) {
 		return tx.StartWebhookCursor(ctx, begin+7)
 	})
 	same(t, "numbers go on", seqs(0, 9), log())
-	var pending helpdesk.WebhookDelivery
+	var pending subscription.WebhookDelivery
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		pending = w.newWebhookDelivery(w.webhook.ID)
-		pending.Seq, pending.State = begin+5, helpdesk.WebhookPending
+		pending.Seq, pending.State = begin+5, subscription.WebhookPending
 		return tx.WebhookDeliveries().Insert(ctx, &pending)
 	})
 	same(t, "the first three", 3, prune(at(100), 3))
@@ -141,7 +142,7 @@ func testPruneEvents(t *testing.T, b Backend) {
 	same(t, "up to the pending delivery", 1, prune(at(100), 100))
 	same(t, "at the pending delivery", seqs(5, 9), log())
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		pending.State = helpdesk.WebhookFailed
+		pending.State = subscription.WebhookFailed
 		return tx.WebhookDeliveries().Update(ctx, &pending)
 	})
 	same(t, "up to the cursor", 3, prune(at(100), 100))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -25,14 +26,14 @@ func webhookTests() []testCase {
 	}
 }
 
-func (w *world) newWebhook() helpdesk.Webhook {
-	return helpdesk.Webhook{URL: "https://" + w.mark + ".example/hook", Events: []string{"conversation.created", "tag.created"},
-		MailboxIDs: []int64{w.mailbox.ID}, IsActive: true, Reason: helpdesk.WebhookGone, FailingSince: at(2), Failures: 3, LastSuccessAt: at(1), After: 7,
+func (w *world) newWebhook() subscription.Webhook {
+	return subscription.Webhook{URL: "https://" + w.mark + ".example/hook", Events: []string{"conversation.created", "tag.created"},
+		MailboxIDs: []int64{w.mailbox.ID}, IsActive: true, Reason: subscription.WebhookGone, FailingSince: at(2), Failures: 3, LastSuccessAt: at(1), After: 7,
 		SealedSecret: []byte("\x00\xffsealed"), SealedFormer: []byte("\xff\x00former"), FormerUntil: at(9), UserID: w.user.ID, CreatedAt: base, UpdatedAt: at(1)}
 }
 
-func (w *world) newWebhookDelivery(webhookID int64) helpdesk.WebhookDelivery {
-	return helpdesk.WebhookDelivery{WebhookID: webhookID, Seq: 12, Type: "conversation.created", MailboxID: w.mailbox.ID, State: helpdesk.WebhookPending,
+func (w *world) newWebhookDelivery(webhookID int64) subscription.WebhookDelivery {
+	return subscription.WebhookDelivery{WebhookID: webhookID, Seq: 12, Type: "conversation.created", MailboxID: w.mailbox.ID, State: subscription.WebhookPending,
 		Attempts: 2, Status: 503, Problem: "answered 503 " + w.mark, Response: "out of <é> order " + w.mark, NextAttemptAt: at(5), HeldBy: 42, HeldUntil: at(4),
 		CreatedAt: base, UpdatedAt: at(1)}
 }
@@ -53,7 +54,7 @@ func testDeleteWebhook(t *testing.T, b Backend) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Webhooks().Insert(ctx, &other) })
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Webhooks().Delete(ctx, w.webhook.ID) })
 	left := w.content(t)
-	same(t, "webhooks left", []helpdesk.Webhook{other}, left.Webhooks)
+	same(t, "webhooks left", []subscription.Webhook{other}, left.Webhooks)
 	same(t, "deliveries left", 0, len(left.Hooked))
 	_, err := w.in().WebhookDeliveries().Get(t.Context(), w.hooked.ID)
 	fails(t, "a delivery of a deleted webhook", err, fault.NotFound)
@@ -71,9 +72,9 @@ func testDeleteWebhook(t *testing.T, b Backend) {
 }
 
 // deliver stores variations of the usual delivery of the world's webhook.
-func (w *world) deliver(t *testing.T, n int, change func(i int, d *helpdesk.WebhookDelivery)) []helpdesk.WebhookDelivery {
+func (w *world) deliver(t *testing.T, n int, change func(i int, d *subscription.WebhookDelivery)) []subscription.WebhookDelivery {
 	t.Helper()
-	all := make([]helpdesk.WebhookDelivery, n)
+	all := make([]subscription.WebhookDelivery, n)
 	for i := range all {
 		all[i] = w.newWebhookDelivery(w.webhook.ID)
 		change(i, &all[i])
@@ -86,28 +87,28 @@ func (w *world) deliver(t *testing.T, n int, change func(i int, d *helpdesk.Webh
 
 func testWebhookDeliveries(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	states := []helpdesk.WebhookState{helpdesk.WebhookDelivered, helpdesk.WebhookFailed, helpdesk.WebhookPending, helpdesk.WebhookFailed}
-	made := w.deliver(t, 4, func(i int, d *helpdesk.WebhookDelivery) {
+	states := []subscription.WebhookState{subscription.WebhookDelivered, subscription.WebhookFailed, subscription.WebhookPending, subscription.WebhookFailed}
+	made := w.deliver(t, 4, func(i int, d *subscription.WebhookDelivery) {
 		d.State = states[i]
 		if i == 3 {
-			*d = helpdesk.WebhookDelivery{WebhookID: d.WebhookID, Seq: 1, Type: "tag.created", State: states[i], CreatedAt: at(3), UpdatedAt: at(3)}
+			*d = subscription.WebhookDelivery{WebhookID: d.WebhookID, Seq: 1, Type: "tag.created", State: states[i], CreatedAt: at(3), UpdatedAt: at(3)}
 		}
 	})
 	one(t, "delivery", made[0], w.in().WebhookDeliveries().Get, made[0].ID)
 	one(t, "bare delivery", made[3], w.in().WebhookDeliveries().Get, made[3].ID)
-	every := append([]helpdesk.WebhookDelivery{w.hooked}, made...)
+	every := append([]subscription.WebhookDelivery{w.hooked}, made...)
 	for what, test := range map[string]struct {
-		filter helpdesk.WebhookDeliveryFilter
+		filter subscription.WebhookDeliveryFilter
 		seek   storage.Seek
-		want   []helpdesk.WebhookDelivery
+		want   []subscription.WebhookDelivery
 	}{
-		"all":         {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, all(), every},
-		"newest":      {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, storage.Seek{Desc: true, Limit: 2}, []helpdesk.WebhookDelivery{made[3], made[2]}},
-		"next":        {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, storage.Seek{Desc: true, Limit: 1, From: &storage.Position{ID: made[2].ID}}, made[1:2]},
-		"failed":      {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID, State: helpdesk.WebhookFailed}, all(), []helpdesk.WebhookDelivery{made[1], made[3]}},
-		"of another":  {helpdesk.WebhookDeliveryFilter{WebhookID: nobody}, all(), nil},
-		"of no state": {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID, State: "later"}, all(), nil},
-		"no page":     {helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, storage.Seek{}, nil},
+		"all":         {subscription.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, all(), every},
+		"newest":      {subscription.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, storage.Seek{Desc: true, Limit: 2}, []subscription.WebhookDelivery{made[3], made[2]}},
+		"next":        {subscription.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, storage.Seek{Desc: true, Limit: 1, From: &storage.Position{ID: made[2].ID}}, made[1:2]},
+		"failed":      {subscription.WebhookDeliveryFilter{WebhookID: w.webhook.ID, State: subscription.WebhookFailed}, all(), []subscription.WebhookDelivery{made[1], made[3]}},
+		"of another":  {subscription.WebhookDeliveryFilter{WebhookID: nobody}, all(), nil},
+		"of no state": {subscription.WebhookDeliveryFilter{WebhookID: w.webhook.ID, State: "later"}, all(), nil},
+		"no page":     {subscription.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, storage.Seek{}, nil},
 	} {
 		got, err := w.in().WebhookDeliveries().List(t.Context(), test.filter, test.seek)
 		ok(t, err)
@@ -115,14 +116,14 @@ func testWebhookDeliveries(t *testing.T, b Backend) {
 	}
 	// of no mailbox: seen in every scope
 	none := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{}})
-	got, err := none.WebhookDeliveries().List(t.Context(), helpdesk.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, all())
+	got, err := none.WebhookDeliveries().List(t.Context(), subscription.WebhookDeliveryFilter{WebhookID: w.webhook.ID}, all())
 	ok(t, err)
 	same(t, "without mailboxes", made[3:], got)
 }
 
 func testDueWebhookDeliveries(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	made := w.deliver(t, 8, func(i int, d *helpdesk.WebhookDelivery) {
+	made := w.deliver(t, 8, func(i int, d *subscription.WebhookDelivery) {
 		d.NextAttemptAt, d.HeldUntil, d.HeldBy = at(10), time.Time{}, 0
 		switch i {
 		case 0:
@@ -132,9 +133,9 @@ func testDueWebhookDeliveries(t *testing.T, b Backend) {
 		case 3:
 			d.HeldUntil = at(30)
 		case 4:
-			d.State = helpdesk.WebhookDelivered
+			d.State = subscription.WebhookDelivered
 		case 5:
-			d.State, d.HeldUntil = helpdesk.WebhookFailed, at(40)
+			d.State, d.HeldUntil = subscription.WebhookFailed, at(40)
 		case 6:
 			d.NextAttemptAt, d.HeldUntil = at(50), at(40)
 		}
@@ -143,13 +144,13 @@ func testDueWebhookDeliveries(t *testing.T, b Backend) {
 	for what, test := range map[string]struct {
 		now   time.Time
 		limit int
-		want  []helpdesk.WebhookDelivery
+		want  []subscription.WebhookDelivery
 	}{
 		"none yet":   {at(5).Add(-time.Microsecond), 9, nil},
-		"one":        {at(5), 9, []helpdesk.WebhookDelivery{first}},
-		"all due":    {at(19), 9, []helpdesk.WebhookDelivery{first, made[1], made[7], made[2]}},
-		"the oldest": {at(19), 2, []helpdesk.WebhookDelivery{first, made[1]}},
-		"at last":    {at(100), 9, []helpdesk.WebhookDelivery{first, made[1], made[7], made[2], made[0], made[3], made[6]}},
+		"one":        {at(5), 9, []subscription.WebhookDelivery{first}},
+		"all due":    {at(19), 9, []subscription.WebhookDelivery{first, made[1], made[7], made[2]}},
+		"the oldest": {at(19), 2, []subscription.WebhookDelivery{first, made[1]}},
+		"at last":    {at(100), 9, []subscription.WebhookDelivery{first, made[1], made[7], made[2], made[0], made[3], made[6]}},
 		"no limit":   {at(100), 0, nil},
 	} {
 		got, err := w.in().DueWebhookDeliveries(t.Context(), w.webhook.ID, test.now, test.limit)
@@ -158,14 +159,14 @@ func testDueWebhookDeliveries(t *testing.T, b Backend) {
 	}
 	got, err := w.in().HeldWebhookDeliveries(t.Context(), w.webhook.ID, at(11))
 	ok(t, err)
-	same(t, "held", []helpdesk.WebhookDelivery{made[3], made[6]}, got)
+	same(t, "held", []subscription.WebhookDelivery{made[3], made[6]}, got)
 }
 
 func testFailWebhookDeliveries(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	made := w.deliver(t, 2, func(i int, d *helpdesk.WebhookDelivery) {
+	made := w.deliver(t, 2, func(i int, d *subscription.WebhookDelivery) {
 		if i == 0 {
-			d.State = helpdesk.WebhookDelivered
+			d.State = subscription.WebhookDelivered
 		}
 	})
 	// the scope does not matter
@@ -173,9 +174,9 @@ func testFailWebhookDeliveries(t *testing.T, b Backend) {
 		return tx.FailWebhookDeliveries(ctx, w.webhook.ID, "switched off", at(60))
 	})
 	ok(t, err)
-	want := []helpdesk.WebhookDelivery{w.hooked, made[0], made[1]}
+	want := []subscription.WebhookDelivery{w.hooked, made[0], made[1]}
 	for _, i := range []int{0, 2} {
-		want[i].State, want[i].Problem, want[i].UpdatedAt = helpdesk.WebhookFailed, "switched off", at(60)
+		want[i].State, want[i].Problem, want[i].UpdatedAt = subscription.WebhookFailed, "switched off", at(60)
 		want[i].HeldBy, want[i].HeldUntil, want[i].NextAttemptAt = 0, time.Time{}, time.Time{}
 	}
 	same(t, "deliveries", want, w.content(t).Hooked)
@@ -183,17 +184,17 @@ func testFailWebhookDeliveries(t *testing.T, b Backend) {
 
 func testPruneWebhookDeliveries(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	made := w.deliver(t, 8, func(i int, d *helpdesk.WebhookDelivery) {
-		d.CreatedAt, d.State = at(i), helpdesk.WebhookDelivered
+	made := w.deliver(t, 8, func(i int, d *subscription.WebhookDelivery) {
+		d.CreatedAt, d.State = at(i), subscription.WebhookDelivered
 		if i == 1 {
-			d.State = helpdesk.WebhookPending
+			d.State = subscription.WebhookPending
 		}
 	})
 	for _, step := range []struct {
 		what    string
 		before  time.Time
 		keep, n int
-		want    []helpdesk.WebhookDelivery // of made
+		want    []subscription.WebhookDelivery // of made
 	}{
 		{"nothing", base, 9, 100, made},
 		{"few of the old", at(4), 9, 2, append(made[1:2:2], made[3:]...)},
@@ -355,7 +356,7 @@ func webhookWrites() map[string]writeProbe {
 
 func (g *generator) readWebhook(seen content, seek storage.Seek) operation {
 	hook, hooked := g.either("Webhook", oneOf(g, seen.Webhooks).ID), oneOf(g, seen.Hooked)
-	filter := helpdesk.WebhookDeliveryFilter{WebhookID: hook.n, State: oneOf(g, []helpdesk.WebhookState{"", helpdesk.WebhookPending, helpdesk.WebhookFailed})}
+	filter := subscription.WebhookDeliveryFilter{WebhookID: hook.n, State: oneOf(g, []subscription.WebhookState{"", subscription.WebhookPending, subscription.WebhookFailed})}
 	return oneOf(g, []operation{
 		{method: "Webhooks.Get", args: []any{hook}},
 		{method: "Webhooks.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Webhook"), "Webhook"}}},
@@ -374,14 +375,14 @@ func (g *generator) writeWebhook(seen content) operation {
 	case 16:
 		return g.prune()
 	case 0, 1:
-		w := helpdesk.Webhook{URL: g.text(), Events: []string{"*", "a.b"}[:g.IntN(3)], IsActive: g.IntN(2) == 0, Reason: helpdesk.WebhookReason(g.text()),
+		w := subscription.Webhook{URL: g.text(), Events: []string{"*", "a.b"}[:g.IntN(3)], IsActive: g.IntN(2) == 0, Reason: subscription.WebhookReason(g.text()),
 			MailboxIDs: g.mailboxes(seen), FailingSince: g.time(true), Failures: g.IntN(9), LastSuccessAt: g.time(true), After: int64(g.IntN(9)), SealedSecret: []byte{0, 1}[:g.IntN(3)],
 			FormerUntil: g.time(true), UserID: g.pool["User"][0], CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		if old.ID == 0 || g.IntN(2) == 0 {
-			return operation{method: "Webhooks.Insert", args: []any{[]*helpdesk.Webhook{&w}}}
+			return operation{method: "Webhooks.Insert", args: []any{[]*subscription.Webhook{&w}}}
 		}
 		w.ID = hook.n
-		return operation{method: "Webhooks.Update", args: []any{[]*helpdesk.Webhook{&w}}}
+		return operation{method: "Webhooks.Update", args: []any{[]*subscription.Webhook{&w}}}
 	case 2:
 		if g.IntN(4) == 0 {
 			return operation{method: "Webhooks.Delete", args: []any{hook}}
@@ -398,14 +399,14 @@ func (g *generator) writeWebhook(seen content) operation {
 	case 7:
 		return operation{method: "SaveWebhookCursor", args: []any{int64(g.IntN(9))}}
 	}
-	d := helpdesk.WebhookDelivery{WebhookID: hook.n, Seq: int64(g.IntN(9)), Type: g.text(), MailboxID: oneOf(g, append(seen.Mailboxes, helpdesk.Mailbox{})).ID,
-		State:    oneOf(g, []helpdesk.WebhookState{helpdesk.WebhookPending, helpdesk.WebhookPending, helpdesk.WebhookDelivered, helpdesk.WebhookFailed}),
+	d := subscription.WebhookDelivery{WebhookID: hook.n, Seq: int64(g.IntN(9)), Type: g.text(), MailboxID: oneOf(g, append(seen.Mailboxes, helpdesk.Mailbox{})).ID,
+		State:    oneOf(g, []subscription.WebhookState{subscription.WebhookPending, subscription.WebhookPending, subscription.WebhookDelivered, subscription.WebhookFailed}),
 		Attempts: g.IntN(9), Status: g.IntN(600), Problem: g.text(), Response: g.text(), NextAttemptAt: g.time(true), HeldBy: int64(g.IntN(3)), HeldUntil: g.time(true),
 		CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	if hooked.ID == 0 || g.IntN(2) == 0 {
 		again := d
-		return operation{method: "WebhookDeliveries.Insert", args: []any{[]*helpdesk.WebhookDelivery{&d, &again}[:1+g.IntN(2)]}}
+		return operation{method: "WebhookDeliveries.Insert", args: []any{[]*subscription.WebhookDelivery{&d, &again}[:1+g.IntN(2)]}}
 	}
 	d.ID, d.WebhookID = g.either("WebhookDelivery", hooked.ID).n, hooked.WebhookID
-	return operation{method: "WebhookDeliveries.Update", args: []any{[]*helpdesk.WebhookDelivery{&d}}}
+	return operation{method: "WebhookDeliveries.Update", args: []any{[]*subscription.WebhookDelivery{&d}}}
 }

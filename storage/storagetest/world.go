@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -67,8 +68,8 @@ type world struct {
 	blocked      helpdesk.BlockedSender
 	erasure      helpdesk.Erasure
 	portalKey    helpdesk.PortalKey
-	webhook      helpdesk.Webhook
-	hooked       helpdesk.WebhookDelivery
+	webhook      subscription.Webhook
+	hooked       subscription.WebhookDelivery
 	audit        helpdesk.AuditEntry
 	notification helpdesk.Notification
 	buriedJob    storage.BuriedJob
@@ -413,11 +414,11 @@ type content struct {
 	PortalKeys    []helpdesk.PortalKey
 	Audit         []helpdesk.AuditEntry
 	Buried        []storage.BuriedJob
-	Webhooks      []helpdesk.Webhook
+	Webhooks      []subscription.Webhook
 	Notifications []helpdesk.Notification // of the first member
 	Followers     []helpdesk.Follower
 	Choices       []helpdesk.NotifyChoices
-	Hooked        []helpdesk.WebhookDelivery
+	Hooked        []subscription.WebhookDelivery
 }
 
 // content reads everything in the account.
@@ -527,7 +528,7 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	c.Webhooks, e = r.Webhooks().List(ctx, storage.NoFilter{}, all())
 	note("Webhooks", e)
 	for _, w := range c.Webhooks {
-		hooked, e := r.WebhookDeliveries().List(ctx, helpdesk.WebhookDeliveryFilter{WebhookID: w.ID}, all())
+		hooked, e := r.WebhookDeliveries().List(ctx, subscription.WebhookDeliveryFilter{WebhookID: w.ID}, all())
 		note("WebhookDeliveries", e)
 		c.Hooked = append(c.Hooked, hooked...)
 	}

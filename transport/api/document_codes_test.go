@@ -26,7 +26,7 @@ func codes(t *testing.T) []string {
 		all = append(all, name)
 	}
 	constants, used := map[string]string{}, []ast.Expr{}
-	for _, dir := range []string{".", "..", "../../helpdesk", "../../helpdesk/identity", "../../helpdesk/ledger", "../../helpdesk/sending", "../../kb", "../../storage"} {
+	for _, dir := range []string{".", "..", "../../helpdesk", "../../helpdesk/identity", "../../helpdesk/ledger", "../../helpdesk/sending", "../../helpdesk/subscription", "../../kb", "../../storage"} {
 		files := token.NewFileSet()
 		packages, err := parser.ParseDir(files, dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0) //nolint:staticcheck // build tags do not matter here
 		if err != nil {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -13,9 +13,9 @@ import (
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	made := 0
-	encode := func(account int64, e storage.Event) helpdesk.CloudEvent {
+	encode := func(account int64, e storage.Event) subscription.CloudEvent {
 		made++
-		return helpdesk.CloudEvent{ID: e.Type, Subject: string(rune('0' + account)), Data: []byte(`{}`)}
+		return subscription.CloudEvent{ID: e.Type, Subject: string(rune('0' + account)), Data: []byte(`{}`)}
 	}
 	var c encodings
 	at := time.Unix(1, 0)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport"
@@ -61,7 +62,7 @@ func (a *api) addEvents(t *transport.Table) {
 }
 
 func (a *api) listEvents(ctx context.Context, d *helpdesk.Desk, in eventList) (storage.Page[event], error) {
-	page, err := d.Events(ctx, helpdesk.EventQuery{Types: in.Types, ConversationID: in.ConversationID, After: in.After}, in.Request())
+	page, err := d.Events(ctx, subscription.EventQuery{Types: in.Types, ConversationID: in.ConversationID, After: in.After}, in.Request())
 	return mapPage(page, func(e storage.Event) event { return event(a.svc.CloudEvent(d.AccountID(), e)) }), err
 }
 
@@ -269,7 +270,7 @@ type encoding struct {
 }
 
 // of returns the JSON of an event.
-func (c *encodings) of(account int64, e storage.Event, make func(accountID int64, e storage.Event) helpdesk.CloudEvent) ([]byte, error) {
+func (c *encodings) of(account int64, e storage.Event, make func(accountID int64, e storage.Event) subscription.CloudEvent) ([]byte, error) {
 	slot := &c.slots[uint64(e.Seq+account)%uint64(len(c.slots))] //nolint:gosec // any slot will do
 	if there := slot.Load(); there != nil && there.is(account, e) {
 		return there.data, nil

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -96,7 +96,7 @@ func (l *listener) types(t *testing.T, n int) (ids []int64, types []string) {
 		if b.data == "" {
 			continue
 		}
-		var e helpdesk.CloudEvent
+		var e subscription.CloudEvent
 		if err := json.Unmarshal([]byte(b.data), &e); err != nil || e.ID != b.id {
 			t.Fatalf("%+v: %v", b, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -121,7 +122,7 @@ func (a *api) addWebhooks(t *transport.Table) {
 }
 
 func (a *api) createWebhook(ctx context.Context, d *helpdesk.Desk, in webhookInput) (webhook, error) {
-	input := helpdesk.WebhookInput{URL: storage.Some(in.URL), Events: storage.Some(in.Events), MailboxIDs: storage.Some(in.Mailboxes)}
+	input := subscription.WebhookInput{URL: storage.Some(in.URL), Events: storage.Some(in.Events), MailboxIDs: storage.Some(in.Mailboxes)}
 	if in.IsActive != nil {
 		input.IsActive = storage.Some(*in.IsActive)
 	}
@@ -133,7 +134,7 @@ func (a *api) createWebhook(ctx context.Context, d *helpdesk.Desk, in webhookInp
 
 func (a *api) listWebhooks(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[webhook], error) {
 	page, err := d.Webhooks(ctx, in.Request())
-	return mapPage(page, func(w helpdesk.Webhook) webhook { return showWebhook(d, w) }), err
+	return mapPage(page, func(w subscription.Webhook) webhook { return showWebhook(d, w) }), err
 }
 
 func (a *api) getWebhook(ctx context.Context, d *helpdesk.Desk, in webhookID) (webhook, error) {
@@ -142,7 +143,7 @@ func (a *api) getWebhook(ctx context.Context, d *helpdesk.Desk, in webhookID) (w
 }
 
 func (a *api) updateWebhook(ctx context.Context, d *helpdesk.Desk, in webhookUpdate) (webhook, error) {
-	w, err := d.UpdateWebhook(ctx, in.WebhookID, helpdesk.WebhookInput{
+	w, err := d.UpdateWebhook(ctx, in.WebhookID, subscription.WebhookInput{
 		URL: in.URL, Events: in.Events, MailboxIDs: in.Mailboxes, IsActive: in.IsActive,
 	})
 	return showWebhook(d, w), err
@@ -160,7 +161,7 @@ func (a *api) rotateWebhookSecret(ctx context.Context, d *helpdesk.Desk, in webh
 }
 
 func (a *api) listWebhookDeliveries(ctx context.Context, d *helpdesk.Desk, in webhookDeliveryList) (storage.Page[webhookDelivery], error) {
-	filter := helpdesk.WebhookDeliveryFilter{WebhookID: in.WebhookID, State: helpdesk.WebhookState(in.State)}
+	filter := subscription.WebhookDeliveryFilter{WebhookID: in.WebhookID, State: subscription.WebhookState(in.State)}
 	page, err := d.WebhookDeliveries(ctx, filter, in.Request())
 	return mapPage(page, showWebhookDelivery), err
 }
@@ -170,7 +171,7 @@ func (a *api) redeliverWebhook(ctx context.Context, d *helpdesk.Desk, in webhook
 	return showWebhookDelivery(out), err
 }
 
-func showWebhook(d *helpdesk.Desk, w helpdesk.Webhook) webhook {
+func showWebhook(d *helpdesk.Desk, w subscription.Webhook) webhook {
 	return webhook{
 		ID: w.ID, AccountID: d.AccountID(), URL: w.URL, Events: listed(w.Events), Mailboxes: listed(w.MailboxIDs), IsActive: w.IsActive,
 		DisabledReason: textOrNull(string(w.Reason)), FailingSince: transport.TimePtr(&w.FailingSince), Failures: w.Failures,
@@ -179,7 +180,7 @@ func showWebhook(d *helpdesk.Desk, w helpdesk.Webhook) webhook {
 	}
 }
 
-func showWebhookDelivery(d helpdesk.WebhookDelivery) webhookDelivery {
+func showWebhookDelivery(d subscription.WebhookDelivery) webhookDelivery {
 	out := webhookDelivery{
 		ID: d.ID, WebhookID: d.WebhookID, MessageID: d.MessageID(), EventID: strconv.FormatInt(d.Seq, 10), EventType: d.Type,
 		State: string(d.State), Attempts: d.Attempts, Problem: textOrNull(d.Problem), Response: textOrNull(d.Response),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -30,7 +31,7 @@ func (w *world) deliver(t testing.TB, status int) {
 			t.Fatal(err)
 		}
 		for _, call := range calls {
-			out := helpdesk.WebhookOutcome{Status: status, Response: "\nas you\x00 see"}
+			out := subscription.WebhookOutcome{Status: status, Response: "\nas you\x00 see"}
 			if status >= 300 {
 				out.Problem = "The receiver answered " + strconv.Itoa(status) + "."
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -129,7 +130,7 @@ func (v *visit) remember() error {
 		}
 	}
 	if m != nil && (last > seq || m.busy.Load()) {
-		page, err := v.Events(v.ctx(), helpdesk.EventQuery{After: seq}, storage.PageRequest{Limit: storage.MaxLimit})
+		page, err := v.Events(v.ctx(), subscription.EventQuery{After: seq}, storage.PageRequest{Limit: storage.MaxLimit})
 		if err != nil {
 			return v.unlessForbidden(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -112,11 +113,11 @@ func tokened(b *bundle) error {
 
 func delivery(t *testing.T, b *bundle) string {
 	t.Helper()
-	hook, _, err := b.desk.CreateWebhook(t.Context(), helpdesk.WebhookInput{URL: storage.Some("https://hooks.example"), Events: storage.Some([]string{"*"})})
+	hook, _, err := b.desk.CreateWebhook(t.Context(), subscription.WebhookInput{URL: storage.Some("https://hooks.example"), Events: storage.Some([]string{"*"})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := []helpdesk.WebhookDelivery{{WebhookID: hook.ID, Seq: 1, Type: "tag.created", State: helpdesk.WebhookFailed}}
+	d := []subscription.WebhookDelivery{{WebhookID: hook.ID, Seq: 1, Type: "tag.created", State: subscription.WebhookFailed}}
 	err = b.store.InTx(t.Context(), helpdesk.Scope{AccountID: 1}, func(ctx context.Context, tx helpdesk.Tx) error {
 		return tx.WebhookDeliveries().Insert(ctx, storage.Pointers(d)...)
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -131,7 +132,7 @@ type webhookRow struct {
 func (v *visit) webhooksPage() error { return v.listWebhooks("", "", nil, 0) }
 
 func (v *visit) listWebhooks(address, events string, problems map[string]string, status int) error {
-	page, err := v.Webhooks(v.ctx(), storage.PageRequest{Limit: helpdesk.MaxWebhooks})
+	page, err := v.Webhooks(v.ctx(), storage.PageRequest{Limit: subscription.MaxWebhooks})
 	if err != nil {
 		return err
 	}
@@ -143,18 +144,18 @@ func (v *visit) listWebhooks(address, events string, problems map[string]string,
 }
 
 func (v *visit) eventText(events []string) string {
-	if len(events) == 1 && events[0] == helpdesk.AllEvents {
+	if len(events) == 1 && events[0] == subscription.AllEvents {
 		return v.words.T("All events")
 	}
 	return strings.Join(events, ", ")
 }
 
-func (v *visit) webhookState(h helpdesk.Webhook) check {
+func (v *visit) webhookState(h subscription.Webhook) check {
 	w := v.words
 	switch {
-	case !h.IsActive && h.Reason == helpdesk.WebhookGone:
+	case !h.IsActive && h.Reason == subscription.WebhookGone:
 		return wrong(w.T("Off"), w.T("The receiver reported that it is gone for good."), "")
-	case !h.IsActive && h.Reason == helpdesk.WebhookFailing:
+	case !h.IsActive && h.Reason == subscription.WebhookFailing:
 		return wrong(w.T("Off"), w.T("Too many deliveries in a row failed."), "")
 	case !h.IsActive && h.Reason != "":
 		return wrong(w.T("Off"), w.T("Its creator no longer has access to what it shows."), "")
@@ -175,7 +176,7 @@ func eventTypes(text string) []string {
 // addWebhook answers with the secret, which no later page has.
 func (v *visit) addWebhook() error {
 	address, events := v.r.PostFormValue("url"), v.r.PostFormValue("events")
-	h, secret, err := v.CreateWebhook(v.ctx(), helpdesk.WebhookInput{URL: storage.Some(address), Events: storage.Some(eventTypes(events))})
+	h, secret, err := v.CreateWebhook(v.ctx(), subscription.WebhookInput{URL: storage.Some(address), Events: storage.Some(eventTypes(events))})
 	if fault.Is(err, fault.Invalid) {
 		return v.listWebhooks(address, events, v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -213,7 +214,7 @@ func (v *visit) showWebhook(id int64, view webhookView, status int) error {
 	if view.Errors == nil {
 		view.URL, view.Events, view.Errors = h.URL, strings.Join(h.Events, "\n"), map[string]string{}
 	}
-	page, err := v.WebhookDeliveries(v.ctx(), helpdesk.WebhookDeliveryFilter{WebhookID: id}, v.pageOf(25))
+	page, err := v.WebhookDeliveries(v.ctx(), subscription.WebhookDeliveryFilter{WebhookID: id}, v.pageOf(25))
 	if err != nil {
 		return err
 	}
@@ -224,19 +225,19 @@ func (v *visit) showWebhook(id int64, view webhookView, status int) error {
 	return v.settingsPage("webhook", v.words.T("Webhook"), view, status)
 }
 
-func (v *visit) deliveryRow(d helpdesk.WebhookDelivery, path string) deliveryRow {
+func (v *visit) deliveryRow(d subscription.WebhookDelivery, path string) deliveryRow {
 	w := v.words
 	row := deliveryRow{Type: d.Type, When: v.when(d.CreatedAt), Tries: w.N(d.Attempts, "%s try|%s tries"), Said: d.Problem, State: waits(w.T("Waits"), "", "")}
 	if d.Status != 0 {
 		row.Said = strings.TrimSpace("HTTP " + itoa(int64(d.Status)) + " " + d.Response)
 	}
 	switch d.State {
-	case helpdesk.WebhookDelivered:
+	case subscription.WebhookDelivered:
 		row.State = good(w.T("Delivered"), "", "")
-	case helpdesk.WebhookFailed:
+	case subscription.WebhookFailed:
 		row.State = wrong(w.T("Failed"), "", "")
 	}
-	if d.State != helpdesk.WebhookPending || !d.NextAttemptAt.IsZero() {
+	if d.State != subscription.WebhookPending || !d.NextAttemptAt.IsZero() {
 		row.Action = v.at(path + "/again/" + itoa(d.ID))
 	}
 	return row
@@ -244,7 +245,7 @@ func (v *visit) deliveryRow(d helpdesk.WebhookDelivery, path string) deliveryRow
 
 func (v *visit) saveWebhook() error {
 	id := v.number("id")
-	in := helpdesk.WebhookInput{
+	in := subscription.WebhookInput{
 		URL: storage.Some(v.r.PostFormValue("url")), Events: storage.Some(eventTypes(v.r.PostFormValue("events"))), IsActive: storage.Some(v.r.PostFormValue("active") != ""),
 	}
 	_, err := v.UpdateWebhook(v.ctx(), id, in)

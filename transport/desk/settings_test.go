@@ -19,6 +19,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport/desk"
 )
@@ -313,7 +314,7 @@ func TestWebhookForms(t *testing.T) {
 	t.Parallel()
 	b := office(t)
 	ctx := t.Context()
-	h, _, err := b.desk.CreateWebhook(ctx, helpdesk.WebhookInput{URL: storage.Some("https://example.net/a"), Events: storage.Some([]string{"*"})})
+	h, _, err := b.desk.CreateWebhook(ctx, subscription.WebhookInput{URL: storage.Some("https://example.net/a"), Events: storage.Some([]string{"*"})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -386,7 +387,7 @@ func (v *visit) happened(c helpdesk.Conversation, said []entry) ([]entry, error)
 		"conversation.moved", "conversation.merged", "conversation.split", "conversation.prioritized", "conversation.marked_spam",
 		"conversation.cleared_spam", "interaction.returned",
 	}
-	page, err := v.Events(v.ctx(), helpdesk.EventQuery{Types: kinds, ConversationID: c.ID}, storage.PageRequest{Limit: storage.MaxLimit})
+	page, err := v.Events(v.ctx(), subscription.EventQuery{Types: kinds, ConversationID: c.ID}, storage.PageRequest{Limit: storage.MaxLimit})
 	if fault.Is(err, fault.Forbidden) {
 		return nil, nil
 	}

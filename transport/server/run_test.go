@@ -172,15 +172,17 @@ func TestLeavingServerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l leaving
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
+		var client sync.WaitGroup
+		client.Go(func() {
 			for ctx.Err() == nil {
 				l.asked.Add(1)
 				time.Sleep(beat / 2)
 			}
-		}()
+		})
 		begin := time.Now()
 		l.wait()
 		cancel()
+		defer client.Wait()
 		if took := time.Since(begin); took != mostBeats*beat {
 			t.Errorf("%v", took)
 		}

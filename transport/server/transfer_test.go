@@ -20,6 +20,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	desktransfer "github.com/helpwright/helpwright/helpdesk/transfer"
 	"github.com/helpwright/helpwright/kb"
 	kbtransfer "github.com/helpwright/helpwright/kb/transfer"
@@ -169,7 +170,7 @@ func (h *home) populate(t *testing.T) *origin {
 		})
 		reply := rowOf[helpdesk.SavedReply](1)
 		own := rowOf(2, func(r *helpdesk.SavedReply) { r.UserID = me })
-		hook := rowOf(1, func(w *helpdesk.Webhook) { w.UserID = me; seal(w.Secrets(a.ID)) })
+		hook := rowOf(1, func(w *subscription.Webhook) { w.UserID = me; seal(w.Secrets(a.ID)) })
 		domain := rowOf(1, func(d *sending.Domain) { seal(d.Secrets()) })
 		portal := rowOf(1, func(k *helpdesk.PortalKey) { k.Algorithm, k.UserID = helpdesk.PortalHS256, me; seal(k.Secrets(a.ID)) })
 		role := rowOf(1, func(r *identity.Role) { r.Key = "" })

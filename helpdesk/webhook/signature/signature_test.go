@@ -11,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	reference "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
 )
 
 // The help desk makes secrets that a receiver takes.
 func TestSecretPrefix(t *testing.T) {
 	t.Parallel()
-	if signature.SecretPrefix != helpdesk.WebhookSecretPrefix {
-		t.Errorf("%s is not %s", signature.SecretPrefix, helpdesk.WebhookSecretPrefix)
+	if signature.SecretPrefix != subscription.WebhookSecretPrefix {
+		t.Errorf("%s is not %s", signature.SecretPrefix, subscription.WebhookSecretPrefix)
 	}
 }
 
