@@ -18,7 +18,7 @@ const (
 	DefaultDepth       = 50       // multiparts inside each other
 )
 
-// Limits bounds what [Parse] accepts. A zero field means its default.
+// Limits bounds the input of [Parse]. A zero field means its default.
 type Limits struct {
 	Size        int64 // bytes of the whole mail
 	HeaderBytes int64 // bytes of the header of the message or of one part
@@ -42,7 +42,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// What a [LimitError] is about.
+// Values of What in a [LimitError].
 const (
 	LimitSize   = "size"
 	LimitHeader = "header"
@@ -53,8 +53,8 @@ const (
 // ErrEmpty is returned by [Parse] for an input without any content.
 var ErrEmpty = errors.New("the mail is empty")
 
-// LimitError says which of the [Limits] a mail broke. Its text is meant for the
-// operator who looks at a mail in quarantine.
+// LimitError reports which of the [Limits] a mail exceeded. Its text is meant for the operator who examines a mail in
+// quarantine.
 type LimitError struct {
 	What  string // LimitSize, LimitHeader, LimitParts or LimitDepth
 	Limit int64  // bytes, parts or levels
@@ -92,12 +92,10 @@ type Part struct {
 	Body        []byte // transfer decoding undone; may share memory with the input
 }
 
-// Message is a parsed mail. All strings are valid UTF-8 without NUL; all header
-// values are a single line.
+// Message is a parsed mail. All strings are valid UTF-8 without NUL; all header values are a single line.
 //
-// HTML, if not empty, is the whole body: parts that came as plain text only are
-// in it, escaped. Text, if not empty, is the whole body as plain text. A mail
-// written in HTML alone has no Text.
+// HTML, if not empty, is the whole body: parts that exist as plain text only are included, escaped. Text, if not empty, is
+// the whole body as plain text. A mail with only an HTML body has no Text.
 type Message struct {
 	Header Header // all fields, as read
 
@@ -106,34 +104,33 @@ type Message struct {
 	References []string // ids in order, without duplicates, at most 100: the first and the latest
 
 	From, Sender, ReplyTo, To, Cc, Bcc []mailaddr.Address
-	// DeliveredTo holds the envelope recipients that servers on the way noted:
-	// Delivered-To, X-Original-To, Envelope-To, X-Envelope-To, X-Delivered-To.
+	// DeliveredTo has the envelope recipients recorded in transit: Delivered-To, X-Original-To, Envelope-To, X-Envelope-To,
+	// X-Delivered-To.
 	DeliveredTo []mailaddr.Address
 
 	Subject string
-	Date    time.Time // UTC; zero when there is none that can be read
+	Date    time.Time // UTC; zero if there is none, or it cannot be parsed
 
 	ReturnPath     string // address of the first Return-Path
-	NullReturnPath bool   // Return-Path: <>, as bounces have
-	// AutoSubmitted: a program sent this mail on its own; it waits for no answer.
+	NullReturnPath bool   // Return-Path: <>, as in bounces
+	// AutoSubmitted means that a program sent this mail on its own and expects no answer.
 	AutoSubmitted bool
-	// NoAutoReply: no program may answer this mail, because one sent it or because the
-	// sender asks for that. A person may have written it, who waits for an answer.
+	// NoAutoReply means that no program may answer this mail, because a program sent it or because the sender asks for that.
+	// A person may have written it and wait for an answer.
 	NoAutoReply bool
 	ListID      string // RFC 2919 list identifier, without angle brackets
 
 	Text, HTML  string
 	Attachments []Part
-	Protection  Protection `json:",omitzero"` // how the mail is signed or encrypted
+	Protection  Protection `json:",omitzero"` // the form of signature or encryption
 
-	// Warnings names what could not be read as it was meant; no content and no
-	// address is in it. At most 50.
+	// Warnings names what could not be read as intended, without content and addresses. At most 50.
 	Warnings []string
 
 	contentType string // of the whole
 
 	author *mailaddr.Address // nil: see Author
-	sent   *sent             // nil: Text, HTML and Attachments are as they were sent
+	sent   *sent             // nil if Text, HTML and Attachments are as they were sent
 	leaves []leaf            // see Identity
 	first  *identities
 }
@@ -156,8 +153,7 @@ func (h *Header) Values(name string) []string {
 	return raw
 }
 
-// Raw returns the first field of that name unfolded and otherwise as it came; it
-// may hold any bytes.
+// Raw returns the first field of that name unfolded but otherwise unchanged; it may contain any bytes.
 func (h *Header) Raw(name string) string { return h.fields.Get(name) }
 
 // RawValues is [Header.Raw] for all fields of that name.
@@ -169,7 +165,7 @@ func (h *Header) RawValues(name string) []string {
 	return out
 }
 
-// Has tells whether there is a field of that name, though it be empty.
+// Has reports whether there is a field of that name, even an empty one.
 func (h *Header) Has(name string) bool { return h.fields.Has(name) }
 
 const maxWarnings = 50
