@@ -17,12 +17,11 @@ import (
 // Upload is an uploaded file; an input has it as *Upload.
 type Upload = form.File
 
-// readBody reads the body into a tree; nil when there is none or the input takes
-// none. The body of a DELETE counts (bulk delete).
+// readBody reads the body into a tree. The tree is nil if there is no body or the input takes none. The body of a DELETE
+// counts, too (bulk delete).
 //
-// A label that contradicts the body is not insisted on: samples of the API's
-// specification send form fields as application/json, and command line tools
-// send JSON as a form.
+// A body that contradicts its Content-Type is accepted: the samples in the API's specification send form fields as
+// application/json, and command line tools send JSON as a form.
 func (r *Request) readBody() (*form.Node, error) {
 	if r.bodyRead {
 		return r.body, nil
@@ -95,7 +94,7 @@ func (r *Request) readText(body io.Reader, media string) (*form.Node, error) {
 	}
 }
 
-// mediaType returns the media type of the body, "" if it is not labelled.
+// mediaType returns the media type of the body, "" if there is no Content-Type.
 func mediaType(h http.Header) (media string, params map[string]string, err error) {
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return "", nil, fault.New(fault.Unsupported, "The body must not be compressed.")

@@ -6,16 +6,15 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Bound counts what pages beside the API read, and what of their answers clients have not
-// taken yet, as that of the API, see [Config].Memory, and gives clients as long to take an
-// answer. A read for which there is no room is an Unavailable fault, which the page is to
-// answer with 503.
+// Bound counts the rows that pages beside the API read, and the answers that clients have not taken yet, against the same
+// memory limit as the API's (see [Config].Memory). Clients get as long to take an answer as they do from the API. A read
+// that does not fit is an Unavailable fault, which the page should answer with 503.
 func (t *Table) Bound(next http.Handler) http.Handler {
 	return t.bound(next, func(method string) bool { return method == http.MethodGet || method == http.MethodHead })
 }
 
-// BoundAll is [Table.Bound] for endpoints that are asked by POST what pages are asked by GET: what they read under the
-// request's context is counted whatever its method.
+// BoundAll is [Table.Bound] for endpoints that read on POST as others do on GET: reads under the request's context are
+// counted whatever the method.
 func (t *Table) BoundAll(next http.Handler) http.Handler {
 	return t.bound(next, func(string) bool { return true })
 }
@@ -33,7 +32,7 @@ func (t *Table) bound(next http.Handler, metered func(method string) bool) http.
 	})
 }
 
-// bounded is what a request to such a page needs.
+// bounded adds to a request the state that [Table.Bound] needs.
 type bounded struct {
 	request  Request
 	share    share

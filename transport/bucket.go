@@ -6,30 +6,28 @@ import (
 	"time"
 )
 
-// BucketsConfig is what [Buckets] are made of.
+// BucketsConfig configures [Buckets].
 type BucketsConfig struct {
-	Policy string           // name in the headers, of letters and digits; default "default"
+	Policy string           // name in the headers: letters and digits; default "default"
 	Limit  int              // requests per Window, also at once; required, at least 1
 	Window time.Duration    // default one minute
-	Keys   int              // who is counted apart at most; default 100,000, some 10 MB
+	Keys   int              // maximum number of keys counted separately; default 100,000, some 10 MB
 	Now    func() time.Time // default time.Now
 }
 
-// Buckets are a [Limiter] in the memory of the process, a token bucket for each
-// key: after a pause the whole limit may be used at once, then as much as trickles
-// in. Several processes count apart.
+// Buckets is a [Limiter] in the memory of the process, with a token bucket for each key: after a pause the whole limit may
+// be used at once, and then the bucket refills steadily. Each process counts separately.
 //
-// The memory is bounded: with more than Keys in one window those that asked least
-// lately begin anew.
+// Memory is bounded: with more than Keys keys in one window, the least recently used start again with full buckets.
 type Buckets struct {
 	cfg      BucketsConfig
-	interval time.Duration // between two requests at the limit
+	interval time.Duration // time between two requests at the limit
 
 	mu        sync.Mutex
-	turned    time.Time            // when old was young
-	young     map[string]time.Time // by key, when the bucket is full again
-	old       map[string]time.Time // not asked for since turned
-	lastSeen  time.Time            // the clock may go back
+	turned    time.Time            // when young last became old
+	young     map[string]time.Time // by key: when the bucket is full again
+	old       map[string]time.Time // keys not used since turned
+	lastSeen  time.Time            // the clock may go backwards
 	youngMost int
 }
 
@@ -54,7 +52,7 @@ func NewBuckets(cfg BucketsConfig) *Buckets {
 	}
 }
 
-// Take implements [Limiter]. What is refused costs nothing.
+// Take implements [Limiter]. Refused requests cost nothing.
 func (b *Buckets) Take(_ context.Context, key string) Quota {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -64,7 +62,7 @@ func (b *Buckets) Take(_ context.Context, key string) Quota {
 	}
 	b.lastSeen = now
 	if len(b.young) >= b.youngMost || now.Sub(b.turned) >= b.cfg.Window {
-		// What nobody asked for during a window is full, and need not be known.
+		// A bucket not used for a whole window is full and need not be kept.
 		b.old, b.young, b.turned = b.young, map[string]time.Time{}, now
 	}
 	full, known := b.young[key]

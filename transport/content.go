@@ -11,21 +11,20 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/file"
 )
 
-// Content is a file that an operation answers with. Ranges, If-None-Match and
-// If-Modified-Since work.
+// Content is a file that an operation answers with. Ranges, If-None-Match and If-Modified-Since are supported.
 type Content struct {
-	Name    string        // file name that a browser saves under; "" for none
+	Name    string        // name under which a browser saves the file; "" for none
 	Type    string        // media type; default application/octet-stream
 	ModTime time.Time     // zero: unknown
-	ETag    string        // strong, without quotes, such as the content's hash; "" for none
-	MaxAge  time.Duration // how long a browser may use it unasked; 0: not at all
-	NoStore bool          // nobody may keep it
+	ETag    string        // strong, without quotes, such as a hash of the content; "" for none
+	MaxAge  time.Duration // how long a browser may use it without revalidation; 0: not at all
+	NoStore bool          // no cache may store it
 	Body    io.ReadSeekCloser
-	// Link is an address where the same file awaits whoever has it; "": none. Requests that it would answer alike are sent there: plain
-	// ones, for files that are saved and not shown in place.
+	// Link is another address of the same file, which needs no further authentication; "" for none. Requests that it would
+	// answer in the same way are redirected there: unconditional requests for files that are saved rather than displayed.
 	Link   string
-	Held   int  // bytes of it that are in memory; 0: it is read as it is sent
-	Public bool // everybody may read it, from any page; caches may share it
+	Held   int  // bytes of the file that are in memory; 0 if it is read while it is sent
+	Public bool // anyone may read it, from any page; shared caches may store it
 }
 
 func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
@@ -54,11 +53,11 @@ func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// Immutable is the MaxAge of what never changes at its address.
+// Immutable is the MaxAge of content that never changes at its address.
 const Immutable = 365 * 24 * time.Hour
 
-// keep says who may use the answer again, and for how long. What is public may be used
-// by pages of all origins, such as sites with a host of their own.
+// keep sets how the answer may be cached. Public content may be used by pages of all origins, such as sites on a host of
+// their own.
 func (c Content) keep(h http.Header) {
 	cacheable(h)
 	who, age := "private", fmt.Sprintf(", max-age=%d", int(c.MaxAge.Seconds()))
@@ -80,7 +79,7 @@ func (c Content) keep(h http.Header) {
 	}
 }
 
-// contentWriter holds back the plain text that ServeContent answers errors with.
+// contentWriter intercepts the plain text with which ServeContent answers errors.
 type contentWriter struct {
 	http.ResponseWriter
 	failed int

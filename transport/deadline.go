@@ -9,17 +9,17 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// How long the work on a request may take, the time that its body needs to come in, and that the client needs to take a
-// file or a stream, not counted: what waits for a database or a disk that is away ends then.
+// The longest time that the work on a request may take, not counting the time for its body to arrive and for the client to
+// take a file or a stream. It ends waits for a database or a disk that does not respond.
 const (
 	patience     = 30 * time.Second
-	slowPatience = 5 * time.Minute // of uploads, and of what is asked of other servers
+	slowPatience = 5 * time.Minute // for uploads and requests to other servers
 )
 
-// errTooLong is why the work on a request was ended.
+// errTooLong is the cause with which the context of a request is cancelled at its deadline.
 var errTooLong = fault.New(fault.Unavailable, "The server could not finish this in time. Try again later.")
 
-// bound ends the request's context when the work on it takes too long.
+// bound cancels the request's context when the work on it takes too long.
 func (r *Request) bound() {
 	limit := r.table.config.Patience
 	if r.route.Slow || r.route.MaxBody > 0 {
@@ -36,24 +36,24 @@ func (r *Request) bound() {
 	r.http = r.http.WithContext(ctx)
 }
 
-// stopClock lets what follows take its time.
+// stopClock suspends the deadline.
 func (r *Request) stopClock() {
 	if r.clock != nil {
 		r.clock.Stop()
 	}
 }
 
-// startClock limits what follows.
+// startClock starts the deadline again.
 func (r *Request) startClock() {
 	if r.clock != nil {
 		r.clock.Reset(r.limit)
 	}
 }
 
-// late tells that the work was ended here, where its error says that somebody did.
+// late replaces an error that reports a cancellation by one that reports the deadline, if the deadline was the cause.
 func (r *Request) late(err error) error {
 	if err != nil && errors.Is(err, context.Canceled) && errors.Is(context.Cause(r.Context()), errTooLong) {
-		// Its text alone: the client has not gone.
+		// Only the text is used: the client is still connected.
 		return &fault.Error{Kind: fault.Unavailable, Op: "transport", Message: errTooLong.Message, Err: errors.New(err.Error())}
 	}
 	return err

@@ -27,8 +27,8 @@ var docsCSS string
 //go:embed docs.js
 var docsJS string
 
-// addDocs adds the page that shows an OpenAPI document in a browser. It is one page that
-// asks for nothing but itself, and has a script for its filter only.
+// addDocs adds the page that shows an OpenAPI document in a browser. The page loads no other resources; its only script is
+// for the filter.
 func (t *Table) addDocs(document []byte, guides string) {
 	page := sync.OnceValues(func() ([]byte, error) { return docsPage(document, guides) })
 	style, script := sha256.Sum256([]byte(docsCSS)), sha256.Sum256([]byte(docsJS))
@@ -58,7 +58,7 @@ func (t *Table) addDocs(document []byte, guides string) {
 	})
 }
 
-// An apiDocument is what the page shows of an OpenAPI document.
+// An apiDocument is the part of an OpenAPI document that the page shows.
 type apiDocument struct {
 	Info struct {
 		Title, Version, Description string
@@ -106,7 +106,7 @@ type docParameter struct {
 
 type docSchema struct {
 	Ref                  string          `json:"$ref"`
-	Type                 json.RawMessage // a string or a list of them
+	Type                 json.RawMessage // a string or a list of strings
 	Format, Description  string
 	Items                *docSchema
 	Properties           map[string]*docSchema
@@ -120,14 +120,14 @@ type docSchema struct {
 	MaxItems             json.Number
 }
 
-// docsPage makes the page.
+// docsPage renders the page.
 func docsPage(document []byte, guides string) ([]byte, error) {
 	if guides == "" {
 		guides = `{{define "guide-list"}}{{end}}{{define "guides"}}{{end}}`
 	}
 	var d apiDocument
 	reader := json.NewDecoder(bytes.NewReader(document))
-	reader.UseNumber() // numbers of examples stay as they are written
+	reader.UseNumber() // numbers in examples stay as they are written
 	if err := reader.Decode(&d); err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ type docGroup struct {
 	Operations []*docOperation
 }
 
-// groups are the operations by tag.
+// groups returns the operations by tag.
 func (d *apiDocument) groups() []docGroup {
 	byTag := map[string][]*docOperation{}
 	for path, item := range d.Paths {
@@ -188,7 +188,7 @@ func (o *docOperation) Public() bool {
 	return slices.ContainsFunc(o.Security, func(s map[string]any) bool { return len(s) == 0 })
 }
 
-// Input is the schema of the body, nil without one.
+// Input returns the schema of the body, nil if there is none.
 func (o *docOperation) Input() *docSchema {
 	if o.RequestBody == nil {
 		return nil
@@ -199,7 +199,7 @@ func (o *docOperation) Input() *docSchema {
 	return nil
 }
 
-// Encodings are the media types that the body may have.
+// Encodings returns the media types that the body may have.
 func (o *docOperation) Encodings() []string {
 	var all []string
 	for media := range o.RequestBody.Content {
@@ -209,7 +209,7 @@ func (o *docOperation) Encodings() []string {
 	return all
 }
 
-// Failures are the statuses of problems.
+// Failures returns the statuses answered with a problem.
 func (o *docOperation) Failures() string {
 	var all []string
 	for status, r := range o.Responses {
@@ -221,7 +221,7 @@ func (o *docOperation) Failures() string {
 	return strings.Join(all, ", ")
 }
 
-// parameter follows a reference.
+// parameter resolves a reference.
 func (d *apiDocument) parameter(p docParameter) docParameter {
 	if name, ok := strings.CutPrefix(p.Ref, "#/components/parameters/"); ok {
 		return d.Components.Parameters[name]
@@ -229,7 +229,7 @@ func (d *apiDocument) parameter(p docParameter) docParameter {
 	return p
 }
 
-// types are the names in `type`.
+// types returns the names in `type`.
 func (s *docSchema) types() []string {
 	var many []string
 	var one string
@@ -239,10 +239,10 @@ func (s *docSchema) types() []string {
 	return many
 }
 
-// word is a part of the name of a type, maybe with a link.
+// word is a part of the name of a type, optionally with a link.
 type word struct{ Text, Ref string }
 
-// words name a type: "array of", Customer, "or null".
+// words returns the name of a type in parts: "array of", Customer, "or null".
 func (d *apiDocument) words(s *docSchema) []word {
 	if s == nil {
 		return []word{{Text: "anything"}}
@@ -281,7 +281,7 @@ func (d *apiDocument) words(s *docSchema) []word {
 	return all
 }
 
-// limits says what values a schema takes.
+// limits describes the values that a schema allows.
 func limits(s *docSchema) string {
 	if s == nil {
 		return ""
@@ -322,7 +322,7 @@ type docField struct {
 	Required bool
 }
 
-// fields are the properties of an object, the required ones first.
+// fields returns the properties of an object, required ones first.
 func fields(s *docSchema) []docField {
 	if s == nil {
 		return nil
@@ -347,7 +347,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// example is JSON made of the examples in a schema, "" when it has none.
+// example returns JSON built from the examples in a schema, "" if it has none.
 func (d *apiDocument) example(s *docSchema) string {
 	value, ok := d.sample(s, 0)
 	if !ok {
@@ -360,7 +360,7 @@ func (d *apiDocument) example(s *docSchema) string {
 	return string(text)
 }
 
-// maxSample is how deep an example goes, as schemas may contain themselves.
+// maxSample is the maximum depth of an example, as schemas may be recursive.
 const maxSample = 6
 
 func (d *apiDocument) sample(s *docSchema, depth int) (value any, ok bool) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Curl is the example of an operation as a command of a shell, which has the base of the API as $API and a token as
-// $TOKEN. It is "" where the document has no example.
+// Curl returns the example of an operation as a shell command, with the base of the API as $API and a token as $TOKEN. It is
+// "" if the document has no example.
 func (o *docOperation) Curl() string {
 	address, ok := o.address()
 	if !ok {
@@ -31,7 +31,7 @@ func (o *docOperation) Curl() string {
 	return strings.Join(lines, " \\\n  ")
 }
 
-// address is that of the example. It is not ok without an example of a part of the path.
+// address returns the address of the example. It is not ok if a part of the path has no example.
 func (o *docOperation) address() (string, bool) {
 	path, query := o.Path, url.Values{}
 	for _, p := range o.Parameters {
@@ -53,8 +53,8 @@ func (o *docOperation) address() (string, bool) {
 	return "$API" + path, true
 }
 
-// inPath escapes the segments of a value: that of a parameter which takes the rest of the path has several. A secret, which
-// the example has in braces, stays to be filled in.
+// inPath escapes a value for the path, segment by segment: the value of a parameter that takes the rest of the path has
+// several segments. A secret, which the example has in braces, is left for the reader to fill in.
 func inPath(value string) string {
 	if name, found := strings.CutPrefix(value, "{"); found {
 		return "<" + strings.TrimSuffix(name, "}") + ">"
@@ -66,7 +66,7 @@ func inPath(value string) string {
 	return strings.Join(segments, "/")
 }
 
-// inQuery are the values of a parameter: lists are repeated where its name says so, else they have commas.
+// inQuery returns the values of a parameter: lists are repeated if the parameter's name says so, otherwise joined by commas.
 func inQuery(name string, example any) []string {
 	list, ok := example.([]any)
 	if !ok {
@@ -82,7 +82,7 @@ func inQuery(name string, example any) []string {
 	return values
 }
 
-// sends are the options that send the body.
+// sends returns the options that send the body.
 func (o *docOperation) sends() []string {
 	for media, content := range o.RequestBody.Content {
 		switch fields, isObject := content.Example.(map[string]any); {
@@ -108,7 +108,7 @@ func (o *docOperation) sends() []string {
 	return nil
 }
 
-// fileOf is the name of a file that the other fields of a form tell.
+// fileOf returns the name of a file, taken from the other fields of the form.
 func fileOf(fields map[string]any) string {
 	name, _ := fields["filename"].(string)
 	return name
@@ -121,7 +121,7 @@ func (s *docSchema) property(name string) *docSchema {
 	return s.Properties[name]
 }
 
-// Answer is the body of the answer to the example, "" for none.
+// Answer returns the body of the answer to the example, "" if there is none.
 func (o *docOperation) Answer() string {
 	for status, r := range o.Responses {
 		example := r.Content["application/json"].Example
@@ -144,7 +144,7 @@ func indented(v any) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-// quote is a text in which a shell replaces $API only.
+// quote returns a text quoted so that a shell expands $API only.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`").Replace(s) + `"`
 }

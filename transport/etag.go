@@ -15,12 +15,11 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// maxVariant bounds the query that an ETag carries; an answer to a longer one has
-// no ETag.
+// maxVariant is the maximum length of the query that an ETag contains; an answer to a longer query has no ETag.
 const maxVariant = 512
 
-// representation is the body of an object, and hashes of it and of its stable part, if
-// that is another one, see [Stabler].
+// representation is the body of an object with a hash of it and, if the object has a different stable part, a hash of that;
+// see [Stabler].
 type representation struct {
 	body         []byte
 	hash, stable string
@@ -42,8 +41,8 @@ func represent(out any, bare bool) (shown representation, err error) {
 	return shown, nil
 }
 
-// version hashes a body and its timestamps to the microsecond, of which the body shows
-// seconds only: an object that was changed twice within one second is another one.
+// version hashes a body and its timestamps to the microsecond. The body shows whole seconds only, and an object that was
+// changed twice within one second must get two versions.
 func version(body []byte, out any) string {
 	h := sha256.New()
 	h.Write(body)
@@ -77,10 +76,10 @@ func instants(v reflect.Value, found func(Time)) {
 	}
 }
 
-// etag is the strong entity tag of a body (RFC 9110 section 8.8.3): its hash, that of
-// its stable part behind a colon, and the query that chose the representation. The
-// latter lets a later If-Match on the same resource ask for the same representation
-// again: what was read with `expand=user` is compared with what that would read now.
+// etag returns the strong entity tag of a body (RFC 9110 section 8.8.3): the hash of the body, a colon and the hash of its
+// stable part, and the query that chose the representation. With the query, a later If-Match on the same resource can
+// request the same representation again: an object read with `expand=user` is compared with its current representation under
+// `expand=user`.
 func etag(shown representation, variant string) string {
 	if len(variant) > maxVariant {
 		return ""
@@ -95,9 +94,8 @@ func etag(shown representation, variant string) string {
 	return `"` + tag + `"`
 }
 
-// etag is the tag of the answer with this body. That of a lean one is what a GET
-// of the object would have, so that a client can go on from it; who may not GET it
-// gets none.
+// etag returns the tag of the answer with this body. A lean answer gets the tag that a GET of the object would have, so that
+// a client can continue from it, or none if the client may not GET the object.
 func (r *Request) etag(shown representation) string {
 	variant := r.variant()
 	if r.route.Lean {
@@ -113,14 +111,14 @@ func (r *Request) etag(shown representation) string {
 	return etag(shown, variant)
 }
 
-// unchanged compares two tags of one resource: where it has a stable part, that of it.
+// unchanged compares two tags of one resource, by the stable part if there is one.
 func unchanged(a, b string) bool {
 	_, x, stable := strings.Cut(a, ":")
 	_, y, _ := strings.Cut(b, ":")
 	return a == b || stable && x == y
 }
 
-// variantOf returns the query that an ETag carries.
+// variantOf returns the query that an ETag contains.
 func variantOf(tag string) (query string, ok bool) {
 	_, encoded, found := strings.Cut(strings.Trim(tag, `"`), ".")
 	if !found {
@@ -130,7 +128,7 @@ func variantOf(tag string) (query string, ok bool) {
 	return string(raw), err == nil && len(raw) <= maxVariant
 }
 
-// variant is the part of the query that the resource's GET knows.
+// variant returns the part of the query that the resource's GET accepts.
 func (r *Request) variant() string {
 	get := r.route.entry.methods[http.MethodGet]
 	if get == nil {
@@ -159,7 +157,7 @@ func entityTags(values []string) []string {
 	return tags
 }
 
-// noneMatch is the weak comparison of If-None-Match (RFC 9110 section 13.1.2).
+// noneMatch implements the weak comparison of If-None-Match (RFC 9110 section 13.1.2).
 func noneMatch(values []string, current string) bool {
 	for _, tag := range entityTags(values) {
 		if tag == "*" || strings.TrimPrefix(tag, "W/") == current {
@@ -169,10 +167,10 @@ func noneMatch(values []string, current string) bool {
 	return false
 }
 
-// maxTags bounds the tags of one If-Match, as each may cost a read.
+// maxTags is the maximum number of tags in one If-Match, as each may cost a read.
 const maxTags = 8
 
-// matching are the tags of If-Match where the method honours them.
+// matching returns the tags of If-Match if the method honours them.
 func (r *Request) matching() []string {
 	switch r.http.Method {
 	case http.MethodPut, http.MethodPatch, http.MethodDelete:
@@ -181,9 +179,8 @@ func (r *Request) matching() []string {
 	return nil
 }
 
-// ifMatch evaluates If-Match (RFC 9110 section 13.1.1) with the GET of the same
-// path. A condition that cannot be checked fails: to ignore it would be to
-// overwrite what the client wanted to protect.
+// ifMatch evaluates If-Match (RFC 9110 section 13.1.1) with the GET of the same path. A condition that cannot be checked
+// fails: ignoring it would overwrite data that the client wanted to protect.
 func (r *Request) ifMatch(ctx context.Context) error {
 	tags := r.matching()
 	if len(tags) == 0 {
@@ -211,8 +208,8 @@ func (r *Request) ifMatch(ctx context.Context) error {
 	return fault.New(fault.Precondition, "Somebody else has changed the resource since you read it.")
 }
 
-// matchLocked is ifMatch at the beginning of the transaction that makes the change.
-// The first GET locks the object, the second reads all of it as it is then.
+// matchLocked is ifMatch at the beginning of the transaction that makes the change. The first GET locks the object; the
+// second reads all of it in its current state.
 func (r *Request) matchLocked(ctx context.Context) error {
 	get := r.route.entry.methods[http.MethodGet]
 	if get != nil && get.represent != nil {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// ForwardedOrigin is the origin, such as https://help.example.org, that a client asked a reverse proxy for, as far as the
-// proxy says so by X-Forwarded-Host and X-Forwarded-Proto, or by Forwarded (RFC 7239). "" unless the peer is one of trusted,
-// and for everything but one plain host: a list of hosts began with what the client sent, and two header fields that disagree
-// come from two senders.
+// ForwardedOrigin returns the origin, such as https://help.example.org, that a client requested from a reverse proxy, as the
+// proxy reports it in X-Forwarded-Host and X-Forwarded-Proto, or in Forwarded (RFC 7239). It is "" unless the peer is one of
+// trusted, and unless the header names exactly one plain host: a list of hosts starts with the value that the client sent,
+// and two header fields that disagree come from two senders.
 //
-// A proxy that sets neither header passes on what the client sends, so the result is good for the answer to this request
-// alone, never for what is mailed, stored or signed.
+// A proxy that sets neither header forwards the client's own, so use the result for the answer to this request only, never
+// for anything mailed, stored or signed.
 func ForwardedOrigin(r *http.Request, trusted []netip.Prefix) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(peer.Addr().Unmap()) }) {
@@ -42,7 +42,7 @@ func ForwardedOrigin(r *http.Request, trusted []netip.Prefix) string {
 	return proto + "://" + host
 }
 
-// single is the only value of a header field, "" if there is none. It is not ok if there are several.
+// single returns the only value of a header field, "" if there is none. It is not ok if there are several.
 func single(h http.Header, name string) (value string, ok bool) {
 	all := h.Values(name)
 	if len(all) == 0 {
@@ -52,7 +52,7 @@ func single(h http.Header, name string) (value string, ok bool) {
 	return value, len(all) == 1 && !strings.Contains(value, ",")
 }
 
-// agree takes over what another header field says, unless they say different things.
+// agree merges the value of another header field, and fails if the two differ.
 func agree(value *string, other string) bool {
 	if *value == "" {
 		*value = other
@@ -60,7 +60,7 @@ func agree(value *string, other string) bool {
 	return other == "" || strings.EqualFold(*value, other)
 }
 
-// forwardedFields are the parameters of one element of Forwarded, by name in lower case; nil: it is malformed.
+// forwardedFields returns the parameters of one element of Forwarded, by name in lower case; nil if it is malformed.
 func forwardedFields(element string) map[string]string {
 	fields := map[string]string{}
 	for pair := range strings.SplitSeq(element, ";") {

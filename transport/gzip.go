@@ -11,17 +11,18 @@ import (
 // minGzip is the size in bytes below which an answer fits into one packet anyway.
 const minGzip = 1400
 
-// gzips are writers that can be used again: each has a megabyte of state.
+// gzips pools writers: each has a megabyte of state.
 var gzips = sync.Pool{New: func() any {
 	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // a valid level
 	return w
 }}
 
-// zipped is the body of a list compressed, nil if it is to be sent as it is: it is short, or the client does not take it.
+// zipped returns the compressed body of a list, nil if it must be sent uncompressed because it is short or the client does
+// not accept gzip.
 //
-// Lists alone are compressed, as they have no ETag, which would have to differ by coding. A request that a browser makes with
-// a session's cookie gets nothing compressed: a page of another site that can make the browser ask may add to the query, and
-// learn from the length of the answer what else is in it (BREACH).
+// Only lists are compressed: they have no ETag, which would have to differ by coding. The answer to a browser's request with
+// a session cookie is never compressed: a page of another site that can make the browser send requests may vary the query
+// and infer the rest of the answer from its length (BREACH).
 func (r *Request) zipped(body []byte) []byte {
 	if len(body) < minGzip || r.Header("Authorization") == "" || !encoding.TakesGzip(r.http.Header) {
 		return nil

@@ -19,33 +19,29 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/bind"
 )
 
-// Resolver makes the handle of a request: it authenticates the caller and opens
-// what the path names. Its errors are answered as they are, before the body is
-// read.
+// Resolver makes the handle for a request: it authenticates the caller and opens the objects that the path names. Its errors
+// are answered unchanged, before the body is read.
 type Resolver[H any] func(ctx context.Context, r *Request) (H, error)
 
-// Stabler is an output of which some parts change by being read, such as counts of
-// views. Stable returns it without them: If-Match compares what is left.
+// Stabler is an output with parts that change when it is read, such as view counts. Stable returns the output without those
+// parts, for If-Match to compare.
 type Stabler interface{ Stable() any }
 
 // HeaderSetter is an output that sets header fields, such as a cookie.
 type HeaderSetter interface{ SetHeaders(h http.Header) }
 
-// Handle adds an operation that answers with one object: status 200 with an ETag,
-// or op.Status.
+// Handle adds an operation that answers with one object: status 200 with an ETag, or op.Status.
 //
-// Fields of In are tagged `json:"name"` (form, multipart or JSON body),
-// `path:"name"` or `query:"name"`; `alias:"other"` is a second name in the body.
-// They may be strings, booleans, integers, floats, time.Time, encoding.TextUnmarshaler,
-// *[File], structs, and slices, maps, pointers and storage.Opt of these. An
-// input may have methods SetDefaults() and CheckInput(problem func(field, text string)).
+// Fields of In are tagged `json:"name"` (form, multipart or JSON body), `path:"name"` or `query:"name"`; `alias:"other"` is
+// a second name in the body. They may be strings, booleans, integers, floats, time.Time, encoding.TextUnmarshaler, *[File],
+// structs, and slices, maps, pointers and storage.Opt of these. An input may have methods SetDefaults() and
+// CheckInput(problem func(field, text string)).
 //
-// With a GET on the same path, If-Match is honoured on PUT, PATCH and DELETE: the
-// GET is run for the current ETag, and again in the transaction that makes the
-// change (see [Config].Units), so that of many who come at once one succeeds. The
-// header protects an agent from overwriting what was saved while they were typing. The ETag of a
-// PUT is that of its own answer, so it serves for the next If-Match only if a PUT
-// answers with the same representation as the GET, in the same language.
+// With a GET on the same path, If-Match is honoured on PUT, PATCH and DELETE: the GET is run for the current ETag, and again
+// in the transaction that makes the change (see [Config].Units), so that only one of several concurrent requests succeeds.
+// The header protects agents from overwriting changes that were saved while they were typing. The ETag of a PUT is that of
+// its own answer, so it serves for the next If-Match only if the PUT answers with the same representation as the GET, in the
+// same language.
 //
 // Handle panics when the operation contradicts itself or the table.
 func Handle[H, In, Out any](t *Table, resolve Resolver[H], op Operation, fn func(ctx context.Context, h H, in In) (Out, error)) {
@@ -71,9 +67,8 @@ func Handle[H, In, Out any](t *Table, resolve Resolver[H], op Operation, fn func
 	t.add(route)
 }
 
-// HandlePage adds an operation that answers with a page of a list: `data`, and a
-// Link header (RFC 8288) with the neighbours. In has a [Paging] if the list can
-// be paged. See [Handle].
+// HandlePage adds an operation that answers with a page of a list: `data`, and a Link header (RFC 8288) with the neighbours.
+// In has a [Paging] if the list can be paged. See [Handle].
 func HandlePage[H, In, T any](t *Table, resolve Resolver[H], op Operation, fn func(ctx context.Context, h H, in In) (storage.Page[T], error)) {
 	route := newRoute[In](op, List)
 	route.Out = reflect.TypeFor[T]()
@@ -105,8 +100,7 @@ func HandleEmpty[H, In any](t *Table, resolve Resolver[H], op Operation, fn func
 	t.add(route)
 }
 
-// HandleContent adds an operation that answers with a file. See [Handle] and
-// [Content].
+// HandleContent adds an operation that answers with a file. See [Handle] and [Content].
 func HandleContent[H, In any](t *Table, resolve Resolver[H], op Operation, fn func(ctx context.Context, h H, in In) (Content, error)) {
 	route := newRoute[In](op, File)
 	route.serve = func(w http.ResponseWriter, r *Request) error {
@@ -133,8 +127,7 @@ func newRoute[In any](op Operation, shape Shape) *Route {
 	return &Route{Operation: op, Shape: shape, In: reflect.TypeFor[In](), plan: plan}
 }
 
-// call does what all operations do: resolve the handle, read the input, check
-// If-Match, run.
+// call does what all operations have in common: resolve the handle, read the input, check If-Match, run.
 func call[H, In, Out any](r *Request, resolve Resolver[H], fn func(context.Context, H, In) (Out, error)) (out Out, err error) {
 	r.bound()
 	defer func() {
@@ -176,8 +169,8 @@ func call[H, In, Out any](r *Request, resolve Resolver[H], fn func(context.Conte
 // rehearser is a handle that can try an operation without doing it.
 type rehearser[H any] interface{ Rehearsal() H }
 
-// rehearsed adds to the problems of an input that could not be read whole those that
-// the operation finds in the rest of it, so that all come in one answer.
+// rehearsed handles an input that could not be read completely: it runs the operation in rehearsal and adds the problems
+// that it finds in the rest of the input, so that one answer reports all of them.
 func rehearsed[H, In, Out any](r *Request, h H, in In, fn func(context.Context, H, In) (Out, error), unread error) error {
 	known, ok := errors.AsType[*fault.Error](unread)
 	stage, can := any(h).(rehearser[H])
@@ -194,7 +187,7 @@ func rehearsed[H, In, Out any](r *Request, h H, in In, fn func(context.Context, 
 	}
 	all := fault.Fields{}
 	for field, problems := range more.Fields {
-		about := func(other string) bool { // what could not be read is missing to the service
+		about := func(other string) bool { // the service misses the values that could not be read
 			return other == field || strings.HasPrefix(other, field+"[") || strings.HasPrefix(field, other+"[")
 		}
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(known.Fields)), about) {
@@ -207,7 +200,7 @@ func rehearsed[H, In, Out any](r *Request, h H, in In, fn func(context.Context, 
 	return &out
 }
 
-// bind fills the input. All its problems come in one answer.
+// bind fills the input. All its problems are reported in one answer.
 func (r *Request) bind(in any) error {
 	query, err := r.queryTree()
 	if err != nil {
@@ -275,7 +268,7 @@ func writeObject(w http.ResponseWriter, r *Request, out any) error {
 	return nil
 }
 
-// encodeList is encode of a list, object by object: a long one is not held twice.
+// encodeList is encode for a list, object by object, so that a long list is not in memory twice.
 func encodeList[T any](items []T, size int) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(size)
@@ -292,7 +285,7 @@ func encodeList[T any](items []T, size int) ([]byte, error) {
 		b.Truncate(b.Len() - 1) // the newline
 	}
 	b.WriteString("]}")
-	if b.Available() > b.Len()/2 && b.Len() > unbounded { // it may be held for long
+	if b.Available() > b.Len()/2 && b.Len() > unbounded { // it may stay in memory for long
 		return bytes.Clone(b.Bytes()), nil
 	}
 	return b.Bytes(), nil
@@ -339,14 +332,13 @@ func writeBody(w http.ResponseWriter, status int, body []byte) {
 	_, _ = w.Write(body) // the client may have gone
 }
 
-// cacheable lets a client keep the answer but not use it unasked.
+// cacheable lets a client keep the answer but not use it without revalidation.
 func cacheable(h http.Header) {
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Vary", "Authorization, Cookie, Accept-Language")
 }
 
-// location fills the template of a Location with path parameters and fields of
-// the output.
+// location fills the template of a Location with path parameters and fields of the output.
 func location(r *Request, out any) string {
 	params := r.params()
 	return expandTemplate(r.route.location(), func(name string) (string, bool) {

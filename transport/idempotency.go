@@ -17,17 +17,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// keyHeader of a POST request makes it safe to send again:
-// draft-ietf-httpapi-idempotency-key-header-07. Its value is a string of a
-// structured field; without the quotes it is taken too.
+// keyHeader makes a POST request safe to repeat: draft-ietf-httpapi-idempotency-key-header-07. Its value is a string of a
+// structured field; the quotes may be missing.
 const keyHeader = "Idempotency-Key"
 
 const (
-	// keepAnswer is how long an answer is given again.
+	// keepAnswer is how long an answer is kept for repeated requests.
 	keepAnswer = 24 * time.Hour
-	// maxAnswer is how long the body of an answer may be to be given again.
+	// maxAnswer is the maximum length of a body that is kept.
 	maxAnswer = 6 << 20
-	// keyTime is how long a request with a key may take, also when its client has left.
+	// keyTime is how long a request with a key may take, even if its client has disconnected.
 	keyTime = 110 * time.Second
 )
 
@@ -40,12 +39,11 @@ var (
 		Message: "The request with this Idempotency-Key has been processed. Its answer is no longer available."}
 )
 
-// Identify says who asks, for requests with an Idempotency-Key: a resolver calls
-// it with a text that is the caller's own. Otherwise it is the Authorization
-// header that tells callers apart, or the client's address.
+// Identify names the caller of a request with an Idempotency-Key: a resolver calls it with a text unique to the caller.
+// Otherwise callers are distinguished by the Authorization header or, without one, by the client's address.
 func (r *Request) Identify(caller string) { r.who = caller }
 
-// kept is an answer that can be given again.
+// kept is an answer kept for repeated requests.
 type kept struct {
 	Status int               `json:"status"`
 	Header map[string]string `json:"header"`
@@ -53,11 +51,10 @@ type kept struct {
 	Lost   bool              `json:"lost"` // too long, or not to be kept
 }
 
-// keptHeaders are the header fields of an answer that are given again.
+// keptHeaders are the header fields kept with an answer.
 var keptHeaders = []string{"Content-Type", "Location", "ETag", "Cache-Control", "Vary"}
 
-// keyed is a request with an Idempotency-Key. It is noted in the transaction that does
-// it, together with its answer.
+// keyed is a request with an Idempotency-Key. It is recorded, with its answer, in the transaction of the request itself.
 type keyed struct {
 	sealer storage.Sealer
 	store  storage.Idempotency
@@ -67,8 +64,7 @@ type keyed struct {
 
 // keyedOf prepares a request with an Idempotency-Key.
 func keyedOf(r *Request, key string) (*keyed, error) {
-	// The database alone does not give the answers away, which may hold secrets
-	// that are shown once.
+	// The answer may contain secrets that are shown once: it must not be readable from the database alone.
 	secret := sha256.Sum256(lengthened("answer", key, r.Credentials()))
 	sealer, err := storage.NewSealer(secret[:])
 	if err != nil {
@@ -77,7 +73,7 @@ func keyedOf(r *Request, key string) (*keyed, error) {
 	return &keyed{sealer: sealer, store: r.table.config.Idempotency}, nil
 }
 
-// name names the request, once it is known who asks.
+// name names the request, once its caller is known.
 func (k *keyed) name(r *Request, key string) error {
 	body, err := r.readBody()
 	if err != nil {
@@ -99,7 +95,7 @@ func (k *keyed) name(r *Request, key string) error {
 	return nil
 }
 
-// before returns the answer that the request had before, nil when it is new.
+// before returns the recorded answer to the request, nil if the request is new.
 func (k *keyed) before(ctx context.Context) (*kept, error) {
 	there, err := k.store.Noted(ctx, k.note.Key, k.now)
 	switch {
@@ -117,11 +113,11 @@ func (k *keyed) before(ctx context.Context) (*kept, error) {
 	return unpack(text)
 }
 
-// take notes the request, without an answer: in the transaction of ctx, before
-// anything else. Others with the same key wait from then on.
+// take records the request, without an answer, as the first step of the transaction of ctx. From then on, others with the
+// same key wait.
 func (k *keyed) take(ctx context.Context) error { return k.store.Note(ctx, k.note, k.now) }
 
-// answer notes the answer in the same transaction.
+// answer records the answer in the same transaction.
 func (k *keyed) answer(ctx context.Context, answer kept) error {
 	text, err := answer.pack()
 	if err != nil {
@@ -134,7 +130,7 @@ func (k *keyed) answer(ctx context.Context, answer kept) error {
 	return k.store.Note(ctx, done, k.now)
 }
 
-// pack makes an answer short.
+// pack compresses an answer.
 func (k *kept) pack() ([]byte, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -159,7 +155,7 @@ func unpack(text []byte) (*kept, error) {
 	return &answer, nil
 }
 
-// inFlight are the keys of the requests that this process is at work on.
+// inFlight has the keys of the requests in progress in this process.
 type inFlight struct {
 	mu   sync.Mutex
 	keys map[string]bool
@@ -184,13 +180,13 @@ func (f *inFlight) leave(key []byte) {
 	delete(f.keys, string(key))
 }
 
-// sweeper removes answers that are old, once a minute, with a request that keeps one.
+// sweeper removes expired answers, once a minute, as part of a request that records one.
 type sweeper struct {
 	mu   sync.Mutex
 	last time.Time
 }
 
-// sweepMost bounds what one request may have to remove.
+// sweepMost is the maximum number of rows that one request has to remove.
 const sweepMost = 1000
 
 func (s *sweeper) sweep(ctx context.Context, store storage.Idempotency, now time.Time) error {
@@ -232,7 +228,7 @@ func idempotencyKey(values []string) (string, error) {
 	return key, nil
 }
 
-// lengthened joins texts so that no two lists give the same.
+// lengthened joins texts unambiguously: no two lists give the same result.
 func lengthened(texts ...string) []byte {
 	var b []byte
 	for _, text := range texts {
@@ -241,7 +237,7 @@ func lengthened(texts ...string) []byte {
 	return b
 }
 
-// write gives the answer again.
+// write sends the recorded answer.
 func (k *kept) write(w http.ResponseWriter) {
 	h := w.Header()
 	for name, value := range k.Header {

@@ -15,8 +15,7 @@ func (r *Route) location() string {
 	return r.Path + "/{id}"
 }
 
-// checkLocation finds out before any request whether the Location of a 201 can be
-// filled.
+// checkLocation checks, before any request, that the Location of a 201 can be filled.
 func checkLocation(r *Route) error {
 	if r.Status != http.StatusCreated {
 		return nil
@@ -34,7 +33,7 @@ func checkLocation(r *Route) error {
 	return nil
 }
 
-// expandTemplate replaces the `{name}` of a path.
+// expandTemplate replaces the `{name}` parts of a path.
 func expandTemplate(template string, value func(name string) (string, bool)) string {
 	var b strings.Builder
 	for {

@@ -9,14 +9,14 @@ import (
 	"github.com/helpwright/helpwright/transport/form"
 )
 
-// blame makes a problem of a field out of an object that is not there, when it is a
-// body or a filter that names it, and not the path: what the path names is there.
+// blame turns a not-found error into a problem of a field, if the body or a filter names the object. Objects named by the
+// path were found already.
 func (r *Request) blame(err error) error {
 	missing, ok := errors.AsType[*fault.Error](err)
 	if !ok || missing.Kind != fault.NotFound {
 		return err
 	}
-	if len(missing.Fields) > 0 { // of several, which ones
+	if len(missing.Fields) > 0 { // which ones, if there are several
 		return &fault.Error{Kind: fault.Invalid, Message: missing.Message, Fields: missing.Fields, Err: err}
 	}
 	if missing.ID == 0 || missing.Resource == r.route.Within {
@@ -57,5 +57,5 @@ func (r *Request) blame(err error) error {
 	return &fault.Error{Kind: fault.Invalid, Message: "Some fields are invalid.", Fields: fields, Err: err}
 }
 
-// stem is what a noun and its plural begin with.
+// stem returns the common beginning of a noun and its plural.
 func stem(noun string) string { return strings.TrimSuffix(noun, "y") }

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// AddDocument adds the operations that answer with an OpenAPI document, without a
-// token: GET /openapi.json, and GET /docs for people. On that page stand the guides: ""
-// for none, or HTML that defines the templates guide-list, of items of a list of links,
-// and guides.
+// AddDocument adds the operations that answer with an OpenAPI document, without a token: GET /openapi.json, and GET /docs
+// for people. The page /docs includes the guides: "" for none, or HTML that defines the templates guide-list (items of a
+// list of links) and guides.
 func (t *Table) AddDocument(document []byte, guides string) {
 	t.addDocs(document, guides)
 	t.addFile(Operation{ID: "openapi", Path: "/openapi.json", Summary: "This document"}, document)

@@ -8,8 +8,8 @@ import (
 	"github.com/rs/cors"
 )
 
-// ValidOrigin reports whether a text is an origin as browsers send it (RFC 6454 section 6.2), such as https://app.example.com,
-// or "*".
+// ValidOrigin reports whether a text is an origin as browsers send it (RFC 6454 section 6.2), such as
+// https://app.example.com, or "*".
 func ValidOrigin(text string) bool {
 	if text == "*" {
 		return true
@@ -19,7 +19,7 @@ func ValidOrigin(text string) bool {
 		text == strings.ToLower(u.Scheme+"://"+u.Host)
 }
 
-// shared lets pages of other origins call the API, with tokens: browsers send no cookie along.
+// shared lets pages of other origins call the API with tokens: browsers then send no cookies.
 func shared(origins []string, next http.Handler) http.Handler {
 	if len(origins) == 0 {
 		return next

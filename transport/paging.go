@@ -19,26 +19,26 @@ type Paging struct {
 // SetDefaults makes the limit 50.
 func (p *Paging) SetDefaults() { p.Limit = storage.DefaultLimit }
 
-// CheckInput refuses a limit that is not 1 to 100.
+// CheckInput refuses a limit outside 1 to 100.
 func (p *Paging) CheckInput(problem func(field, text string)) {
 	if p.Limit < 1 || p.Limit > storage.MaxLimit {
 		problem("limit", "must be from 1 to "+strconv.Itoa(storage.MaxLimit))
 	}
 }
 
-// Request is the page that is asked for.
+// Request returns the requested page.
 func (p Paging) Request() storage.PageRequest {
 	return storage.PageRequest{Limit: p.Limit, Cursor: p.Cursor}
 }
 
-// Expand holds the names of `expand=a,b` or `expand[]=a`. An input has it as
-// `query:"expand"` and its operation lists the names that are known.
+// Expand holds the names of `expand=a,b` or `expand[]=a`. An input has it as `query:"expand"`; its operation lists the names
+// that it supports.
 type Expand []string
 
 // Has reports whether name is to be expanded.
 func (e Expand) Has(name string) bool { return slices.Contains(e, name) }
 
-// BindNode reads the names; which of them are known the operation checks.
+// BindNode reads the names; the operation checks that they are supported.
 func (e *Expand) BindNode(n *form.Node) (problem string) {
 	*e = expandNames(n)
 	return ""
@@ -60,7 +60,7 @@ func expandNames(n *form.Node) []string {
 	return names
 }
 
-// unknownExpand is the fault of a name that the operation does not expand.
+// unknownExpand returns the fault for a name that the operation does not expand.
 func unknownExpand(n *form.Node, known []string) *fault.Error {
 	if n == nil {
 		return nil

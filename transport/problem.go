@@ -23,14 +23,14 @@ type Problem struct {
 	Errors    map[string][]string `json:"errors,omitempty" description:"Problems by field, in bracket notation."`
 }
 
-// RetryAfterer is an error that knows when trying again makes sense. It sets the
-// Retry-After of 429 and 503, which is one second otherwise.
+// RetryAfterer is an error that reports when a retry makes sense. It sets the Retry-After of 429 and 503, which is otherwise
+// one second.
 type RetryAfterer interface {
 	error
 	RetryAfter() time.Duration
 }
 
-// httpError is a fault with a status that only HTTP knows.
+// httpError is a fault with a status that exists in HTTP only.
 type httpError struct {
 	status int
 	fault  *fault.Error
@@ -47,8 +47,7 @@ var (
 		Kind: fault.Invalid, Code: "range_not_satisfiable", Message: "The requested range is outside the content."}}
 )
 
-// problemOf turns an error into the answer. What a 5xx says is fixed: an error's
-// own words may tell internals.
+// problemOf turns an error into the answer. The text of a 5xx is fixed: the error's own text may reveal internals.
 func problemOf(err error, id string) Problem {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
@@ -57,7 +56,7 @@ func problemOf(err error, id string) Problem {
 			f.Kind = fault.Unavailable
 		}
 	}
-	if !fault.Certain(err) { // whatever was made of it since
+	if !fault.Certain(err) { // regardless of the errors that wrap it
 		f = &fault.Error{Kind: fault.OutcomeUnknown, Err: err}
 	}
 	code := status.Of(f)

@@ -14,39 +14,38 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Limiter says how many requests somebody may send. [Buckets] is one; an
-// application with many processes may count in a place that they share.
+// Limiter decides how many requests a client may send. [Buckets] is one; an application with many processes may count in a
+// shared store.
 type Limiter interface {
-	// Take counts a request of key, a short text, unless it is over the limit. A
-	// limiter that cannot count lets requests pass. The zero Quota is no limit.
+	// Take counts a request of key, a short text, unless it is over the limit. A limiter that cannot count lets requests
+	// pass. The zero Quota means no limit.
 	Take(ctx context.Context, key string) Quota
 }
 
-// Quota is what is left to somebody after a request.
+// Quota is the rest of a client's limit after a request.
 type Quota struct {
 	Policy    string        // name, of letters and digits
-	Limit     int           // requests per Window; 0: there is no limit
+	Limit     int           // requests per Window; 0 for no limit
 	Window    time.Duration // whole seconds
-	Remaining int           // requests that may follow at once
-	Reset     time.Duration // until Remaining is Limit again
-	Wait      time.Duration // until a request passes; 0: this one does
+	Remaining int           // requests that may be sent at once
+	Reset     time.Duration // time until Remaining is Limit again
+	Wait      time.Duration // time until a request is let through; 0 if this one is
 }
 
-// setHeaders tells the client: RateLimit-Policy and RateLimit of
-// draft-ietf-httpapi-ratelimit-headers-10, structured fields (RFC 9651).
+// setHeaders reports the quota to the client: RateLimit-Policy and RateLimit of draft-ietf-httpapi-ratelimit-headers-10,
+// structured fields (RFC 9651).
 func (q Quota) setHeaders(h http.Header) {
 	h.Set("RateLimit-Policy", fmt.Sprintf(`"%s";q=%d;w=%d`, q.Policy, q.Limit, seconds(q.Window)))
 	h.Set("RateLimit", fmt.Sprintf(`"%s";r=%d;t=%d`, q.Policy, q.Remaining, seconds(q.Reset)))
 }
 
-// seconds rounds up.
+// seconds rounds up to whole seconds.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// TooMany is the RateLimited fault of somebody who has to wait so long; see
-// [RetryAfterer].
+// TooMany returns the RateLimited fault for a client that has to wait that long; see [RetryAfterer].
 func TooMany(wait time.Duration) error { return &tooMany{wait} }
 
-// tooMany is the error of a request over the limit.
+// tooMany returns the error for a request over the limit.
 type tooMany struct{ wait time.Duration }
 
 var errTooMany = fault.New(fault.RateLimited, "Too many requests. Try again after the time in Retry-After.")
@@ -55,7 +54,7 @@ func (e *tooMany) Error() string             { return errTooMany.Error() }
 func (e *tooMany) Unwrap() error             { return errTooMany }
 func (e *tooMany) RetryAfter() time.Duration { return e.wait }
 
-// take counts a request and tells the client what is left.
+// take counts a request and reports the rest of the limit to the client.
 func take(ctx context.Context, l Limiter, key string, h http.Header) error {
 	if l == nil {
 		return nil
@@ -70,9 +69,8 @@ func take(ctx context.Context, l Limiter, key string, h http.Header) error {
 	return nil
 }
 
-// limit counts a request before anything is done for it: by who asks where that will
-// be found out, else by the client's address, or each made-up token would have a limit
-// of its own.
+// limit counts a request before any work on it: by its credentials if the operation verifies them, otherwise by the client's
+// address, or each made-up token would have a limit of its own.
 func (t *Table) limit(h http.Header, r *Request) error {
 	switch {
 	case r.route == nil:
@@ -85,15 +83,14 @@ func (t *Table) limit(h http.Header, r *Request) error {
 	return take(r.Context(), t.config.Limiter, r.limitKey(), h)
 }
 
-// Limit counts the request against Config.Limiter once more, under another key: for
-// somebody who can have as many credentials as they like.
+// Limit counts the request against Config.Limiter once more, under another key: for callers who can create any number of
+// credentials.
 func (r *Request) Limit(key string) error {
 	return take(r.Context(), r.table.config.Limiter, key, r.writer.Header())
 }
 
-// Limit counts requests to a page beside the API as those that write without a token:
-// by the client's address, whatever the method. What is over Config.PublicLimiter is
-// answered as by the API.
+// Limit counts requests to a page beside the API as unauthenticated writes: by the client's address, whatever the method.
+// Requests over Config.PublicLimiter are answered as by the API.
 func (t *Table) Limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		hr = traced(hr, t.config.Rand)
@@ -107,8 +104,9 @@ func (t *Table) Limit(next http.Handler) http.Handler {
 	})
 }
 
-// LimitTokens counts requests to an endpoint beside the API as the API's own: by the token, or by the client's address
-// where there is none, and those whose token is wrong, which the endpoint answers with 401, by the address too.
+// LimitTokens counts requests to an endpoint beside the API as the API counts its own: by the token, or by the client's
+// address if there is none. Requests with a wrong token, which the endpoint answers with 401, also count against the
+// address.
 func (t *Table) LimitTokens(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		hr = traced(hr, t.config.Rand)
@@ -122,7 +120,7 @@ func (t *Table) LimitTokens(next http.Handler) http.Handler {
 	})
 }
 
-// refusalCounter counts an answer of 401 against the client's address. Who has tried too often is told to wait instead.
+// refusalCounter counts a 401 answer against the client's address. After too many, the client gets a 429 instead.
 type refusalCounter struct {
 	http.ResponseWriter
 	table   *Table
@@ -153,8 +151,8 @@ func (w *refusalCounter) Write(body []byte) (int, error) {
 // Unwrap is for [http.ResponseController].
 func (w *refusalCounter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// refused counts a request whose credentials were not right against the client's
-// address: each wrong token would have a limit of its own.
+// refused counts a request with wrong credentials against the client's address: otherwise each wrong token would have a
+// limit of its own.
 func (t *Table) refused(h http.Header, r *Request, err error) error {
 	if !fault.Is(err, fault.Unauthenticated) || r.Credentials() == "" {
 		return err
@@ -165,8 +163,7 @@ func (t *Table) refused(h http.Header, r *Request, err error) error {
 	return err
 }
 
-// limitKey names who asks: whoever has these credentials, or the client's address.
-// Limiters see a hash.
+// limitKey returns the key to count by: the credentials, or the client's address. Limiters see a hash of it.
 func (r *Request) limitKey() string {
 	credentials := r.Credentials()
 	if credentials == "" {
@@ -176,8 +173,8 @@ func (r *Request) limitKey() string {
 	return "token " + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// ClientKey names the client by its address; of IPv6 the network of 64 bits, which is what
-// one customer of a provider has.
+// ClientKey returns a key for the client's address; for IPv6 it is the /64 network, which is the usual allocation of one
+// customer.
 func (r *Request) ClientKey() string {
 	addr := r.ClientAddr()
 	if addr.Is6() {
@@ -188,9 +185,8 @@ func (r *Request) ClientKey() string {
 	return "address " + addr.String()
 }
 
-// ClientAddr is the address that the request comes from: the peer's, or what
-// X-Forwarded-For says of it when the peer is one of Config.TrustedProxies. It is
-// not valid when the peer has none, as on a Unix socket.
+// ClientAddr returns the client's address: the peer's, or the address in X-Forwarded-For if the peer is one of
+// Config.TrustedProxies. It is not valid if the peer has none, as on a Unix socket.
 func (r *Request) ClientAddr() netip.Addr { return ClientAddr(r.http, r.table.config.TrustedProxies) }
 
 // ClientAddr is [Request.ClientAddr] for pages beside the API.

@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/transport/form"
 )
 
-// Request is what a resolver may look at.
+// Request is a request as a resolver sees it.
 type Request struct {
 	http   *http.Request
 	writer http.ResponseWriter // only to bound the body
@@ -26,12 +26,12 @@ type Request struct {
 	body     *form.Node // valid when bodyRead
 	bodyRead bool
 	who      string   // the caller, see Identify
-	united   *united  // nil: its transactions are their own
+	united   *united  // nil if its transactions are its own
 	locking  bool     // the GET locks the object that it reads
-	cleanup  []func() // what to undo when the request ends
+	cleanup  []func() // run when the request ends
 
 	share   *share // of the memory
-	metered bool   // what is read counts, and begins anew when there is no room
+	metered bool   // reads are counted, and start again when there is no room
 
 	clock *time.Timer // ends the work on the request, see bound
 	limit time.Duration
@@ -43,7 +43,7 @@ func (r *Request) Context() context.Context { return r.http.Context() }
 // ID returns the request id, which is also in the answer and in the log.
 func (r *Request) ID() string { return r.id }
 
-// Operation returns the operation that is asked for.
+// Operation returns the requested operation.
 func (r *Request) Operation() Operation { return r.route.Operation }
 
 // Token returns the bearer token of the Authorization header (RFC 6750 section
@@ -64,8 +64,8 @@ func (r *Request) Param(name string) string {
 	return ""
 }
 
-// ParamID returns a path parameter that is an id, 0 if the path has none of that
-// name. Paths with an id that is no positive integer do not come this far.
+// ParamID returns a path parameter that is an id, 0 if the path has no parameter of that name. Paths with an id that is not
+// a positive integer are refused earlier.
 func (r *Request) ParamID(name string) int64 {
 	id, err := strconv.ParseInt(r.Param(name), 10, 64)
 	if err != nil {
@@ -74,8 +74,8 @@ func (r *Request) ParamID(name string) int64 {
 	return id
 }
 
-// HTTP returns the request itself, for what authenticates by a part of it that has no
-// method here. It is not to be changed, and its body not to be read.
+// HTTP returns the underlying request, for authentication by a part of it that has no method here. It must not be changed,
+// nor its body read.
 func (r *Request) HTTP() *http.Request { return r.http }
 
 // Query returns a query parameter that has one value, or "".
@@ -105,7 +105,7 @@ func (r *Request) Cookie(name string) string {
 // RemoteAddr returns the peer's address as net/http gives it.
 func (r *Request) RemoteAddr() string { return r.http.RemoteAddr }
 
-// queryTree is the query string as a tree.
+// queryTree returns the query string as a tree.
 func (r *Request) queryTree() (*form.Node, error) {
 	if r.query != nil {
 		return r.query, nil
@@ -118,8 +118,7 @@ func (r *Request) queryTree() (*form.Node, error) {
 	return tree, nil
 }
 
-// forGet is the request that a GET of the same resource would be, with another
-// query.
+// forGet returns the request for a GET of the same resource with another query.
 func (r *Request) forGet(ctx context.Context, route *Route, query string) *Request {
 	inner := r.http.Clone(ctx)
 	inner.Method, inner.URL.RawQuery, inner.Body = http.MethodGet, query, http.NoBody
@@ -138,7 +137,7 @@ func (r *Request) params() map[string]string {
 	return params
 }
 
-// forwardedOrigin is the origin that a trusted proxy was asked for, unless somebody has chosen one.
+// forwardedOrigin returns the origin requested from a trusted proxy, unless an origin was set explicitly.
 func (r *Request) forwardedOrigin() string {
 	if !r.table.config.BaseURLIsDefault {
 		return ""
@@ -146,9 +145,8 @@ func (r *Request) forwardedOrigin() string {
 	return ForwardedOrigin(r.http, r.table.config.TrustedProxies)
 }
 
-// address is the address that the client used for the API's base: a path that
-// may have a prefix which an outer mux has stripped, or an absolute URL when the
-// configuration has one.
+// address returns the address under which the client reached the API's base: a path, including a prefix that an outer mux
+// has stripped, or an absolute URL if the configuration has one.
 func (r *Request) address() string {
 	base := r.table.config.BaseURL
 	if origin := r.forwardedOrigin(); origin != "" {
@@ -169,7 +167,7 @@ func (r *Request) address() string {
 	return prefix
 }
 
-// requestID takes the client's id when it is sane, else makes one.
+// requestID takes the client's id if it is well-formed, and makes one otherwise.
 func requestID(r *http.Request, random io.Reader) string {
 	const hex = "0123456789abcdef"
 	id := r.Header.Get("X-Request-Id")

@@ -14,42 +14,41 @@ import (
 )
 
 const (
-	// rowCost is how often a byte of a row is held until the answer is written: as it was
-	// read, as it is shown, and in an encoding that grows.
+	// rowCost is how many times a byte of a row is in memory until the answer is written: as read, as shown, and in an
+	// encoding that grows.
 	rowCost = 4
-	// unbounded is what a request may hold without being counted: such are nearly all.
+	// unbounded is the memory that a request may use without being counted; nearly all requests stay below it.
 	unbounded = 256 << 10
-	// roomWait is how long a request waits for others to let go of memory, and roomLook how
-	// often it looks for clients that can be cut off.
+	// roomWait is how long a request waits for others to release memory, and roomLook is the interval of the search for
+	// clients that can be cut off.
 	roomWait = 20 * time.Second
 	roomLook = 250 * time.Millisecond
-	// stuckTime is how long a client must have taken nothing to be cut off for another.
+	// stuckTime is how long a client must have read nothing before it may be cut off in favour of another.
 	stuckTime = 3 * time.Second
 )
 
 // errFull is the error of a read for which there is no memory now.
 var errFull = fault.New(fault.Unavailable, "The server is overloaded. Try again later.")
 
-// errCut is the error of a write to a client that was cut off for others.
+// errCut is the error of a write to a client that was cut off in favour of others.
 var errCut = errors.New("transport: cut off: it took nothing while others waited for the memory")
 
-// room bounds what all requests together hold of rows and answers. Rows are counted as
-// they come in, so that a read for which there is no room ends early; it waits and begins
-// anew, those first whose client holds least. What is written counts until the client has
-// taken it. When the room is needed, clients that take nothing are cut off, of the client
-// first that holds most; and none may hold more than half.
+// room bounds the memory that all requests together use for rows and answers. Rows are counted as they arrive, so a read
+// that does not fit ends early; it waits and starts again, in the order of how little memory its client uses. Written bytes
+// count until the client has read them. When memory is short, clients that read nothing are cut off, starting with the one
+// that uses most. No client may use more than half.
 type room struct {
 	total int64
 
 	mu      sync.Mutex
 	held    int64
 	by      map[string]int64 // by the client's key
-	shares  map[*share]bool  // of which something is held
-	waiting []*waiter        // who goes first is in front
-	looked  time.Time        // for clients that take nothing
+	shares  map[*share]bool  // those with a size above zero
+	waiting []*waiter        // in the order of admission
+	looked  time.Time        // when clients that read nothing were last looked for
 }
 
-// waiter waits for room.
+// waiter waits for memory.
 type waiter struct {
 	share *share
 	want  int64
@@ -60,17 +59,17 @@ func newRoom(total int64) *room {
 	return &room{total: total, by: map[string]int64{}, shares: map[*share]bool{}}
 }
 
-// share is what one request holds.
+// share is the memory that one request uses.
 type share struct {
 	of     *room
 	client func() string
-	read   atomic.Int64 // what the rows cost that were read
+	read   atomic.Int64 // the cost of the rows read so far
 
-	// The rest is guarded by of.mu.
+	// The fields below are guarded by of.mu.
 	key   string
 	held  int64
-	cut   func()    // ends the writing; nil: nothing is written
-	since time.Time // when the client was given what it has not taken yet
+	cut   func()    // ends the writing; nil if nothing is written
+	since time.Time // since when the client has data that it has not read
 	gone  bool      // it was cut off, or the request has ended
 }
 
@@ -79,8 +78,8 @@ func (s *share) meter() *storage.Meter {
 	return &storage.Meter{Take: s.take, Page: int(s.of.total / 16)}
 }
 
-// Hold counts bytes that an operation keeps in memory for its answer, once, as those of a
-// file that is not read from a disk. Without room for them it is an Unavailable fault.
+// Hold counts bytes that an operation keeps in memory for its answer, such as a file that is not read from a disk. If there
+// is no memory for them, it returns an Unavailable fault.
 func Hold(ctx context.Context, bytes int) error {
 	if m := storage.MeterOf(ctx); m != nil {
 		return m.Take(bytes / rowCost)
@@ -95,7 +94,7 @@ func (s *share) take(n int) error {
 	return nil
 }
 
-// grow lets a share hold so much, if there is room.
+// grow lets a share grow to a size, if there is room.
 func (m *room) grow(s *share, want int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,14 +118,14 @@ func (m *room) fits(s *share, more int64) bool {
 	return m.held+more <= m.total && m.by[s.key]+more <= m.total/2
 }
 
-// othersFirst reports whether somebody waits whose client holds no more than that of s.
+// othersFirst reports whether there is a waiter whose client uses no more memory than the client of s.
 func (m *room) othersFirst(s *share) bool {
 	return slices.ContainsFunc(m.waiting, func(w *waiter) bool {
 		return m.by[w.share.key] <= m.by[s.key] && m.by[w.share.key]+w.want <= m.total/2
 	})
 }
 
-// set is what a share holds from now on.
+// set sets the size of a share.
 func (m *room) set(s *share, held int64) {
 	m.held += held - s.held
 	m.by[s.key] += held - s.held
@@ -144,9 +143,8 @@ func (m *room) set(s *share, held int64) {
 	}
 }
 
-// admit lets those go on who wait, as far as there is room: those first whose clients hold
-// least, of these who came last, as who has waited long will be told to come back. For the
-// first one for whom only the room is missing, room is kept.
+// admit admits waiters as far as there is room: first those whose clients use least, and among these the latest, as those
+// that have waited long will be told to retry. For the first waiter that lacks nothing but room, room is reserved.
 func (m *room) admit() {
 	for {
 		slices.SortStableFunc(m.waiting, func(a, b *waiter) int { return cmp.Compare(m.by[a.share.key], m.by[b.share.key]) })
@@ -161,14 +159,13 @@ func (m *room) admit() {
 	}
 }
 
-// relieve cuts off clients that take nothing, until there is room for so much more, and for
-// so much of one client.
+// relieve cuts off clients that read nothing, until that much more memory is free, for all and for the given client.
 func (m *room) relieve(client string, more, ofClient int64) {
 	short, own := m.held+more-m.total, m.by[client]+ofClient-m.total/2
 	var stuck []*share
 	for one := range m.shares {
 		switch {
-		case one.gone: // what was cut off holds its memory for a moment
+		case one.gone: // a share that was cut off keeps its memory for a moment
 			short -= one.held
 			if one.key == client {
 				own -= one.held
@@ -194,8 +191,8 @@ func (m *room) relieve(client string, more, ofClient int64) {
 	}
 }
 
-// wait gives back all that the request holds, waits until there is room for a page of the
-// largest size, and reports whether there is: then it may begin anew, and comes to its end.
+// wait releases all memory of the request, waits until there is room for a page of the largest size, and reports whether
+// there is. If so, the request may start again and will complete.
 func (s *share) wait(ctx context.Context, until time.Time) bool {
 	m := s.of
 	m.mu.Lock()
@@ -221,11 +218,11 @@ func (s *share) wait(ctx context.Context, until time.Time) bool {
 	}
 }
 
-// look cuts off clients that take nothing, for all who wait.
+// look cuts off clients that read nothing, on behalf of all waiters.
 func (m *room) look() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if time.Since(m.looked) < roomLook/2 { // another has
+	if time.Since(m.looked) < roomLook/2 { // another waiter did so already
 		return
 	}
 	m.looked = time.Now()
@@ -242,7 +239,7 @@ func (m *room) look() {
 	}
 }
 
-// leave ends the waiting, and reports whether there is room meanwhile.
+// leave ends the waiting, and reports whether the waiter was admitted in the meantime.
 func (m *room) leave(w *waiter) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -255,8 +252,8 @@ func (m *room) leave(w *waiter) bool {
 	return false
 }
 
-// keep makes an answer that is written now all that the request holds. What was done is
-// told, whatever room there is.
+// keep reduces the share to the answer that is now written. Completed work is always reported to the client, even if memory
+// is short.
 func (s *share) keep(n int, cut func()) {
 	want := int64(n)
 	if want <= unbounded {
@@ -290,7 +287,7 @@ func (s *share) next(patience func()) error {
 	return nil
 }
 
-// end gives back what the request holds.
+// end releases the memory of the request.
 func (s *share) end() {
 	m := s.of
 	m.mu.Lock()

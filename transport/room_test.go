@@ -27,8 +27,8 @@ type wireConn struct {
 
 func (c wireConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(c.from), Port: 1} }
 
-// roomServer answers GET /api/v1/large with 1 MiB of 20 rows, and /small with next to nothing. POST /api/v1/large does the same
-// without reading rows.
+// roomServer answers GET /api/v1/large with 1 MiB of 20 rows, and /small with next to nothing. POST /api/v1/large does the
+// same without reading rows.
 type roomServer struct {
 	t    *testing.T
 	pipe wirePipe

@@ -14,10 +14,9 @@ import (
 	"github.com/uptrace/bunrouter"
 )
 
-// router finds the route of a request with bunrouter, which sees a request of our making instead of
-// the client's: its path is decoded once and encoded again, without empty segments, and its method
-// is one of routedMethods. So none of bunrouter's habits reaches a client: redirects, half-decoded
-// parameters, 404 for a wrong method, no HEAD, a panic at %00.
+// router finds the route of a request with bunrouter. Instead of the client's request, bunrouter sees one that we build: its
+// path is decoded once and encoded again, without empty segments, and its method is one of routedMethods. So clients meet
+// none of bunrouter's peculiarities: redirects, half-decoded parameters, 404 for a wrong method, no HEAD, a panic at %00.
 type router struct {
 	bun     *bunrouter.Router
 	entries map[string]*entry // by shape
@@ -25,8 +24,8 @@ type router struct {
 	arrived func(*arrival, *entry) error
 }
 
-// routedMethods are the methods of all entries. An entry answers those that it does not have, too:
-// it knows which it allows. OPTIONS stands for all others.
+// routedMethods are the methods of all entries. An entry also answers methods that it does not have, as it can list the
+// allowed ones. OPTIONS represents all other methods.
 var routedMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
 }
@@ -40,8 +39,7 @@ type arrival struct {
 
 type arrivalKey struct{}
 
-// entry is a path with the routes of its methods. Paths of one shape, which
-// differ in the names of their parameters alone, share an entry.
+// entry is a path with the routes of its methods. Paths that differ only in the names of their parameters share an entry.
 type entry struct {
 	segments []segment
 	methods  map[string]*Route
@@ -49,7 +47,7 @@ type entry struct {
 
 type segment struct {
 	literal string // "" for a parameter
-	rest    bool   // the last parameter takes all that follows
+	rest    bool   // the last parameter takes the rest of the path
 	integer bool
 }
 
@@ -59,7 +57,7 @@ func newRouter(arrived func(*arrival, *entry) error) *router {
 	return m
 }
 
-// handler is what bunrouter calls at an entry.
+// handler is the function that bunrouter calls at an entry.
 func (m *router) handler(e *entry) bunrouter.HandlerFunc {
 	return func(_ http.ResponseWriter, req bunrouter.Request) error {
 		a, ok := req.Context().Value(arrivalKey{}).(*arrival)
@@ -113,7 +111,7 @@ func (m *router) add(r *Route, pattern string) (params []string, err error) {
 		return nil, fmt.Errorf("path %s is taken with parameters of other types", pattern)
 	}
 	if _, taken := e.methods[r.Method]; taken {
-		return nil, fmt.Errorf("%s %s is there already", r.Method, pattern)
+		return nil, fmt.Errorf("%s %s is a duplicate", r.Method, pattern)
 	}
 	e.methods[r.Method] = r
 	if pattern == r.Path {
@@ -122,8 +120,8 @@ func (m *router) add(r *Route, pattern string) (params []string, err error) {
 	return params, nil
 }
 
-// parsePattern reads "/accounts/{account_id}/files/{file_path...}". Parameters
-// whose name ends in "id" are integers. The shape is bunrouter's pattern.
+// parsePattern parses a pattern like "/accounts/{account_id}/files/{file_path...}". Parameters whose name ends in "id" are
+// integers. The shape is bunrouter's pattern.
 func parsePattern(pattern string) (segments []segment, params []string, shape string, err error) {
 	parts := strings.Split(pattern, "/")
 	if len(parts) < 2 || parts[0] != "" {
@@ -157,8 +155,8 @@ func parsePattern(pattern string) (segments []segment, params []string, shape st
 
 func integerParam(name string) bool { return name == "id" || strings.HasSuffix(name, "_id") }
 
-// canonicalPath splits an escaped path into decoded segments and joins these again. A trailing slash
-// and empty segments are ignored. A path with ".." or bytes that no resource has is not ok.
+// canonicalPath splits an escaped path into decoded segments and joins them again. A trailing slash and empty segments are
+// ignored. A path with ".." or with bytes that occur in no resource's path is not ok.
 func canonicalPath(escaped string) (segments []string, path string, ok bool) {
 	var canonical strings.Builder
 	for part := range strings.SplitSeq(escaped, "/") {
@@ -175,7 +173,7 @@ func canonicalPath(escaped string) (segments []string, path string, ok bool) {
 	return segments, canonical.String(), len(segments) > 0
 }
 
-// values reads the parameters out of the decoded segments of a path.
+// values reads the parameters from the decoded segments of a path.
 func (e *entry) values(path []string) (values []string, ok bool) {
 	for i, s := range e.segments {
 		switch {
@@ -199,8 +197,7 @@ func (e *entry) values(path []string) (values []string, ok bool) {
 	return values, len(path) == len(e.segments)
 }
 
-// canonicalID reports whether s is an id as the API writes it, so that a resource
-// has one address.
+// canonicalID reports whether s is an id as the API writes it, so that each resource has one address.
 func canonicalID(s string) bool {
 	id, err := strconv.ParseInt(s, 10, 64)
 	return err == nil && id > 0 && s == strconv.FormatInt(id, 10)

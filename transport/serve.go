@@ -13,11 +13,11 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/pattern"
 )
 
-// statusClientGone is logged when the client left before the answer.
+// statusClientGone is logged when the client disconnected before the answer.
 const statusClientGone = 499
 
-// Handler serves the table. It may be mounted under any mux, also below
-// http.StripPrefix; what is not below the table's base is 404.
+// Handler serves the table. It may be mounted under any mux, also below http.StripPrefix; paths outside the table's base are
+// answered with 404.
 func (t *Table) Handler() http.Handler {
 	return shared(t.config.Origins, http.HandlerFunc(t.serveHTTP))
 }
@@ -29,7 +29,7 @@ func (t *Table) serveHTTP(inner http.ResponseWriter, hr *http.Request) {
 	r.share = &share{of: t.room, client: r.ClientKey}
 	w := &response{ResponseWriter: inner, head: hr.Method == http.MethodHead, share: r.share}
 	t.common(w.Header(), r)
-	defer func() { // also when the answer is cut off by a panic
+	defer func() { // even if a panic cuts the answer off
 		for _, undo := range r.cleanup {
 			undo()
 		}
@@ -49,8 +49,7 @@ func (t *Table) common(h http.Header, r *Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
-// pattern is the path of the route for the log: the client's own path may hold
-// names or tokens.
+// pattern is the path of the route for the log: the client's own path may contain names or tokens.
 func (r *Request) pattern() string {
 	if r.route == nil {
 		return "(none)"
@@ -66,7 +65,7 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// guarded serves the request and makes an error of a panic.
+// guarded serves the request and turns a panic into an error.
 func (t *Table) guarded(w *response, r *Request) (err error) {
 	defer func() {
 		v := recover()
@@ -89,7 +88,7 @@ func (t *Table) dispatch(w *response, r *Request) error {
 	return t.router.serve(w, r, path)
 }
 
-// arrived answers a request at its entry; nil: there is none.
+// arrived answers a request at its entry, nil if there is none.
 func (t *Table) arrived(a *arrival, e *entry) error {
 	w, r := a.w, a.r
 	lost := r.settle(w.Header(), a.segments, e)
@@ -111,7 +110,7 @@ func (t *Table) arrived(a *arrival, e *entry) error {
 		return t.serveUnited(w, r)
 	}
 	read := r.http.Method == http.MethodGet || r.http.Method == http.MethodHead
-	r.metered = read && r.route.Shape != Events // a stream holds nothing for long
+	r.metered = read && r.route.Shape != Events // a stream never keeps much in memory
 	return r.route.serve(w, r)
 }
 
@@ -138,7 +137,7 @@ func (r *Request) settle(h http.Header, segments []string, e *entry) error {
 	return nil
 }
 
-// fail answers with err and logs what the answer does not tell.
+// fail answers with err and logs the details that the answer leaves out.
 func (t *Table) fail(w *response, r *Request, err error) {
 	ctx := r.http.Context()
 	if errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled) {
@@ -153,32 +152,31 @@ func (t *Table) fail(w *response, r *Request, err error) {
 		}
 		t.config.Logger.LogAttrs(ctx, slog.LevelError, "request failed", attrs...)
 	}
-	if w.status != 0 { // too late to say so; a cut connection is what the client can notice
+	if w.status != 0 { // the status is sent already; the client can only notice a cut connection
 		panic(http.ErrAbortHandler)
 	}
 	writeProblem(w, r.http, err, p)
 }
 
-// response remembers the status and keeps the body of an answer to HEAD back. A client
-// that does not read is cut off: it would hold the answer in memory for ever.
+// response records the status and suppresses the body of an answer to HEAD. A client that does not read is cut off:
+// otherwise it would keep the answer in memory forever.
 type response struct {
 	http.ResponseWriter
 	status int
 	head   bool
 	share  *share    // of the memory
-	holds  int       // bytes that are in memory until all is written, whatever is written at a time
-	given  time.Time // when the client was given time to take something
+	holds  int       // bytes of the whole answer, which stay in memory until all is written, however small the pieces
+	given  time.Time // when the client was last given more time
 }
 
-// A client may take answerWait to accept each answerPiece of an answer, however large
-// the whole is.
+// A client may take answerWait to accept each answerPiece of an answer, however large the whole is.
 const (
 	answerWait  = 30 * time.Second
 	answerPiece = 64 << 10
 )
 
-// patience gives the client time for the next piece, unless it just got some. A writer that
-// knows no deadline, as in tests, has none.
+// patience gives the client time for the next piece, unless it was given some recently. A writer without deadlines, as in
+// tests, has no limit.
 func (w *response) patience() {
 	now := time.Now()
 	if now.Sub(w.given) < time.Second {

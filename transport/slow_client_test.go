@@ -25,8 +25,7 @@ func (p wirePipe) Accept() (net.Conn, error) {
 func (p wirePipe) Close() error   { return nil }
 func (p wirePipe) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestClientsThatDoNotRead are cut off, and what was kept for them is given up; slow
-// clients get all.
+// TestClientsThatDoNotRead are cut off, and what was kept for them is given up; slow clients get all.
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

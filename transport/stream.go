@@ -7,17 +7,16 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/sse"
 )
 
-// Stream is what an operation answers with that goes on for as long as the client
-// listens: it writes until ctx ends or there is nothing more to come. Its errors are
-// logged; the client connects again and says what it has seen.
+// Stream is an answer that continues until the client disconnects: it writes until ctx ends or there is nothing more to
+// send. Its errors are logged; the client reconnects and reports the last event that it has seen.
 type Stream func(ctx context.Context, w *EventWriter) error
 
-// EventWriter writes server-sent events (HTML, section 9.2). A client that does not
-// read them is cut off, and resumes when it comes back.
+// EventWriter writes server-sent events (HTML, section 9.2). A client that does not read them is cut off, and resumes when
+// it reconnects.
 type EventWriter = sse.Writer
 
-// HandleStream adds an operation that answers with server-sent events. fn finds out
-// whether there is anything to follow; its errors are answered. See [Handle].
+// HandleStream adds an operation that answers with server-sent events. fn checks that there is something to follow; its
+// errors are answered as such. See [Handle].
 func HandleStream[H, In any](t *Table, resolve Resolver[H], op Operation, fn func(ctx context.Context, h H, in In) (Stream, error)) {
 	route := newRoute[In](op, Events)
 	route.serve = func(w http.ResponseWriter, r *Request) error {
@@ -39,7 +38,7 @@ func HandleStream[H, In any](t *Table, resolve Resolver[H], op Operation, fn fun
 	t.add(route)
 }
 
-// canceled is a context that has ended, for a stream that is only to be closed.
+// canceled is a cancelled context, for a stream that only has to be closed.
 func canceled(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()

@@ -17,48 +17,45 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/bind"
 )
 
-// Config of a table. The zero value works.
+// Config configures a [Table]. The zero value works.
 type Config struct {
 	Base    string // path of all operations; default "/api/v1"
-	BaseURL string // address that users see, for Location and Link, without trailing slash; default: the request's own path
-	// BaseURLIsDefault says that nobody has chosen BaseURL. Location and Link then begin with the host that one of TrustedProxies
-	// was asked for, see [ForwardedOrigin], and only without one with BaseURL.
+	BaseURL string // public address, for Location and Link, without trailing slash; default: the request's own path
+	// BaseURLIsDefault means that BaseURL was not set explicitly. Location and Link then begin with the host requested from
+	// one of TrustedProxies, see [ForwardedOrigin], and with BaseURL only if there is none.
 	BaseURLIsDefault bool
 
 	Body      int64            // bytes of a form or JSON body; default 2 MiB
 	Multipart int64            // bytes of a multipart body unless the operation sets its own; default 26 MiB
 	Limits    form.Limits      // of fields, depth and lists
-	Logger    *slog.Logger     // access and error log; nil: discards
-	Now       func() time.Time // for the access log, and for when members were last seen; default time.Now
+	Logger    *slog.Logger     // access and error log; default: discarded
+	Now       func() time.Time // for the access log and members' last activity; default time.Now
 	Rand      io.Reader        // for request ids; default crypto/rand
 
-	// Memory bounds in bytes what all requests together hold of rows that were read and of
-	// answers that clients have not taken yet, default 256 MiB: one client at most half, and
-	// what is below 256 KiB is not counted. Reads for which there is no room wait up to
-	// twenty seconds, then they are 503; clients that take nothing meanwhile are cut off. Pages
-	// beside the API are counted by [Table.Bound].
+	// Memory is the maximum number of bytes that all requests together use for rows read and for answers that clients have
+	// not taken yet; default 256 MiB. One client may use half of it, and requests below 256 KiB are not counted. Reads that
+	// do not fit wait up to twenty seconds and are then answered with 503; meanwhile, clients that read nothing are cut off.
+	// Pages beside the API are counted by [Table.Bound].
 	Memory int64
 
-	Limiter        Limiter        // of requests by token, or by address without one; nil: no limit
-	PublicLimiter  Limiter        // of requests by address that write without a token; nil: no limit
-	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For names the client's address; none: no peer's does
+	Limiter        Limiter        // for requests by token, or by address without one; nil: no limit
+	PublicLimiter  Limiter        // for unauthenticated writes, by address; nil: no limit
+	TrustedProxies []netip.Prefix // peers whose X-Forwarded-For is trusted for the client's address; default none
 
-	// Origins are those of web pages that may call the API from browsers, such as https://app.example.com, or "*" for all:
-	// with access tokens or portal tokens, and never with the cookie of a session. See [ValidOrigin]. None: pages of the API's
-	// own origin may.
+	// Origins are the origins of web pages that may call the API from browsers, such as https://app.example.com, or "*" for
+	// all: with access tokens or portal tokens, and never with the cookie of a session. See [ValidOrigin]. By default only
+	// pages of the API's own origin may.
 	Origins []string
 
-	// Patience is how long the work on a request may take, default 30 seconds; five minutes where files are uploaded or
-	// other servers asked. A request that takes longer is 503.
+	// Patience is the longest time that the work on a request may take; default 30 seconds, and five minutes for uploads and
+	// requests to other servers. A request that takes longer is answered with 503.
 	Patience time.Duration
 
-	// Idempotency notes POST requests with an Idempotency-Key and their answers, in
-	// the transactions that do them; it is the store of the services. Nil: the header
-	// means nothing.
+	// Idempotency records POST requests with an Idempotency-Key and their answers, in the transactions of the requests; it
+	// is the store of the services. If nil, the header is ignored.
 	Idempotency storage.Idempotency
-	// Units compares If-Match in the transaction that makes the change; it is the store
-	// of the services. Default: Idempotency; without both, what others change between
-	// the comparison and the change is overwritten.
+	// Units compares If-Match in the transaction that makes the change; it is the store of the services. Default:
+	// Idempotency. Without both, a change made by others between the comparison and the change is overwritten.
 	Units storage.Units
 }
 
@@ -107,32 +104,32 @@ type Operation struct {
 	Summary     string
 	Description string
 
-	Status    int      // of success; default 200, 204 for HandleEmpty
-	Bare      bool     // the object is the body, instead of its `data`
+	Status    int      // status of success; default 200, 204 for HandleEmpty
+	Bare      bool     // the object is the body, rather than its `data`
 	Public    bool     // works without a token
 	Customers bool     // works with a portal token
-	Within    string   // resource whose id the query or the body has, and not the path: when it is missing, the answer is 404
-	Expand    []string // names that `expand` takes
-	BodyQuery bool     // fields of the body are taken from the query string too
+	Within    string   // resource whose id is in the query or the body rather than the path: if it is not found, the answer is 404
+	Expand    []string // names that `expand` accepts
+	BodyQuery bool     // fields of the body are also read from the query string
 	MaxBody   int64    // bytes of a multipart body; default Config.Multipart
-	Slow      bool     // it asks other servers, and may take minutes
-	Lean      bool     // answers with less than the GET of the object: the ETag is taken from there, or left out
-	Location  string   // of what a 201 created, from path parameters and fields of the output; default Path + "/{id}"
+	Slow      bool     // it calls other servers, and may take minutes
+	Lean      bool     // the answer has less than the GET of the object: the ETag is taken from there, or left out
+	Location  string   // Location of a 201, from path parameters and fields of the output; default Path + "/{id}"
 }
 
-// Shape is what an operation answers with.
+// Shape is the kind of an operation's answer.
 type Shape uint8
 
-// The shapes.
+// The shapes of answers.
 const (
 	Object Shape = iota // one object, with an ETag
 	List                // a page of objects, with Link
 	Empty               // 204
 	File                // content of any media type
-	Events              // server-sent events, without an end
+	Events              // server-sent events, until the client disconnects
 )
 
-// Route is an operation of a table with what the table knows about it.
+// Route is an operation in a table, with the properties that the table derives.
 type Route struct {
 	Operation
 	Shape Shape
@@ -143,14 +140,12 @@ type Route struct {
 	entry  *entry   // of Path
 	plan   *bind.Plan
 	serve  func(w http.ResponseWriter, r *Request) error
-	// represent is the body that a GET of this route answers with; nil unless the
-	// shape is Object and the method GET.
+	// represent returns the body with which a GET of this route answers; nil unless the shape is Object and the method GET.
 	represent func(r *Request) (representation, error)
 }
 
-// Table is the route table. Operations are added before it serves; a mistake in
-// an operation (a path twice, an input that cannot be bound) panics then, as it
-// is one of the program.
+// Table is the route table. Operations are added before it serves. A mistake in an operation (a duplicate path, an input
+// that cannot be bound) is a bug in the program, so it panics at that time.
 type Table struct {
 	config Config
 	routes []*Route
@@ -169,13 +164,13 @@ func New(config Config) *Table {
 	return t
 }
 
-// Config returns what the table was made from, with its defaults.
+// Config returns the configuration of the table, with its defaults.
 func (t *Table) Config() Config { return t.config }
 
-// Base returns the path under which the operations are.
+// Base returns the path below which the operations are served.
 func (t *Table) Base() string { return t.config.Base }
 
-// Routes returns the operations in the order they were added.
+// Routes returns the operations in the order in which they were added.
 func (t *Table) Routes() []Route {
 	routes := make([]Route, len(t.routes))
 	for i, r := range t.routes {
@@ -184,10 +179,10 @@ func (t *Table) Routes() []Route {
 	return routes
 }
 
-// Params returns the names of the path parameters in their order.
+// Params returns the names of the path parameters in order.
 func (r Route) Params() []string { return slices.Clone(r.params) }
 
-// QueryNames returns the names of the query parameters that the input has.
+// QueryNames returns the names of the query parameters in the input.
 func (r Route) QueryNames() []string {
 	if r.plan == nil {
 		return nil
@@ -200,7 +195,7 @@ func (r Route) HasBody() bool { return r.plan != nil && r.plan.HasBody() && hasB
 
 func hasBody(method string) bool { return method != http.MethodGet && method != http.MethodHead }
 
-// add checks a route and puts it into the table.
+// add checks a route and adds it to the table.
 func (t *Table) add(r *Route) {
 	if err := t.check(r); err != nil {
 		panic(fmt.Sprintf("transport: operation %q: %v", r.ID, err))

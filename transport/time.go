@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// timeLayout is RFC 3339 with a numeric offset also for UTC, which
-// time.RFC3339 writes as Z.
+// timeLayout is RFC 3339 with a numeric offset even for UTC, which time.RFC3339 writes as Z.
 const timeLayout = "2006-01-02T15:04:05-07:00"
 
-// Time is a timestamp of an answer: whole seconds, UTC, numeric offset.
+// Time is a timestamp in an answer: whole seconds, UTC, numeric offset.
 type Time time.Time
 
-// TimePtr is nil for nil and for the zero time, which answers show as null.
+// TimePtr returns nil for nil and for the zero time, which answers show as null.
 func TimePtr(t *time.Time) *Time {
 	if t == nil || t.IsZero() {
 		return nil
@@ -21,7 +20,7 @@ func TimePtr(t *time.Time) *Time {
 	return &at
 }
 
-// String is the timestamp as answers show it.
+// String returns the timestamp as answers show it.
 func (t Time) String() string { return time.Time(t).UTC().Format(timeLayout) }
 
 // MarshalJSON implements json.Marshaler.

@@ -11,20 +11,20 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/trace"
 )
 
-// Trace names a request in logs.
+// Trace identifies a request in logs.
 type Trace struct {
-	RequestID string // of X-Request-Id: the client's own, when it is sane, or a random one
-	TraceID   string // of traceparent (W3C Trace Context), 32 hexadecimal digits; "" where none came
+	RequestID string // of X-Request-Id: the client's own if it is well-formed, or a random one
+	TraceID   string // of traceparent (W3C Trace Context), 32 hexadecimal digits; "" without one
 }
 
-// TraceOf is the trace of the request that a context belongs to, the zero Trace where it belongs to none. An [slog.Handler]
-// that adds its Attrs correlates what services and stores log with requests.
+// TraceOf returns the trace of the request to which a context belongs, the zero Trace if there is none. An [slog.Handler]
+// that adds its Attrs correlates the log entries of services and stores with requests.
 func TraceOf(ctx context.Context) Trace {
 	ids := trace.Of(ctx)
 	return Trace{RequestID: ids.Request, TraceID: ids.Trace}
 }
 
-// Attrs are request_id and trace_id, as far as they are known.
+// Attrs returns request_id and trace_id, if they are known.
 func (t Trace) Attrs() []slog.Attr {
 	var attrs []slog.Attr
 	if t.RequestID != "" {
@@ -36,12 +36,12 @@ func (t Trace) Attrs() []slog.Attr {
 	return attrs
 }
 
-// Traced gives the context of each request its Trace, for all handlers below it. The API does so by itself.
+// Traced adds a Trace to the context of each request, for all handlers below it. The API does so by itself.
 func Traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, traced(r, rand.Reader)) })
 }
 
-// traced is the request with a Trace.
+// traced returns the request with a Trace.
 func traced(r *http.Request, random io.Reader) *http.Request {
 	if TraceOf(r.Context()).RequestID != "" {
 		return r
@@ -50,7 +50,8 @@ func traced(r *http.Request, random io.Reader) *http.Request {
 	return r.WithContext(trace.With(r.Context(), ids))
 }
 
-// traceID is that of a traceparent: version, trace, parent and flags in hexadecimal digits, which must not be all zeros.
+// traceID returns the trace id of a traceparent: version, trace, parent and flags in hexadecimal digits. The trace id must
+// not be all zeros.
 func traceID(parent string) string {
 	const id, zeros = 32, "00000000000000000000000000000000"
 	parts := strings.SplitN(parent, "-", 5)

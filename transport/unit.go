@@ -9,19 +9,18 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// united is a request that is one transaction: one with an Idempotency-Key, whose
-// answer is noted in it, or one with If-Match, which is compared in it. Its answer
-// is held back until the transaction is committed: what a client has seen is true.
+// united is a request that runs as one transaction: one with an Idempotency-Key, whose answer is recorded in it, or one with
+// If-Match, which is compared in it. Its answer is held back until the commit, so that clients only see committed results.
 type united struct {
-	keyed  *keyed // nil: without an Idempotency-Key
+	keyed  *keyed // nil without an Idempotency-Key
 	key    string
-	unit   storage.Unit // nil: refused before anything was tried
-	failed error        // of what has to hold when the transaction begins
+	unit   storage.Unit // nil if the request was refused before the transaction
+	failed error        // the failure of the steps with which the transaction begins
 	replay *kept
-	leave  func() // lets others use the key; nil: the request does not have it
+	leave  func() // releases the key for others; nil if the request does not have it
 }
 
-// end ends what has not been committed, before anybody hears of the outcome.
+// end ends an uncommitted transaction before the outcome is published.
 func (u *united) end() {
 	if u.unit != nil {
 		u.unit.Rollback()
@@ -32,10 +31,10 @@ func (u *united) end() {
 	}
 }
 
-// errReplay ends a request whose answer is known.
+// errReplay ends a request whose answer was recorded before.
 var errReplay = fault.New(fault.Internal, "The answer is known.")
 
-// unite makes a request one transaction if its header asks for that.
+// unite makes a request one transaction if its header requires that.
 func (t *Table) unite(r *Request) (*united, error) {
 	switch keys := r.http.Header.Values(keyHeader); {
 	case t.config.Idempotency != nil && r.http.Method == http.MethodPost && len(keys) > 0:
@@ -51,8 +50,8 @@ func (t *Table) unite(r *Request) (*united, error) {
 	return nil, nil //nolint:nilnil // it is not
 }
 
-// begin begins the unit of a request, once it is known who asks. What the request
-// does from then on under its context is one transaction.
+// begin begins the transaction of a request, once its caller is known. From then on the request's work under its context is
+// one transaction.
 func (r *Request) begin() error {
 	u := r.united
 	if u == nil {
@@ -89,16 +88,15 @@ func (r *Request) begin() error {
 
 // serveUnited serves a request as one transaction.
 //
-// What was refused before anything was tried is not noted (credentials, an
-// unreadable body), and neither is a 429 or a 5xx, which undoes everything: it may be
-// tried again. Another error leaves what was done as it would be without a unit, and is
-// the answer to note.
+// Requests refused before the transaction (credentials, an unreadable body) are not recorded, and neither are a 429 or a
+// 5xx, which roll everything back: the client may retry. Any other error keeps the changes that it would keep without a
+// transaction, and is recorded as the answer.
 func (t *Table) serveUnited(w *response, r *Request) error {
 	u := r.united
 	held := &heldAnswer{ResponseWriter: w.ResponseWriter}
 	w.ResponseWriter = held
 	sent := false
-	defer func() { // also when the operation panics
+	defer func() { // even if the operation panics
 		w.ResponseWriter = held.ResponseWriter
 		u.end()
 		if !sent {
@@ -106,14 +104,14 @@ func (t *Table) serveUnited(w *response, r *Request) error {
 		}
 	}()
 	err := t.conclude(w, r, held, r.route.serve(w, r))
-	if errors.Is(err, storage.ErrNoted) { // somebody else was quicker
+	if errors.Is(err, storage.ErrNoted) { // another request was faster
 		u.unit.Rollback()
 		*held = heldAnswer{ResponseWriter: held.ResponseWriter}
 		w.status = 0
 		clear(w.Header())
 		t.common(w.Header(), r)
 		if u.replay, err = u.keyed.before(r.Context()); err == nil && u.replay == nil {
-			err = errKeyInUse // it was undone meanwhile
+			err = errKeyInUse // it was rolled back meanwhile
 		}
 	}
 	if u.replay != nil {
@@ -129,7 +127,7 @@ func (t *Table) serveUnited(w *response, r *Request) error {
 	return err
 }
 
-// conclude commits what an operation did and notes its answer.
+// conclude commits the changes of an operation and records its answer.
 func (t *Table) conclude(w *response, r *Request, held *heldAnswer, err error) error {
 	u := r.united
 	switch {
@@ -163,12 +161,12 @@ func (t *Table) conclude(w *response, r *Request, held *heldAnswer, err error) e
 	}
 	ctx := context.WithoutCancel(r.Context())
 	if err := t.sweeper.sweep(ctx, t.config.Idempotency, t.config.Now()); err != nil {
-		t.config.Logger.WarnContext(ctx, "old answers were not removed", "request_id", r.id, "error", err)
+		t.config.Logger.WarnContext(ctx, "cannot remove expired answers", "request_id", r.id, "error", err)
 	}
 	return nil
 }
 
-// passingStatus reports that the same request may be answered otherwise later.
+// passingStatus reports whether the same request may be answered differently later.
 func passingStatus(status int) bool {
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
@@ -192,7 +190,7 @@ func (w *heldAnswer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// answer is what to keep.
+// answer returns the answer to record.
 func (w *heldAnswer) answer() kept {
 	if len(w.body) > maxAnswer || w.Header().Get("Set-Cookie") != "" {
 		return kept{Status: w.status, Lost: true}
@@ -206,7 +204,7 @@ func (w *heldAnswer) answer() kept {
 	return k
 }
 
-// send lets the answer go.
+// send sends the answer.
 func (w *heldAnswer) send(to http.ResponseWriter) {
 	if w.status != 0 {
 		to.WriteHeader(w.status)

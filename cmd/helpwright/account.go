@@ -116,7 +116,7 @@ func (c *accountExportCmd) open(s *session, cfg transfer.WriterConfig, export fu
 	return err
 }
 
-// tell says what was written, and what is not in it.
+// tell reports the content of the archive, and what it lacks.
 func (c *accountExportCmd) tell(s *session, end transfer.End) error {
 	var rows int64
 	for _, n := range end.Rows {

@@ -24,20 +24,19 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// app is everything the commands work with.
+// app has everything that the commands work with.
 type app struct {
 	*session
 	*server.Server
 	db    *bunstore.DB
-	files storage.Blobs // without a question whether they belong to the database
+	files storage.Blobs // not checked to belong to the database
 }
 
-// change adds to what a server is made of.
+// change adds to the configuration of a server.
 type change = func(*server.Config) error
 
-// open connects what the settings name. The schema is brought up to date when
-// migrate is set; otherwise one that is not is an error. Without changes the server
-// cannot run.
+// open connects to the stores in the settings. With migrate it brings the schema up to date; otherwise an outdated schema is
+// an error. Without changes the server cannot run.
 func (s *session) open(migrate bool, changes ...change) (*app, error) {
 	if err := s.settings.check(); err != nil {
 		return nil, err
@@ -87,7 +86,7 @@ func (s *session) openDatabase(migrate bool) (*bunstore.DB, error) {
 	return db, nil
 }
 
-// connect opens the database whatever its schema is, but for one of a later release.
+// connect opens the database with any schema except that of a later release.
 func (s *session) connect() (*bunstore.DB, error) {
 	db, err := s.reach()
 	if err != nil {
@@ -99,7 +98,7 @@ func (s *session) connect() (*bunstore.DB, error) {
 	return db, nil
 }
 
-// reach opens the database whatever its schema is.
+// reach opens the database with any schema.
 func (s *session) reach() (*bunstore.DB, error) {
 	if err := s.refuseLostFile(); err != nil {
 		return nil, err
@@ -116,7 +115,7 @@ func (s *session) reach() (*bunstore.DB, error) {
 	return db, nil
 }
 
-// openFiles opens what the blobs lie in.
+// openFiles opens the blob store.
 func (a *app) openFiles() (storage.Blobs, error) {
 	if a.fleeting {
 		return memblob.New(), nil
@@ -159,7 +158,7 @@ func (a *app) assemble(keys [][]byte, changes []change) (err error) {
 	return err
 }
 
-// config says what the server is, but for what it needs to run.
+// config returns the server's configuration, except the parts that it needs to run.
 func (a *app) config(keys [][]byte) server.Config {
 	set := a.settings
 	proxies, _ := set.trustedProxies() // checked with the other settings
@@ -183,7 +182,7 @@ func (a *app) config(keys [][]byte) server.Config {
 	}
 }
 
-// days is a time of [helpdesk.Retention], for ever where it is 0.
+// days returns a duration of [helpdesk.Retention]; 0 means forever.
 func days(n int) time.Duration {
 	if n == 0 {
 		return -1
@@ -191,7 +190,7 @@ func days(n int) time.Duration {
 	return time.Duration(n) * 24 * time.Hour
 }
 
-// orNone is a limit as the server takes it, to which 0 means the default.
+// orNone returns a limit for the server, to which 0 would mean the default.
 func orNone(limit int) int {
 	if limit == 0 {
 		return -1
@@ -199,7 +198,7 @@ func orNone(limit int) int {
 	return limit
 }
 
-// work lets a server run: it receives mail, and sends it.
+// work adds what the server needs to run: receiving and sending mail.
 func (s *session) work(cfg *server.Config) (err error) {
 	cfg.IntakeListen, cfg.LMTPListen = s.settings.IntakeListen, s.settings.LMTPListen
 	if cfg.Intake, err = s.intake(); err != nil {
@@ -217,7 +216,7 @@ func (s *session) intake() (cfg smtpin.Config, err error) {
 	return cfg, nil
 }
 
-// relay is where answers go: the relay, or the spool until one is set.
+// relay returns the transport of answers: the relay, or the spool if none is set.
 func (s *session) relay() (outbound.Transport, error) {
 	if s.settings.SMTPURL == "" {
 		return outbound.NewSpool(filepath.Join(s.data, "outbox"))
@@ -228,12 +227,12 @@ func (s *session) relay() (outbound.Transport, error) {
 	}
 	cfg := outbound.FailoverConfig{Relays: relays, Logger: s.log}
 	if len(relays) == 1 {
-		cfg.Rest = time.Nanosecond // there is no other to turn to
+		cfg.Rest = time.Nanosecond // there is no other relay to try
 	}
 	return outbound.NewFailover(cfg)
 }
 
-// close lets go of the database.
+// close closes the database.
 func (a *app) close() {
 	if err := a.db.Close(); err != nil {
 		a.log.Warn("the database did not close cleanly", "error", err)

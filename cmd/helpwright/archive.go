@@ -16,17 +16,17 @@ import (
 	"github.com/helpwright/helpwright/storage/s3blob"
 )
 
-// archivePart is what an archive is sent to a bucket in: ten thousand of them are 625 GB.
+// archivePart is the size of an archive's parts in a bucket: ten thousand of them are 625 GB.
 const archivePart = 64 << 20
 
-// tidyAge is how old parts of archives are when they are taken for what a crash has left.
+// tidyAge is the age at which parts of archives are considered leftovers of a crash.
 const tidyAge = 48 * time.Hour
 
-// inBucket reports an archive, or a folder of them, that is in a bucket.
+// inBucket reports whether an archive, or a folder of archives, is in a bucket.
 func inBucket(name string) bool { return strings.HasPrefix(name, s3blob.Scheme) }
 
-// writeBucket writes the archive into a folder of a bucket, where it is named after the time and is not seen before it is
-// whole.
+// writeBucket writes the archive into a folder of a bucket. It is named after the time and is not visible until it is
+// complete.
 func (c *backupCmd) writeBucket(s *session, b *backingUp) (name string, err error) {
 	bucket, err := s.settings.openBucketOf(c.File, archivePart)
 	if err != nil {
@@ -42,23 +42,23 @@ func (c *backupCmd) writeBucket(s *session, b *backingUp) (name string, err erro
 	} else if !fault.Is(err, fault.NotFound) {
 		return "", err
 	}
-	_, _ = bucket.Tidy(s.ctx, time.Now().Add(-tidyAge), false) // what crashes have left; who may not look does without
+	_, _ = bucket.Tidy(s.ctx, time.Now().Add(-tidyAge), false) // leftovers of crashes; the permission to remove them is optional
 	read, write := io.Pipe()
 	written := make(chan error, 1)
 	go func() {
 		err := c.inTemp(b, func(work string) error { return b.write(write, work) })
-		_ = write.CloseWithError(err) // which nil ends
+		_ = write.CloseWithError(err) // ended by nil
 		written <- err
 	}()
 	_, err = bucket.Put(s.ctx, key, read)
-	_ = read.CloseWithError(errors.Join(err, io.ErrClosedPipe)) // so that nobody writes to it for ever
+	_ = read.CloseWithError(errors.Join(err, io.ErrClosedPipe)) // so that no writer blocks forever
 	if failed := <-written; err == nil {
 		err = failed
 	}
 	return key + " in the bucket", err
 }
 
-// inTemp runs fn with a folder for the copy of SQLite's database; of PostgreSQL nothing is to be put anywhere.
+// inTemp runs fn with a folder for the copy of SQLite's database; PostgreSQL needs none.
 func (c *backupCmd) inTemp(b *backingUp, fn func(work string) error) error {
 	if b.database == "" {
 		return fn("")
@@ -77,7 +77,7 @@ func (s *session) openArchive(name string) (io.ReadSeekCloser, error) {
 	}
 	u, err := url.Parse(name)
 	if err != nil {
-		return nil, usageError{errors.New("the address of the archive cannot be read")} // err would show keys
+		return nil, usageError{errors.New("the address of the archive cannot be read")} // err would reveal keys
 	}
 	folder, key := path.Split(strings.TrimSuffix(u.Path, "/"))
 	u.Path, u.RawPath = folder, ""
@@ -100,7 +100,7 @@ func (s *session) openArchive(name string) (io.ReadSeekCloser, error) {
 	return archive, nil
 }
 
-// bucketFile reads an object from its start, as often as it is asked to.
+// bucketFile reads an object from its start, repeatedly if necessary.
 type bucketFile struct {
 	*session
 	bucket *s3blob.Blobs
@@ -119,7 +119,7 @@ func (f *bucketFile) Read(p []byte) (n int, err error) {
 	return f.body.Read(p)
 }
 
-// Seek implements [io.Seeker]: it goes to the start, and nowhere else.
+// Seek implements [io.Seeker], to the start only.
 func (f *bucketFile) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekStart {
 		return 0, errors.ErrUnsupported

@@ -57,7 +57,7 @@ func (c *backupCmd) Run(s *session) error {
 	return b.tell(name)
 }
 
-// write writes the archive to where it is wanted, and returns its name.
+// write writes the archive to its destination, and returns its name.
 func (c *backupCmd) write(s *session, b *backingUp) (name string, err error) {
 	if inBucket(c.File) {
 		return c.writeBucket(s, b)
@@ -132,14 +132,14 @@ func tellMissing(w io.Writer, report backup.Report) {
 		report.Totals.Missing, strings.Join(report.Missing, ", "))
 }
 
-// incompleteError is what was done although something was missing for it: exit code 4.
+// incompleteError reports work that is done except for missing parts: exit code 4.
 type incompleteError struct{ error }
 
-// backingUp is a backup on its way.
+// backingUp is a backup in progress.
 type backingUp struct {
 	*session
-	database string       // the file of SQLite; "": PostgreSQL
-	rows     *bunstore.DB // of PostgreSQL
+	database string       // SQLite's file; "" for PostgreSQL
+	rows     *bunstore.DB // for PostgreSQL
 	dump     string
 	blobs    blobStore
 	progress *progress
@@ -148,7 +148,7 @@ type backingUp struct {
 	totals backup.Totals
 }
 
-// newBackup opens what is to be archived, and makes nothing.
+// newBackup opens the parts of the archive, and creates nothing.
 func (s *session) newBackup(dump string) (*backingUp, error) {
 	b := &backingUp{session: s, database: s.settings.sqliteFile(), dump: dump, progress: newProgress(s.stderr, "backed up")}
 	switch {
@@ -190,7 +190,7 @@ func (b *backingUp) close() {
 // write writes the archive while no file is removed.
 func (b *backingUp) write(w io.Writer, work string) error {
 	return blobs.Hold(b.ctx, b.blobs, func(ctx context.Context) error {
-		files, err := b.ownFiles() // what the database records next is in both, and nothing in neither
+		files, err := b.ownFiles() // mails recorded from now on are in both files and database, or in neither
 		if err != nil {
 			return err
 		}
@@ -258,7 +258,8 @@ func (b *backingUp) dumpRows(ctx context.Context) error {
 	return nil
 }
 
-// forLibpq is the address of a database for PostgreSQL's own programs, which refuse what only this one's driver knows.
+// forLibpq returns the address of a database without the parameters of this program's driver, which PostgreSQL's own
+// programs refuse.
 func forLibpq(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -272,7 +273,7 @@ func forLibpq(address string) string {
 	return u.String()
 }
 
-// describe says what is archived, and makes sure that files and database belong together.
+// describe describes the content of the archive, and checks that files and database belong together.
 func (b *backingUp) describe(ctx context.Context, rows *bunstore.DB) error {
 	tie, err := blobs.NewTie(blobs.TieConfig{Blobs: b.blobs, Marks: rows, Rows: rows})
 	if err != nil {
@@ -291,7 +292,7 @@ func (b *backingUp) describe(ctx context.Context, rows *bunstore.DB) error {
 	return err
 }
 
-// ownFiles are the files that the server keeps beside the database. It notes the key.
+// ownFiles returns the files that the server keeps next to the database. It records the key.
 func (b *backingUp) ownFiles() ([]backup.File, error) {
 	var files []backup.File
 	key, text := b.settings.SecretKey, []byte(nil)
@@ -314,7 +315,7 @@ func (b *backingUp) ownFiles() ([]backup.File, error) {
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".json") {
-			continue // it is being written
+			continue // it is still being written
 		}
 		text, err := os.ReadFile(filepath.Join(b.data, "results", e.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -328,7 +329,7 @@ func (b *backingUp) ownFiles() ([]backup.File, error) {
 	return files, nil
 }
 
-// tell says what was made, and what belongs to it and is not in it.
+// tell reports the archive, and the parts of a backup that it does not contain.
 func (b *backingUp) tell(name string) error {
 	fmt.Fprintf(b.stderr, "%s has %s\n", name, contents(b.totals))
 	if !b.info.KeyInside {
@@ -343,7 +344,7 @@ func (b *backingUp) tell(name string) error {
 	return nil
 }
 
-// dumpText says which dump belongs to an archive of PostgreSQL.
+// dumpText names the dump that belongs to an archive of PostgreSQL.
 const dumpText = `note: the rows are in PostgreSQL, and not in it. To it belongs the last dump that was made before it:
 
   pg_dump --format=custom --no-owner --file=helpwright.dump "$HELPWRIGHT_DATABASE_URL"
@@ -353,7 +354,7 @@ that name them, so that later files have all that an earlier dump names, but for
 --dump 'pg_dump ...' the backup makes the dump itself, and removes nothing in between.
 `
 
-// belongs reports whether a key of the settings is that of a backup.
+// belongs checks that the key in the settings is the backup's.
 func (s *session) belongs(info backup.Info) error {
 	if info.Key == "" || s.settings.SecretKey == "" && info.KeyInside {
 		return nil
@@ -381,7 +382,7 @@ type restoreCmd struct {
 	File string `arg:"" help:"The archive that backup wrote: a file, or s3://BUCKET/FOLDER/FILE?region=NAME."`
 }
 
-// Run restores into what the settings name, which must be empty.
+// Run restores into the stores in the settings, which must be empty.
 func (c *restoreCmd) Run(s *session) error {
 	if err := s.settings.check(); err != nil {
 		return err
@@ -399,7 +400,7 @@ func (c *restoreCmd) Run(s *session) error {
 		return fmt.Errorf("HELPWRIGHT_BLOB_URL: %w", err)
 	}
 	defer func() { _ = files.Close() }()
-	p := newProgress(s.stderr, "read") // all of it twice: to check it, and to put it in place
+	p := newProgress(s.stderr, "read") // the whole archive twice: to check it, and to restore it
 	cfg := backup.RestoreConfig{
 		Data: s.data, Database: s.settings.sqliteFile(), Blobs: files, BlobsDir: s.settings.blobFolder(),
 		Open: openSnapshot, Accept: s.belongs, Progress: p.tell,
@@ -423,7 +424,7 @@ func (c *restoreCmd) Run(s *session) error {
 	return nil
 }
 
-// tellSettings says which settings are others than those of the server that was backed up.
+// tellSettings reports the settings that differ from those of the server that was backed up.
 func (s *session) tellSettings(info backup.Info) {
 	now := portable(s.shown)
 	for _, name := range slices.Sorted(maps.Keys(info.Settings)) {
@@ -433,7 +434,7 @@ func (s *session) tellSettings(info backup.Info) {
 	}
 }
 
-// restoredRows opens the database of PostgreSQL that was restored from a dump before.
+// restoredRows opens the PostgreSQL database, which must have been restored from a dump.
 func (s *session) restoredRows(cfg *backup.RestoreConfig) (*bunstore.DB, error) {
 	db, err := s.connect()
 	if err != nil {

@@ -49,7 +49,7 @@ func (c *benchCmd) Run(s *session) (err error) {
 	return nil
 }
 
-// config checks what was asked for.
+// config validates the flags.
 func (c *benchCmd) config() (bench.Config, error) {
 	cfg := bench.Config{Conversations: c.Conversations, Articles: c.Articles, Accounts: c.Accounts, Readers: c.Readers, Time: c.Time, Postgres: c.Postgres, Only: c.Only}
 	if c.Quick {
@@ -61,11 +61,11 @@ func (c *benchCmd) config() (bench.Config, error) {
 	return cfg, nil
 }
 
-// idleSettles is how long a server is left alone before its memory is read.
+// idleSettles is how long a server is left idle before its memory is read.
 const idleSettles = 5 * time.Second
 
-// idleMemory starts a server of its own over an empty database, and returns how much memory it has when it does nothing;
-// 0 where the system does not tell.
+// idleMemory starts a separate server over an empty database, and returns its memory when it is idle; 0 if the system does
+// not provide it.
 func idleMemory(ctx context.Context, dir string) (_ int64, err error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -83,11 +83,11 @@ func idleMemory(ctx context.Context, dir string) (_ int64, err error) {
 		return 0, err
 	}
 	defer func() {
-		_ = cmd.Process.Signal(os.Interrupt) // where that cannot be, the context ends it
+		_ = cmd.Process.Signal(os.Interrupt) // if signals are not supported, the context ends it
 		cancel()
 		_ = cmd.Wait()
 	}()
-	if line := bufio.NewScanner(out); !line.Scan() { // it says where it listens
+	if line := bufio.NewScanner(out); !line.Scan() { // it prints its address
 		return 0, errors.New("the server does not start")
 	}
 	select {

@@ -24,11 +24,11 @@ type blobsSweepCmd struct {
 	Grace  time.Duration `help:"Minimum age of a file to remove, at least ten minutes: a file is written before its row." default:"24h" placeholder:"TIME"`
 }
 
-// bucketGrace is the least grace where another machine's clock says how old a file is. S3 servers serve nobody whose clock
-// differs by more than a quarter of an hour.
+// bucketGrace is the minimum grace if another machine's clock determines the age of a file. S3 servers refuse clients whose
+// clocks differ by more than a quarter of an hour.
 const bucketGrace = time.Hour
 
-// Run sweeps once and says what it found.
+// Run sweeps once and prints the result.
 func (c *blobsSweepCmd) Run(s *session) error {
 	if s.settings.blobFolder() == "" && c.Grace < bucketGrace {
 		return usageError{fmt.Errorf("--grace must be at least %s for files in a bucket, whose server has a clock of its own", bucketGrace)}
@@ -72,12 +72,12 @@ func (blobsAdoptCmd) Run(s *session) error {
 	return nil
 }
 
-// errNewDatabase is why nothing is begun anew beside files of another database.
+// errNewDatabase explains why a new database is not combined with files of another one.
 var errNewDatabase = errors.New("the database is new or empty, but HELPWRIGHT_BLOB_URL has files of another database: see whether its disk is mounted and HELPWRIGHT_DATABASE_URL is right, or restore it from a backup.\n" +
 	"To begin anew beside these files, which are removed then: helpwright blobs adopt")
 
-// refuseLostFile is an error when the file of SQLite is missing or empty and there are files of blobs: a new database is
-// not even made then. So is a restore that is not done.
+// refuseLostFile returns an error if the file of SQLite is missing or empty but there are blobs: in that case no new
+// database is created. The same holds for an unfinished restore.
 func (s *session) refuseLostFile() error {
 	if err := backup.Interrupted(s.data); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *session) refuseLostFile() error {
 	}
 	files, err := s.openBlobsAt(s.settings.BlobURL)
 	if err != nil {
-		return nil // who opens it next says what is wrong
+		return nil // the next command to open it reports the problem
 	}
 	defer func() { _ = files.Close() }()
 	if found, err := files.List(s.ctx, blobs.Prefix, "", 1); err == nil && len(found) > 0 {
@@ -105,8 +105,8 @@ func (s *session) refuseLostFile() error {
 	return nil
 }
 
-// belong sees whether the files belong to the database. Only a database that was lost stops the program: files may come
-// back, and who needs them waits.
+// belong checks that the files belong to the database. Only a lost database stops the program: files may become available
+// again, and whatever needs them waits.
 func (a *app) belong(write bool) error {
 	if a.adopting {
 		return nil

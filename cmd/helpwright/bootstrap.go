@@ -13,9 +13,8 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// bootstrap makes the first user, an account and the owner's token on an empty
-// database, and returns what to print about it: a token that was made up is shown this
-// once, one that was given is not.
+// bootstrap creates the first user, an account and the owner's token in an empty database, and returns the text to print: a
+// generated token is shown only this once, a configured one not at all.
 func (a *app) bootstrap() (string, error) {
 	operator := a.Service().Operator()
 	some, err := operator.HasUsers(a.ctx)
@@ -54,8 +53,8 @@ func (a *app) bootstrap() (string, error) {
 	return a.tour(account.ID, secret, link)
 }
 
-// setUpLink is where the first user becomes who they are. It works until they have a
-// password. Where the operator has chosen the owner's token, the page asks for that.
+// setUpLink returns the link with which the first user sets up the server. It works until they have a password. If the
+// operator has chosen the owner's token, the page asks for that.
 func (a *app) setUpLink(userID int64) (string, error) {
 	page := a.settings.baseURL() + server.DeskPath + "/setup"
 	if a.settings.BootstrapToken != "" {
@@ -65,7 +64,7 @@ func (a *app) setUpLink(userID int64) (string, error) {
 	return page + "?token=" + url.QueryEscape(token), err
 }
 
-// unfinished is what to print while nobody has set the server up: the link again.
+// unfinished returns the text to print until the server is set up: the link again.
 func (a *app) unfinished() (string, error) {
 	operator := a.Service().Operator()
 	user, err := operator.UserByEmail(a.ctx, a.settings.BootstrapEmail)
@@ -79,7 +78,7 @@ func (a *app) unfinished() (string, error) {
 	return fmt.Sprintf("Nobody can sign in yet. Set up the help desk in a browser: %s\n", link), err
 }
 
-// tourText is the way from an empty server to a conversation, ready to paste.
+// tourText leads from an empty server to a conversation, ready to paste.
 const tourText = `
 This database was empty: user {{.Email}} now owns account {{.Account}}.
 Set up the help desk in a browser{{if .Token}} with this link, which works once{{else}}, with the owner's token{{end}}:

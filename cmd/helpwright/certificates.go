@@ -20,7 +20,7 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// checkCertificates reports what is wrong with the settings of TLS.
+// checkCertificates validates the settings of TLS.
 func (s *Settings) checkCertificates(problems *fault.Collector) {
 	both := func(cert, key, name string) {
 		problems.Check((cert == "") == (key == ""), name+"_CERT", "goes together with "+name+"_KEY: set both or neither")
@@ -59,13 +59,13 @@ func (s *Settings) checkACME(problems *fault.Collector) {
 	}
 }
 
-// certifiable is a host that an authority may certify.
+// certifiable reports whether an authority may issue a certificate for a host.
 func certifiable(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err != nil && strings.Contains(strings.Trim(host, "."), ".") && !strings.ContainsAny(host, " /:*@")
 }
 
-// acmeHosts are the hosts that have certificates from the beginning.
+// acmeHosts returns the hosts that have certificates from the start.
 func (s *Settings) acmeHosts() []string {
 	var hosts []string
 	if u, err := url.Parse(s.BaseURL); err == nil && s.TLSListen != "" && u.Hostname() != "" {
@@ -77,13 +77,13 @@ func (s *Settings) acmeHosts() []string {
 	return hosts
 }
 
-// certificates are what a server shows.
+// certificates are the certificates of a server.
 type certificates struct {
-	web, mail *certs.Files // nil: there are none
-	authority *certs.ACME  // nil: nobody is asked
+	web, mail *certs.Files // nil if there are none
+	authority *certs.ACME  // nil if no authority is used
 }
 
-// certificates reads what there is in files, and gets ready to ask the authority. allowed says for which hosts of others.
+// certificates reads the certificate files and prepares the ACME client. allowed decides on other hosts.
 func (s *session) certificates(vault storage.Vault, sealer storage.Sealer, allowed func(context.Context, string) (bool, error)) (c certificates, err error) {
 	set := s.settings
 	if set.TLSCert != "" {
@@ -113,7 +113,7 @@ func (s *session) certificates(vault storage.Vault, sealer storage.Sealer, allow
 	return c, err
 }
 
-// roots reads certificates of authorities; nil are the system's.
+// roots reads certificates of authorities; nil means the system's.
 func roots(path string) (*x509.CertPool, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // as x509 has it
@@ -129,7 +129,7 @@ func roots(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// listenAt listens for HTTP, and says what to do where that cannot be.
+// listenAt listens for HTTP; its errors suggest a remedy.
 func listenAt(name, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	switch {
@@ -141,8 +141,7 @@ func listenAt(name, address string) (net.Listener, error) {
 	return l, err
 }
 
-// secure serves HTTPS where the settings say so, and shows certificates to those who hand in mail. running is the server, once
-// it runs.
+// secure serves HTTPS as configured, and provides certificates for SMTP. running returns the server, once it runs.
 func (s *session) secure(running func() *server.Server) change {
 	return func(cfg *server.Config) error {
 		sealer, err := storage.NewSealer(cfg.Keys...)
@@ -190,7 +189,7 @@ func (s *session) secure(running func() *server.Server) change {
 	}
 }
 
-// addDoor adds a part of a server through which work comes in.
+// addDoor adds a part of a server that receives work from outside.
 func addDoor(cfg *server.Config, name string, run func(context.Context) error) {
 	if cfg.Doors == nil {
 		cfg.Doors = map[string]func(context.Context) error{}
@@ -198,7 +197,7 @@ func addDoor(cfg *server.Config, name string, run func(context.Context) error) {
 	cfg.Doors[name] = run
 }
 
-// listeners is a listener that closes another one together with it: where Run is never called, nobody else does.
+// listeners closes another listener together with its own, as nobody else does if Run is never called.
 type listeners struct {
 	net.Listener
 	other net.Listener
@@ -213,7 +212,7 @@ func (b listeners) Close() error {
 	return err
 }
 
-// toHTTPS leads clients of HTTP to HTTPS at a port, "" for the usual one, and answers what supervisors ask.
+// toHTTPS redirects HTTP clients to HTTPS at a port, "" for the default one, and answers health checks.
 type toHTTPS struct {
 	health http.Handler
 	port   string

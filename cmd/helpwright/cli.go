@@ -21,10 +21,10 @@ const (
 	exitFail  = 1
 	exitUsage = 2
 	// exitInterrupted is 3
-	exitIncomplete = 4 // done, but something was missing for it
+	exitIncomplete = 4 // done, except for missing parts
 )
 
-// cli is the command line: its commands and, on all of them, the configuration.
+// cli is the command line: its commands and the configuration that all of them share.
 type cli struct {
 	Config kong.ConfigFlag `help:"JSON file with settings. Its keys are the flags with underscores. Environment variables override it; flags override both." placeholder:"FILE"`
 	Settings
@@ -56,20 +56,20 @@ type cli struct {
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 
-// session is what a command runs with.
+// session is the environment of a command.
 type session struct {
 	ctx            context.Context
 	settings       *Settings
 	stdout, stderr io.Writer
 	log            *slog.Logger
-	logs           *logs // what log writes to
+	logs           *logs // the target of log
 	model          *kong.Application
-	data           string           // folder of what the server makes itself
+	data           string           // folder of the server's own files
 	now            func() time.Time // nil: time.Now
-	shown          []setting        // what is in force
-	fleeting       bool             // nothing has to survive the process: it waits for no disk
-	tracer         storage.Tracer   // nil: nothing is traced
-	adopting       bool             // files and database are to be tied whatever they are
+	shown          []setting        // effective settings
+	fleeting       bool             // no data must survive the process, so writes need not be synced
+	tracer         storage.Tracer   // nil: no tracing
+	adopting       bool             // tie files and database regardless of what they belonged to
 }
 
 // usageError is a mistake in the configuration or on the command line: exit code 2.
@@ -125,7 +125,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	return exitDone
 }
 
-// shown is the text of an error for who runs the program, who may see its cause.
+// shown returns the text of an error for the operator, who may see its cause.
 func shown(err error) string {
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Invalid {
 		return f.Text() + " " + f.Fields.String()

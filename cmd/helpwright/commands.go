@@ -18,7 +18,7 @@ import (
 
 type migrateCmd struct{}
 
-// Run brings the schema up to date and says what it did.
+// Run brings the schema up to date and prints the changes.
 func (migrateCmd) Run(s *session) error {
 	if err := s.settings.check(); err != nil {
 		return err
@@ -42,7 +42,7 @@ type tokenCreateCmd struct {
 	Expires string                `help:"When it expires: a time (2027-01-31T00:00:00Z), a date, or a duration from now (720h)."`
 }
 
-// Run makes the token.
+// Run creates the token.
 func (c *tokenCreateCmd) Run(s *session) error {
 	expires, err := parseExpiry(c.Expires, time.Now())
 	if err != nil {
@@ -100,13 +100,13 @@ func (versionCmd) Run(s *session) error {
 	return nil
 }
 
-// version is that of the program, with its commit.
+// version returns the program's version, with its commit.
 func version() string {
 	b := build()
 	return strings.TrimSpace(b.Version + " " + b.Revision)
 }
 
-// build is what the program was built from.
+// build returns the program's build information.
 func build() metrics.Build {
 	b := metrics.Build{Version: "(devel)", GoVersion: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {

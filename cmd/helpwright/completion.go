@@ -13,13 +13,13 @@ type completionCmd struct {
 	Shell string `arg:"" help:"The shell that the script is for." enum:"bash,zsh,fish"`
 }
 
-// Run prints what the shell is to read at its start.
+// Run prints the script for the shell to load at its start.
 func (c *completionCmd) Run(s *session) error {
 	_, err := fmt.Fprint(s.stdout, completions[c.Shell])
 	return err
 }
 
-// completions are scripts that ask the program itself what may come next, so they fit every version of it.
+// completions are scripts that call the program itself for the candidates, so they fit every version of it.
 var completions = map[string]string{
 	"bash": `# helpwright completion bash >/etc/bash_completion.d/helpwright
 _helpwright() {
@@ -54,7 +54,7 @@ type completeCmd struct {
 	Words []string `arg:"" optional:"" passthrough:"" help:"The words of the line so far; the last one may be incomplete."`
 }
 
-// Run prints what may stand in the place of the last word, a line each with a tab and what it is for.
+// Run prints the candidates for the last word, one per line with a tab and a description.
 func (c *completeCmd) Run(s *session) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
@@ -69,10 +69,10 @@ func (c *completeCmd) Run(s *session) error {
 	return nil
 }
 
-// candidate is what may stand next, and what it is for.
+// candidate is a possible next word, with its description.
 type candidate struct{ word, help string }
 
-// candidates are those that begin as the last word does.
+// candidates returns the candidates with the prefix of the last word.
 func candidates(app *kong.Application, before []string, last string) []candidate {
 	node, value := follow(app, before)
 	var all []candidate
@@ -96,7 +96,7 @@ func candidates(app *kong.Application, before []string, last string) []candidate
 	return slices.DeleteFunc(all, func(c candidate) bool { return !strings.HasPrefix(c.word, last) })
 }
 
-// follow finds the command that words lead to, and the flag that waits for its value, if the last of them is one.
+// follow finds the command in the words, and the flag that needs a value if the last word is one.
 func follow(app *kong.Application, words []string) (node *kong.Node, value *kong.Value) {
 	node = app.Node
 	for _, word := range words {
@@ -122,7 +122,7 @@ func follow(app *kong.Application, words []string) (node *kong.Node, value *kong
 	return node, value
 }
 
-// commandFlags are the flags of a command, its own first, and of the settings those that it uses.
+// commandFlags returns the flags of a command, its own first, then the settings that it uses.
 func commandFlags(app *kong.Application, node *kong.Node) []*kong.Flag {
 	var flags []*kong.Flag
 	if node != app.Node {
@@ -137,7 +137,7 @@ func commandFlags(app *kong.Application, node *kong.Node) []*kong.Flag {
 	return slices.DeleteFunc(flags, func(f *kong.Flag) bool { return f.Tag != nil && f.Tag.Hidden })
 }
 
-// choices are the values that a flag or an argument may have, where there are few.
+// choices returns the possible values of a flag or an argument, if there are few.
 func choices(v *kong.Value) []candidate {
 	var all []candidate
 	for _, one := range v.EnumSlice() {

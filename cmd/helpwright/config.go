@@ -17,8 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// configFile is a file of settings. Nothing of it is passed over: a key that is no setting is an error, as the setting
-// that was meant would not be in force.
+// configFile is a file of settings. An unknown key is an error, as the intended setting would not take effect.
 type configFile map[string]any
 
 // readConfig reads a file of settings.
@@ -42,11 +41,11 @@ func readConfig(r io.Reader) (kong.Resolver, error) {
 
 const maxConfig = 1 << 20
 
-// doubled reports a key that is there twice.
+// doubled reports a duplicate key.
 func doubled(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
-		return nil // who reads it next says what is wrong
+		return nil // the JSON decoder reports the problem
 	}
 	seen := map[string]bool{}
 	for d.More() {
@@ -96,14 +95,14 @@ func (c configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 	return c[keyOf(flag)], nil
 }
 
-// settingFlags are the flags that are settings, too.
+// settingFlags returns the flags that are settings.
 func settingFlags(app *kong.Application) []*kong.Flag {
 	return slices.DeleteFunc(slices.Clone(app.Flags), func(f *kong.Flag) bool { return len(f.Envs) == 0 })
 }
 
 func keyOf(flag *kong.Flag) string { return strings.ReplaceAll(flag.Name, "-", "_") }
 
-// variable is the variable that sets a flag, "" when none does.
+// variable returns the environment variable that sets a flag, "" if there is none.
 func variable(flag *kong.Flag) string {
 	for _, name := range flag.Envs {
 		if _, ok := os.LookupEnv(name); ok {
@@ -115,8 +114,8 @@ func variable(flag *kong.Flag) string {
 
 const variablePrefix = "HELPWRIGHT_"
 
-// unknownVariables tells which variables look like settings and are none. They are no error: others make variables, too,
-// such as Kubernetes for a service of the same name.
+// unknownVariables returns the variables that look like settings but are not. They are not errors, as other programs set
+// variables, too: for example, Kubernetes for a service of the same name.
 func unknownVariables(app *kong.Application, environment []string) []string {
 	var known, unknown []string
 	for _, flag := range settingFlags(app) {
@@ -138,7 +137,7 @@ func unknownVariables(app *kong.Application, environment []string) []string {
 	return unknown
 }
 
-// likely asks whether another name was meant, when one is near.
+// likely suggests a similar name, if there is one.
 func likely(name string, known []string) string {
 	best, nearest := "", max(2, len(strings.TrimPrefix(name, variablePrefix))/3)+1
 	for _, k := range known {
@@ -152,7 +151,7 @@ func likely(name string, known []string) string {
 	return ". Did you mean " + best + "?"
 }
 
-// distance is how many characters have to be added, removed or replaced (Levenshtein).
+// distance returns how many characters have to be added, removed or replaced (Levenshtein).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -172,16 +171,16 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// setting is one as it is in force.
+// setting is an effective setting.
 type setting struct {
 	name   string // variable
 	value  string
-	origin string // where it comes from
-	hidden string // how much of it is secret: "", "url" or "all"
-	usual  bool   // nobody has set it
+	origin string // its source
+	hidden string // the secret part: "", "url" or "all"
+	usual  bool   // it has the default value
 }
 
-// shown is the value without what is secret in it.
+// shown returns the value without secrets.
 func (s setting) shown() string {
 	switch {
 	case s.value == "" || s.hidden == "":
@@ -198,7 +197,7 @@ func (s setting) shown() string {
 	return "(hidden)"
 }
 
-// withoutPassword is an address without its password.
+// withoutPassword returns an address without its password.
 func withoutPassword(address string) string {
 	if !strings.Contains(address, "://") {
 		if strings.HasPrefix(address, "sqlite:") {
@@ -223,7 +222,7 @@ func withoutPassword(address string) string {
 	return u.String()
 }
 
-// inForce are all settings, after a command line was read.
+// inForce returns all effective settings, after the command line was parsed.
 func inForce(ctx *kong.Context, file string) []setting {
 	given, fromFile := map[*kong.Flag]bool{}, map[*kong.Flag]bool{}
 	for _, p := range ctx.Path {
@@ -258,7 +257,7 @@ func valueText(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// portable are the settings that another server with the same data should have, too: no secrets, and no places.
+// portable returns the settings that another server with the same data should share: no secrets and no locations.
 func portable(all []setting) map[string]string {
 	values := map[string]string{}
 	for _, s := range all {

@@ -19,8 +19,8 @@ type blobsCopyCmd struct {
 	AtOnce int           `name:"at-once" help:"Number of files to copy in parallel, at most 64. Each takes up to 8 MB of memory." default:"8" placeholder:"N"`
 }
 
-// copyMargin is how much earlier than a copy began its successor looks: clocks differ, and a file may have been stored for
-// some time before it was seen.
+// copyMargin is the overlap between a copy and the next one: clocks differ, and a file may have been stored for some time
+// before it was listed.
 const copyMargin = time.Hour
 
 // Run copies.
@@ -86,7 +86,7 @@ func (s *session) openCopied(side, address string) (blobStore, error) {
 	return files, nil
 }
 
-// pass copies once what is not there, and says what it did.
+// pass copies the missing files once, and prints the result.
 func (c *blobsCopyCmd) pass(s *session, from, to blobStore, since time.Time) error {
 	began := time.Now()
 	p := newProgress(s.stderr, "copied")

@@ -132,7 +132,7 @@ func (c *erasedApplyCmd) Run(s *session) error {
 	if err != nil {
 		return usageError{err}
 	}
-	defer func() { _ = file.Close() }() // it is only read
+	defer func() { _ = file.Close() }() // only read
 	done, err := a.Service().Operator().ApplyErasures(s.ctx, c.Account, file, c.DryRun)
 	if err != nil {
 		return fmt.Errorf("%s erased, run the command again for the rest: %w", some(done.Customers, "customer"), err)

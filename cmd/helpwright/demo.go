@@ -22,7 +22,7 @@ import (
 
 type demoCmd struct{}
 
-// Run serves a company that does not exist until the session's context ends.
+// Run serves an invented company until the session's context ends.
 func (demoCmd) Run(s *session) (err error) {
 	ctx, stop := signal.NotifyContext(s.ctx, syscall.SIGHUP) // the terminal was closed
 	defer stop()
@@ -30,7 +30,7 @@ func (demoCmd) Run(s *session) (err error) {
 	if err != nil {
 		return usageError{fmt.Errorf("HELPWRIGHT_LISTEN: %w: stop what listens there, or choose another address, such as --listen=127.0.0.1:8090", err)}
 	}
-	defer func() { _ = listener.Close() }() // who serves has closed it
+	defer func() { _ = listener.Close() }() // the server has closed it already
 	folder, err := demo.NewFolder()
 	if err != nil {
 		return fmt.Errorf("the temporary folder: %w", err)
@@ -38,12 +38,12 @@ func (demoCmd) Run(s *session) (err error) {
 	defer func() { err = errors.Join(err, folder.Remove()) }()
 	err = s.pretend(ctx, folder.Path, listener.Addr()).show(listener)
 	if ctx.Err() != nil {
-		return nil // whatever was interrupted: nobody wants to see it any more
+		return nil // errors of interrupted work do not matter any more
 	}
 	return err
 }
 
-// show makes the company and serves it.
+// show creates the company and serves it.
 func (s *session) show(listener net.Listener) error {
 	clock := &demo.Clock{}
 	s.now = clock.Now
@@ -63,7 +63,7 @@ func (s *session) show(listener net.Listener) error {
 	return a.Run(s.ctx)
 }
 
-// pretend is a session of its own: nothing of it reaches what the settings name.
+// pretend returns a separate session, which uses none of the stores in the settings.
 func (s *session) pretend(ctx context.Context, dir string, address net.Addr) *session {
 	own := *s.settings
 	own.Listen, own.Data = reachable(address), dir
@@ -74,7 +74,7 @@ func (s *session) pretend(ctx context.Context, dir string, address net.Addr) *se
 	return &session{ctx: ctx, settings: &own, stdout: s.stdout, stderr: s.stderr, log: log, data: dir, fleeting: true}
 }
 
-// reachable is an address that a browser on this machine can open.
+// reachable returns an address that a browser on this machine can open.
 func reachable(address net.Addr) string {
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {
@@ -86,7 +86,7 @@ func reachable(address net.Addr) string {
 	return net.JoinHostPort(host, port)
 }
 
-// fill makes the company, and says how far it is where somebody watches.
+// fill creates the company, and shows its progress on a terminal.
 func (a *app) fill(clock *demo.Clock) (demo.Company, error) {
 	progress := func(float64) {}
 	if isTerminal(a.stderr) {
@@ -98,10 +98,10 @@ func (a *app) fill(clock *demo.Clock) (demo.Company, error) {
 	})
 }
 
-// latest is how far back the members of the company have not read yet what they were told.
+// latest is the age up to which the members' notifications are unread.
 const latest = 2 * 24 * time.Hour
 
-// tellLatest has members told of what happened lately, and of nothing before.
+// tellLatest creates the members' notifications of recent events only.
 func (a *app) tellLatest() error {
 	for {
 		now := time.Now()
@@ -125,7 +125,7 @@ func (a *app) tellLatest() error {
 	}
 }
 
-// present says what there is to be seen, and where.
+// present prints what the demo offers, and where.
 func (a *app) present(c demo.Company) {
 	api := a.APIURL()
 	fmt.Fprintf(a.stdout, `%[1]s makes coffee machines. It does not exist, and its help desk is yours to try.

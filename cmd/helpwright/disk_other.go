@@ -2,5 +2,5 @@
 
 package main
 
-// diskOf is not known here.
+// diskOf is not supported on this system.
 func diskOf(string) (d disk, known bool) { return disk{}, false }

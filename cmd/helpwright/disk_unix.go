@@ -4,7 +4,7 @@ package main
 
 import "syscall"
 
-// diskOf is the disk that a folder lies on.
+// diskOf returns the disk of a folder.
 func diskOf(dir string) (d disk, known bool) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {

@@ -24,9 +24,8 @@ import (
 
 type doctorCmd struct{}
 
-// Run checks everything that it can and says what to do about the rest. It
-// changes nothing but a probe file that it removes again, and fails when a check
-// did. Of very many files it looks for as many as a minute is enough for.
+// Run runs all checks and prints how to fix the problems. It changes nothing, except for a probe file that it removes again,
+// and fails if a check fails. If there are very many files, it checks as many as it can in a minute.
 func (doctorCmd) Run(s *session) error {
 	d := &doctor{session: s, w: s.stdout}
 	if !d.check("configuration", s.settings.check(), "correct the settings named above") {
@@ -55,7 +54,7 @@ func (doctorCmd) Run(s *session) error {
 	return nil
 }
 
-// stored looks at what is stored.
+// stored checks the stored data.
 func (d *doctor) stored(a *app, keys [][]byte) {
 	d.check("integrity of the database", a.db.CheckIntegrity(d.ctx), "restore the database from a backup, or what can be read of it with sqlite3's .recover")
 	d.clocks(a)
@@ -75,7 +74,7 @@ func (d *doctor) stored(a *app, keys [][]byte) {
 
 var errSick = errors.New("some checks failed: see what to do above")
 
-// doctor prints one line a check.
+// doctor prints one line for each check.
 type doctor struct {
 	*session
 	w      io.Writer
@@ -94,7 +93,7 @@ func (d *doctor) check(what string, err error, advice string) bool {
 
 func (d *doctor) note(what, text string) { fmt.Fprintf(d.w, "note  %s: %s\n", what, text) }
 
-// secretKey returns the keys, nil where there are none yet, or none that can be used.
+// secretKey returns the keys, nil if there are none yet, or none that can be used.
 func (d *doctor) secretKey() [][]byte {
 	what, advice := "secret key (HELPWRIGHT_SECRET_KEY)", "correct HELPWRIGHT_SECRET_KEY"
 	if path := filepath.Join(d.data, "secret.key"); d.settings.SecretKey == "" {
@@ -106,7 +105,7 @@ func (d *doctor) secretKey() [][]byte {
 			return nil
 		case err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows":
 			d.check(what, fmt.Errorf("%s can be read by others (mode %o)", path, info.Mode().Perm()), advice)
-			what = "" // said
+			what = "" // reported already
 		}
 		advice = "let this user read it, or restore it from a backup"
 	}
@@ -117,7 +116,7 @@ func (d *doctor) secretKey() [][]byte {
 	return keys
 }
 
-// bucket asks for the bucket of the files, if they are in one.
+// bucket checks the bucket of the files, if they are in one.
 func (d *doctor) bucket() bool {
 	if d.settings.blobFolder() != "" {
 		return true
@@ -129,8 +128,7 @@ func (d *doctor) bucket() bool {
 	return d.check("bucket of the files", err, "correct HELPWRIGHT_BLOB_URL, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what is named above")
 }
 
-// database opens everything, one part after the other, and returns nil where that did not work. What is not there yet is not
-// made.
+// database opens everything, one part after the other, and returns nil if that fails. Missing parts are not created.
 func (d *doctor) database(keys [][]byte) *app {
 	if path := d.settings.sqliteFile(); path != "" {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -158,7 +156,7 @@ func (d *doctor) database(keys [][]byte) *app {
 	return nil
 }
 
-// schema looks whether the schema is this program's.
+// schema checks that the schema is this program's.
 func (d *doctor) schema(a *app) bool {
 	const what = "schema of the database"
 	if !d.check(what, a.db.CheckSchema(d.ctx), "run the release that the database was last used with, or a later one") {
@@ -176,7 +174,7 @@ func (d *doctor) schema(a *app) bool {
 	return d.check(what+", its release", errors.Join(err, pendingErr), "helpwright migrate brings it up to date, as the start of a server does")
 }
 
-// openAll opens what a server is made of beside its database.
+// openAll opens the parts of a server other than its database.
 func (d *doctor) openAll(a *app, keys [][]byte) (ok bool) {
 	if keys == nil {
 		return d.check("secret key", errors.New("there is none, and the database needs it"), "restore secret.key from a backup into HELPWRIGHT_DATA, or set HELPWRIGHT_SECRET_KEY: what was sealed with it does not open with another")
@@ -188,10 +186,10 @@ func (d *doctor) openAll(a *app, keys [][]byte) (ok bool) {
 	return d.check("parts of the server", a.assemble(keys, nil), "correct what is named")
 }
 
-// filesLimit bounds how long files are looked for.
+// filesLimit is the maximum duration of the check of files.
 const filesLimit = time.Minute
 
-// files looks whether blobs and database belong together, and whether every file is there that the database names.
+// files checks that blobs and database belong together, and that every file in the database exists.
 func (d *doctor) files(a *app) {
 	if !d.check("mark of the blobs", a.Tie().Look(d.ctx), "mount the disk of HELPWRIGHT_BLOB_URL or restore it from a backup; the server waits, and goes on by itself. If these are the right files all the same: helpwright blobs adopt") {
 		return
@@ -228,10 +226,10 @@ func (d *doctor) files(a *app) {
 	d.check(what, err, "restore them from a backup into HELPWRIGHT_BLOB_URL")
 }
 
-// statsAtOnce is how many files are asked for at a time: a bucket may be far away.
+// statsAtOnce is the number of concurrent requests for files, as a bucket may be far away.
 const statsAtOnce = 16
 
-// absent are those of keys whose files are not there.
+// absent returns those keys whose files are missing.
 func (d *doctor) absent(files storage.Blobs, keys []string) []string {
 	var group errgroup.Group
 	group.SetLimit(statsAtOnce)
@@ -253,7 +251,7 @@ func (d *doctor) absent(files storage.Blobs, keys []string) []string {
 	return found
 }
 
-// mailboxes tries the connection of every mailbox whose mail is fetched.
+// mailboxes tests the connection of every mailbox whose mail is fetched.
 func (d *doctor) mailboxes(a *app) {
 	sources, err := a.Service().Intake().Sources(d.ctx)
 	if !d.check("list of mailboxes", err, "see the database's own log") {
@@ -295,9 +293,9 @@ func (d *doctor) intake() {
 	d.returnPath()
 }
 
-// returnPath looks at the SPF record of the intake domain: answers of mailboxes whose mail
-// comes there leave with an envelope of it, so that bounces come back. How its owner lets
-// the relay pass is not known here, so that nothing fails.
+// returnPath checks the SPF record of the intake domain: answers of mailboxes whose mail arrives there are sent with an
+// envelope address in it, so that bounces come back. The program cannot know how its owner authorizes the relay, so nothing
+// fails.
 func (d *doctor) returnPath() {
 	if d.settings.SMTPURL == "" {
 		return
@@ -324,7 +322,7 @@ func (d *doctor) relay() {
 	}
 	relays, err := outbound.ParseRelayURLs(d.settings.SMTPURL)
 	if err != nil {
-		relays = make([]outbound.RelayConfig, 1) // one check, of what is wrong with the setting
+		relays = make([]outbound.RelayConfig, 1) // one check, for the problem of the setting
 	}
 	for n, cfg := range relays {
 		name := "relay"

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	ownTerm       = 14 * 24 * time.Hour // in which somebody should renew a certificate
-	authorityTerm = 7 * 24 * time.Hour  // in which a server should have renewed one long ago
+	ownTerm       = 14 * 24 * time.Hour // within which the operator should renew a certificate
+	authorityTerm = 7 * 24 * time.Hour  // within which a server should have renewed one long ago
 )
 
-// certificateFiles looks at certificates in files.
+// certificateFiles checks the certificates in files.
 func (d *doctor) certificateFiles() {
 	set := d.settings
 	web := ""
@@ -44,7 +44,7 @@ func (d *doctor) certificateFiles() {
 	}
 }
 
-// expiry is an error for a certificate that is not good now, or not for a term from now.
+// expiry returns an error for a certificate that is not valid now, or not for a term from now.
 func expiry(now, begins, ends time.Time, term time.Duration) error {
 	const layout = "2006-01-02 15:04 MST"
 	switch {
@@ -58,7 +58,7 @@ func expiry(now, begins, ends time.Time, term time.Duration) error {
 	return nil
 }
 
-// authority looks at the certificates that servers have got from one.
+// authority checks the certificates that servers have obtained from an authority.
 func (d *doctor) authority(ctx context.Context, vault storage.Vault, sealer storage.Sealer) {
 	if d.settings.ACMEEmail == "" {
 		return
@@ -85,7 +85,7 @@ func (d *doctor) authority(ctx context.Context, vault storage.Vault, sealer stor
 			good++
 		case own:
 			d.check("certificate of "+one.Host, err, advice)
-		default: // of a help centre, which is renewed when somebody comes
+		default: // of a help centre, renewed at the next visit
 			d.note("certificate of "+one.Host, err.Error()+": it is renewed when somebody comes, if a site still has the host")
 		}
 	}

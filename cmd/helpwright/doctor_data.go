@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	sizesTime = 20 * time.Second // of counting
+	sizesTime = 20 * time.Second // for counting
 	maxSkew   = 30 * time.Second // between two clocks
 )
 
-// sizes tells how large has become what grows.
+// sizes prints the sizes of growing data.
 func (d *doctor) sizes(a *app) {
 	ctx, cancel := context.WithTimeout(d.ctx, sizesTime)
 	defer cancel()
@@ -57,7 +57,7 @@ func (d *doctor) sizes(a *app) {
 	d.note("files of mails, attachments and sites", text)
 }
 
-// clock is the time as the server has it.
+// clock returns the server's time.
 func (d *doctor) clock() time.Time {
 	if d.now != nil {
 		return d.now()
@@ -65,7 +65,7 @@ func (d *doctor) clock() time.Time {
 	return time.Now()
 }
 
-// clocks compares this machine's clock with those of the servers that it works with.
+// clocks compares this machine's clock with those of the servers that it uses.
 func (d *doctor) clocks(a *app) {
 	const advice = "let both machines set their clocks by NTP: leases, signatures and the order of messages go by them"
 	began := d.clock()
@@ -77,13 +77,13 @@ func (d *doctor) clocks(a *app) {
 	}
 	if endpoint := d.settings.bucketEndpoint(); endpoint != "" {
 		began := d.clock()
-		if theirs, err := dated(d.ctx, endpoint); err == nil { // whether it can be used was looked at before
+		if theirs, err := dated(d.ctx, endpoint); err == nil { // access is checked elsewhere
 			d.check("clock of the bucket's server", skew(began, d.clock(), theirs), advice)
 		}
 	}
 }
 
-// bucketEndpoint is the address of the server of a bucket that is not at Amazon's, whose clock is right.
+// bucketEndpoint returns the address of the server of a bucket, except Amazon's, whose clock is right.
 func (s *Settings) bucketEndpoint() string {
 	u, err := url.Parse(s.BlobURL)
 	if err != nil || u.Scheme != "s3" {
@@ -92,7 +92,7 @@ func (s *Settings) bucketEndpoint() string {
 	return u.Query().Get("endpoint")
 }
 
-// skew is an error when a time that was told between two moments is far from both.
+// skew returns an error if a server's time differs too much from the time of its request and that of its answer.
 func skew(before, after, theirs time.Time) error {
 	switch {
 	case theirs.Before(before.Add(-maxSkew)):
@@ -103,7 +103,7 @@ func skew(before, after, theirs time.Time) error {
 	return nil
 }
 
-// dated is the Date of a server's answer, whatever that is.
+// dated returns the Date of a server's answer, whatever its status.
 func dated(ctx context.Context, address string) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -119,8 +119,8 @@ func dated(ctx context.Context, address string) (time.Time, error) {
 	return http.ParseTime(res.Header.Get("Date"))
 }
 
-// tagged finds out whether a mailbox gets mail to its address with a tag: by the mail that the mailbox's test has sent, or
-// else by asking the relay whether it would take one, which leaves no trace.
+// tagged determines whether a mailbox receives mail at a tagged address: from the mail of the mailbox's own test, or else by
+// a trial with the relay that sends no mail.
 func (d *doctor) tagged(a *app, name string, source ledger.FetchSource) {
 	found, err := a.Service().Intake().TaggedAddress(d.ctx, source.AccountID, source.MailboxID)
 	if err != nil {
@@ -143,7 +143,7 @@ func (d *doctor) tagged(a *app, name string, source ledger.FetchSource) {
 	d.note(what, found.Text)
 }
 
-// refusesTags is what the relay says against an address with a tag when it takes the one without.
+// refusesTags returns the relay's objection to a tagged address if it accepts the address without the tag.
 func (d *doctor) refusesTags(email string) string {
 	at := strings.LastIndexByte(email, '@')
 	relays, err := outbound.ParseRelayURLs(d.settings.SMTPURL)

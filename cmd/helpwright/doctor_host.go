@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// probeTime is how long one that listens may take to say what it is.
+// probeTime is how long a listening server may take to identify itself.
 const probeTime = 5 * time.Second
 
-// ports looks whether a server could listen where the settings say, or does so already.
+// ports checks that a server can listen at the addresses in the settings, or does so already.
 func (d *doctor) ports() {
 	set := d.settings
 	for _, one := range []struct {
@@ -72,7 +72,7 @@ func saysByHTTP(scheme, path, text string) func(context.Context, string) bool {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 		res, err := client.Do(req)
-		if err != nil { // a server that waits for its first certificate refuses handshakes
+		if err != nil { // a server that is waiting for its first certificate refuses handshakes
 			return scheme == "https" && strings.Contains(err.Error(), "remote error: tls: ")
 		}
 		defer func() { _ = res.Body.Close() }() // only read
@@ -86,7 +86,7 @@ func saysByHTTP(scheme, path, text string) func(context.Context, string) bool {
 	}
 }
 
-// greets reports whether a mail server says who it is.
+// greets reports whether a mail server sends its greeting.
 func greets(as string) func(context.Context, string) bool {
 	return func(ctx context.Context, address string) bool {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
@@ -101,7 +101,7 @@ func greets(as string) func(context.Context, string) bool {
 	}
 }
 
-// modes looks whether others on this machine can read what is the server's own.
+// modes checks that other users of this machine cannot read the server's files.
 func (d *doctor) modes() {
 	if runtime.GOOS == "windows" {
 		return // it has no such modes
@@ -119,11 +119,11 @@ func (d *doctor) modes() {
 		d.private(path, 0o077)
 	}
 	for _, path := range []string{set.TLSKey, set.IntakeTLSKey} {
-		d.private(path, 0o007) // a group of their own often has keys
+		d.private(path, 0o007) // keys are often shared with a group of their own
 	}
 }
 
-// private is a check of a file or a folder that is there.
+// private checks an existing file or folder.
 func (d *doctor) private(path string, others fs.FileMode) {
 	info, err := os.Stat(path)
 	if path == "" || errors.Is(err, fs.ErrNotExist) {
@@ -141,13 +141,13 @@ func (d *doctor) private(path string, others fs.FileMode) {
 	d.check("mode of "+path, err, "chmod "+mode+" "+path)
 }
 
-// What a disk should have left.
+// The free space that a disk should have.
 const (
 	enoughBytes = 1 << 30
-	enoughPart  = 100 // of all: one in so many
+	enoughPart  = 100 // a hundredth of the total
 )
 
-// disks looks for room where the server writes.
+// disks checks the free space where the server writes.
 func (d *doctor) disks() {
 	set := d.settings
 	folders := []struct{ what, path string }{{"HELPWRIGHT_DATA", d.data}, {"temporary files", os.TempDir()}}
@@ -167,7 +167,7 @@ func (d *doctor) disks() {
 	}
 }
 
-// existing is the nearest folder of a path that is there.
+// existing returns the nearest existing folder of a path.
 func existing(path string) string {
 	for {
 		if _, err := os.Stat(path); err == nil {
@@ -181,10 +181,10 @@ func existing(path string) string {
 	}
 }
 
-// disk is what a disk has left.
+// disk is the free space of a disk.
 type disk struct {
 	free, all           int64 // bytes
-	freeFiles, allFiles int64 // 0: it has no such limit
+	freeFiles, allFiles int64 // 0 if there is no such limit
 }
 
 func (d disk) problem() error {

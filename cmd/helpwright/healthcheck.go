@@ -12,10 +12,11 @@ import (
 
 type healthcheckCmd struct{}
 
-// healthTimeout is how long a server may take to say how it is.
+// healthTimeout is how long a server may take to answer.
 const healthTimeout = 8 * time.Second
 
-// Run asks the server of the same settings whether it is ready, for supervisors of containers: exit code 1 says that it is not.
+// Run checks whether the server with the same settings is ready, for container supervisors: exit code 1 means that it is
+// not.
 func (healthcheckCmd) Run(s *session) error {
 	address, err := dialable(s.settings.Listen)
 	if err != nil {
@@ -41,15 +42,15 @@ func (healthcheckCmd) Run(s *session) error {
 	return err
 }
 
-// dialable is an address at which a server that listens at another can be reached on the same host: one that listens at all
-// addresses, "0.0.0.0:8080" or ":8080", is at the loopback one.
+// dialable returns an address at which a server that listens at another can be reached on the same host: for all addresses,
+// "0.0.0.0:8080" or ":8080", it is the loopback one.
 func dialable(listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
 		return "", usageError{fmt.Errorf("--listen: %w", err)}
 	}
 	if ip := net.ParseIP(host); host == "" || ip.Equal(net.IPv4zero) {
-		host = "127.0.0.1" // by number: an image may have no names
+		host = "127.0.0.1" // by number, as an image may have no name resolution
 	} else if ip.IsUnspecified() {
 		host = "::1"
 	}

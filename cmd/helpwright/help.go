@@ -6,7 +6,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// What settings commands use.
+// Settings used by commands.
 var (
 	everything = []string{"*"}
 	bucket     = []string{"aws-access-key-id", "aws-secret-access-key", "aws-session-token", "aws-region"}
@@ -14,7 +14,7 @@ var (
 	sealed     = append([]string{"secret-key"}, stored...)
 )
 
-// settingsOf are the settings that a command uses, by its path. A command that is not here has none.
+// settingsOf returns the settings that a command uses, by its path. A command that is not listed has none.
 func settingsOf(path string) []string {
 	switch path {
 	case "serve", "config show":
@@ -52,7 +52,7 @@ func settingsOf(path string) []string {
 	return nil
 }
 
-// printHelp shows commands first, and of the settings those that a command uses.
+// printHelp shows commands first, and then only the settings that a command uses.
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	used := []string{"data"}
 	if selected := ctx.Selected(); selected != nil {

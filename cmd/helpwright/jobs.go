@@ -16,13 +16,13 @@ type jobsCmd struct {
 	Drop  jobsDropCmd  `cmd:"" help:"Remove failed jobs. They will never run."`
 }
 
-// buried names jobs that were given up.
+// buried selects jobs that were given up.
 type buried struct {
 	Kind    string `help:"Only jobs of this kind, such as mail.send." placeholder:"KIND"`
 	Account int64  `help:"Only jobs of this account." placeholder:"ID"`
 }
 
-// each calls fn with the jobs that are named, newest first, and at most limit of them.
+// each calls fn with the selected jobs, newest first, and at most limit of them.
 func (b buried) each(a *app, limit int, fn func(storage.BuriedJob) error) error {
 	seek := storage.Seek{Desc: true, Limit: 100}
 	for found := 0; ; {
@@ -53,8 +53,7 @@ type jobsListCmd struct {
 	Limit int `help:"Maximum number of jobs." default:"100" placeholder:"N"`
 }
 
-// Run prints the jobs: their ids, kinds, accounts and what they are about, how often they were tried, and why they were
-// given up.
+// Run prints the jobs: their ids, kinds, accounts and subjects, the number of attempts, and the reasons for giving up.
 func (c *jobsListCmd) Run(s *session) error {
 	a, err := s.open(false)
 	if err != nil {
@@ -70,7 +69,7 @@ func (c *jobsListCmd) Run(s *session) error {
 	return errors.Join(err, w.Flush())
 }
 
-// printable is a text in one line without what a terminal takes for a command: a reason may quote others.
+// printable returns a text on one line without terminal control characters: a reason may quote untrusted text.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -80,14 +79,14 @@ func printable(text string) string {
 	}, text)
 }
 
-// decided are the jobs that a command is about.
+// decided selects the jobs for a command.
 type decided struct {
 	IDs []int64 `arg:"" optional:"" name:"id" help:"The jobs' ids."`
 	All bool    `help:"All failed jobs, or all that match --kind and --account."`
 	buried
 }
 
-// run does something about each job, and says of how many it was done.
+// run performs an action on each job, and prints their number.
 func (d decided) run(s *session, did string, do func(a *app, accountID, id int64) error) error {
 	if (len(d.IDs) > 0) == d.All || len(d.IDs) > 0 && d.buried != (buried{}) {
 		return usageError{errors.New("name jobs by their ids, or all with --all, and of these some with --kind and --account")}
@@ -114,7 +113,7 @@ func (d decided) run(s *session, did string, do func(a *app, accountID, id int64
 		switch doing := do(a, j.AccountID, j.ID); {
 		case doing == nil:
 			done++
-		case fault.Is(doing, fault.NotFound), fault.Is(doing, fault.Conflict): // another was quicker, or does the same
+		case fault.Is(doing, fault.NotFound), fault.Is(doing, fault.Conflict): // another process was faster, or does the same
 			failed++
 			fmt.Fprintf(s.stderr, "job %d: %s\n", j.ID, shown(doing))
 		default:
@@ -134,7 +133,7 @@ func (d decided) run(s *session, did string, do func(a *app, accountID, id int64
 
 type jobsRetryCmd struct{ decided }
 
-// Run makes the jobs due: a server that runs does them within a second.
+// Run makes the jobs due: a running server runs them within a second.
 func (c *jobsRetryCmd) Run(s *session) error {
 	return c.run(s, "retried", func(a *app, accountID, id int64) error {
 		return a.Service().Operator().RetryJob(a.ctx, accountID, id)

@@ -36,7 +36,7 @@ func (c *kbExportCmd) Run(s *session) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = folder.Close() }() // all in it is written
+		defer func() { _ = folder.Close() }() // everything in it is written
 		if err := exchange.Save(site, folder); err != nil {
 			return fmt.Errorf("%s:\n%w", c.Dir, err)
 		}
@@ -59,14 +59,14 @@ type kbImportCmd struct {
 	Dir    string `arg:"" name:"dir" help:"Folder that a site was exported to, or with --docs, any folder of Markdown files."`
 }
 
-// Run imports, and prints a line for each change. It works while a server runs. What
-// the folder has wrong is found before anything is changed.
+// Run imports, and prints a line for each change. It works while a server runs. Mistakes in the folder are found before
+// anything is changed.
 func (c *kbImportCmd) Run(s *session) error {
 	folder, err := os.OpenRoot(c.Dir)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = folder.Close() }() // it was only read
+	defer func() { _ = folder.Close() }() // only read
 	site, err := c.read(s, folder.FS())
 	if err != nil {
 		return fmt.Errorf("%s, nothing was changed:\n%w", c.Dir, err)
@@ -92,7 +92,7 @@ func (c *kbImportCmd) Run(s *session) error {
 	})
 }
 
-// read reads the folder. What it has to say of documentation goes to the terminal.
+// read reads the folder. Messages about documentation are printed to the terminal.
 func (c *kbImportCmd) read(s *session, folder fs.FS) (exchange.Site, error) {
 	if !c.Docs {
 		return exchange.Read(folder)
@@ -111,8 +111,8 @@ func (c *kbImportCmd) read(s *session, folder fs.FS) (exchange.Site, error) {
 	return site, err
 }
 
-// exchange opens a site. The schema of the database has to be up to date: neither an
-// export nor a look at what an import would do should change it.
+// exchange opens a site. The schema of the database must be up to date: neither an export nor a dry run of an import should
+// change it.
 func (s *session) exchange(siteID int64, do func(exchange.Exchange) error) error {
 	a, err := s.open(false)
 	if err != nil {

@@ -25,14 +25,14 @@ type keysCmd struct {
 	Drop   keysDropCmd   `cmd:"" help:"Remove a key that is no longer needed from DATA/secret.key."`
 }
 
-// keyUse says who needs which keys.
+// keyUse describes the use of keys.
 type keyUse struct {
-	ids    []string       // those of the settings, the one that seals first
-	values map[string]int // stored secrets by the keys that they are sealed with
-	peers  []server.Peer  // servers that run
+	ids    []string       // of the settings, the one that seals first
+	values map[string]int // number of stored secrets by the keys that seal them
+	peers  []server.Peer  // running servers
 }
 
-// keyUse counts what is sealed.
+// keyUse counts the sealed values.
 func (a *app) keyUse() (u keyUse, err error) {
 	sealer, err := a.keyed()
 	if err != nil {
@@ -53,7 +53,7 @@ func (a *app) keyUse() (u keyUse, err error) {
 	return u, err
 }
 
-// keyed is a sealer with the keys of the settings.
+// keyed returns a sealer with the keys of the settings.
 func (a *app) keyed() (storage.KeyedSealer, error) {
 	keys, err := a.settings.loadKeys()
 	if err != nil {
@@ -70,7 +70,7 @@ func keyedSealer(keys [][]byte) (storage.KeyedSealer, error) {
 	return sealer.(storage.KeyedSealer), nil //nolint:forcetypeassert // as NewSealer says
 }
 
-// keyID is the id of a key.
+// keyID returns the id of a key.
 func keyID(key string) string {
 	sealer, err := keyedSealer([][]byte{[]byte(key)})
 	if err != nil {
@@ -79,7 +79,7 @@ func keyID(key string) string {
 	return sealer.KeyIDs()[0]
 }
 
-// joinedKey is the id of the text of several keys, which secretKeys takes for one more.
+// joinedKey returns the id of the whole text of several keys, which secretKeys accepts as an additional key.
 func (s *Settings) joinedKey() string {
 	text := s.SecretKey
 	if text == "" {
@@ -95,7 +95,7 @@ func (s *Settings) joinedKey() string {
 	return keyID(text)
 }
 
-// missing are keys that stored secrets need and that the settings do not have.
+// missing returns the keys that stored secrets need but the settings do not have.
 func (u keyUse) missing() []string {
 	var ids []string
 	for _, id := range slices.Sorted(maps.Keys(u.values)) {
@@ -150,7 +150,7 @@ func (keysListCmd) Run(s *session) error {
 	return w.Flush()
 }
 
-// changeKeys changes the keys in the file of the secret key, in one step, for those who start meanwhile.
+// changeKeys changes the keys in the file of the secret key atomically, for servers that start meanwhile.
 func (s *session) changeKeys(change func(keys []string) ([]string, error)) error {
 	if s.settings.SecretKey != "" {
 		return usageError{errors.New("the keys come from HELPWRIGHT_SECRET_KEY: change them there, separated by commas, the one that seals first; openssl rand -hex 32 makes one")}
@@ -158,7 +158,7 @@ func (s *session) changeKeys(change func(keys []string) ([]string, error)) error
 	path := filepath.Join(s.data, "secret.key")
 	lock, err := filelock.New(path + ".lock")
 	if errors.Is(err, os.ErrExist) {
-		lock = filelock.Seize(path + ".lock") // of a command that was killed
+		lock = filelock.Seize(path + ".lock") // of a killed command
 	}
 	if lock == nil {
 		return fmt.Errorf("another command changes %s: %w", path, err)
@@ -178,7 +178,7 @@ func (s *session) changeKeys(change func(keys []string) ([]string, error)) error
 	return replaceFile(path, strings.Join(keys, "\n")+"\n")
 }
 
-// replaceFile puts a file for the owner's eyes in the place of another.
+// replaceFile replaces a file with one that only the owner can read.
 func replaceFile(path, text string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "secret-*") // of mode 0600
 	if err != nil {
@@ -212,7 +212,7 @@ type keysRotateCmd struct {
 	ID string `arg:"" optional:"" help:"The key that becomes the first."`
 }
 
-// Run seals with the first key what another has sealed.
+// Run seals with the first key all values sealed with another.
 func (c *keysRotateCmd) Run(s *session) error {
 	if c.ID != "" {
 		if err := c.lead(s); err != nil {
@@ -240,7 +240,7 @@ func (c *keysRotateCmd) Run(s *session) error {
 	return c.tell(s, u)
 }
 
-// refuseUnknown is an error while a server runs that does not have a key.
+// refuseUnknown returns an error while a running server does not have a key.
 func (u keyUse) refuseUnknown(id string) error {
 	if n := u.lack(id); n > 0 {
 		return fmt.Errorf("%d of %d running servers do not have the key %s and could not open what is sealed with it: give it to them as a further key and restart them", n, len(u.peers), id)
@@ -289,7 +289,7 @@ func (a *app) reseal() error {
 	return err
 }
 
-// tell says what is to be done next.
+// tell prints the next step.
 func (c *keysRotateCmd) tell(s *session, u keyUse) error {
 	for _, id := range u.ids[1:] {
 		switch {
@@ -306,7 +306,7 @@ type keysDropCmd struct {
 	ID string `arg:"" help:"The key."`
 }
 
-// Run removes a key that nothing needs.
+// Run removes an unused key.
 func (c *keysDropCmd) Run(s *session) error {
 	a, err := s.open(false)
 	if err != nil {
@@ -338,7 +338,7 @@ func (c *keysDropCmd) Run(s *session) error {
 	return err
 }
 
-// sealedWith says which keys stored secrets need.
+// sealedWith returns the keys that stored secrets need.
 func (d *doctor) sealedWith(a *app) {
 	u, err := a.keyUse()
 	const what = "keys of the stored secrets"

@@ -21,21 +21,21 @@ const (
 	formatText = "text"
 )
 
-// logs writes the log with a level and in a format that can be changed while the server runs. It names the request that a
-// line belongs to.
+// logs writes the log with a level and format that can be changed while the server runs. It adds the ids of the request to
+// each line.
 type logs struct {
 	set        *logSet
 	json, text slog.Handler
 }
 
-// logSet is what all loggers of a server have in common.
+// logSet is the state that all loggers of a server share.
 type logSet struct {
-	trace  func(context.Context) string // the trace that a context belongs to, where it belongs to no request; nil: nothing is traced
+	trace  func(context.Context) string // returns the trace of a context without a request; nil: no tracing
 	level  slog.LevelVar
 	asText atomic.Bool
 }
 
-// newLogs takes what is wrong for the default: whoever checks the settings says so.
+// newLogs uses defaults for invalid values, which the check of the settings reports.
 func newLogs(w io.Writer, level, format string) *logs {
 	l := &logs{set: &logSet{}}
 	options := &slog.HandlerOptions{Level: &l.set.level}
@@ -44,7 +44,7 @@ func newLogs(w io.Writer, level, format string) *logs {
 	return l
 }
 
-// logLevel reads a level.
+// logLevel parses a level.
 func logLevel(text string) (slog.Level, error) {
 	switch level := strings.ToLower(text); level {
 	case "debug":
@@ -59,7 +59,7 @@ func logLevel(text string) (slog.Level, error) {
 	return 0, errors.New("the level must be debug, info, warn or error")
 }
 
-// change sets level and format, where they are not "": both or, on an error, none.
+// change sets level and format, unless they are "": both or, on an error, neither.
 func (l *logs) change(level, format string) error {
 	now := l.set.level.Level()
 	if level != "" {
@@ -94,7 +94,7 @@ func (l *logs) Handle(ctx context.Context, r slog.Record) error {
 			named = a.Key == "request_id"
 			return !named
 		})
-		if named && of.RequestID != "" { // by whoever logs
+		if named && of.RequestID != "" { // set by the caller
 			attrs = attrs[1:]
 		}
 		r.AddAttrs(attrs...)
@@ -115,8 +115,8 @@ func (l *logs) WithGroup(name string) slog.Handler {
 	return &logs{set: l.set, json: l.json.WithGroup(name), text: l.text.WithGroup(name)}
 }
 
-// ServeHTTP tells level and format, and changes them by PUT /log?level=debug&format=text, which no page of another site can
-// send.
+// ServeHTTP reports level and format, and changes them by PUT /log?level=debug&format=text, which no page of another site
+// can send.
 func (l *logs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	switch r.Method {
@@ -136,7 +136,7 @@ func (l *logs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, l)
 }
 
-// String tells level and format.
+// String returns level and format.
 func (l *logs) String() string {
 	format := formatJSON
 	if l.set.asText.Load() {
@@ -154,17 +154,17 @@ type logLevelCmd struct {
 	Level string `arg:"" help:"debug, info, warn or error." enum:"debug,info,warn,error"`
 }
 
-// Run asks the server.
+// Run queries the server.
 func (c *logLevelCmd) Run(s *session) error { return s.changeLogs("level", c.Level) }
 
 type logFormatCmd struct {
 	Format string `arg:"" help:"json or text." enum:"json,text"`
 }
 
-// Run asks the server.
+// Run changes the server's log.
 func (c *logFormatCmd) Run(s *session) error { return s.changeLogs("format", c.Format) }
 
-// changeLogs has a running server log otherwise, until it ends.
+// changeLogs changes the log of a running server until it ends.
 func (s *session) changeLogs(what, to string) error {
 	if s.settings.MetricsListen == "" {
 		return usageError{errors.New("HELPWRIGHT_METRICS_LISTEN is not set: the server is asked there")}

@@ -28,7 +28,7 @@ type mailImportCmd struct {
 	Path    string `arg:"" help:"An mbox file, a Maildir, an .eml file, or a folder of them. Folders of drafts, deleted mail and spam are skipped unless named here."`
 }
 
-// Run imports. It works while a server runs, and can be stopped and run again.
+// Run imports. It works while a server runs, and can be interrupted and repeated.
 func (c *mailImportCmd) Run(s *session) error {
 	a, err := s.open(false)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *mailImportCmd) Run(s *session) error {
 	return nil
 }
 
-// tellErased prints how many mails are left out because of who was erased.
+// tellErased prints how many mails are left out because their customers were erased.
 func (c *mailImportCmd) tellErased(s *session, done ingest.Imported) {
 	if done.Erased > 0 {
 		fmt.Fprintf(s.stdout, "%d left out: their senders were erased as customers\n", done.Erased)
@@ -105,7 +105,7 @@ func wereMails(n int) string {
 	return fmt.Sprintf("%d mails were", n)
 }
 
-// read looks through// read looks through what was named.
+// read reads the file or folder.
 func (c *mailImportCmd) read(ctx context.Context) (*archive.Archive, error) {
 	info, err := os.Stat(c.Path)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *mailImportCmd) read(ctx context.Context) (*archive.Archive, error) {
 	return archive.Open(ctx, archive.Config{Files: os.DirFS(folder), Path: name})
 }
 
-// describe prints what was found, and what is left out.
+// describe prints the content of the files, and what is left out.
 func (c *mailImportCmd) describe(w io.Writer, found *archive.Archive, mailbox helpdesk.Mailbox) {
 	for _, s := range found.Skipped {
 		if s.Mails > 0 {

@@ -1,5 +1,4 @@
-// Command helpwright is the reference server of the module: the help desk over
-// HTTP, with its mail, in one binary.
+// Command helpwright is the reference server of the module: the help desk over HTTP, with its mail, in one binary.
 package main
 
 import (
@@ -19,14 +18,14 @@ func main() {
 	os.Exit(code)
 }
 
-// signalGap is the least time between two signals that are two: a terminal and a supervisor may send the same one.
+// signalGap is the minimum time between two separate signals: a terminal and a supervisor may both send the same one.
 const signalGap = 100 * time.Millisecond
 
-// exitInterrupted is the code of a program that was not allowed to finish.
+// exitInterrupted is the exit code of a program that was interrupted before it had finished.
 const exitInterrupted = 3
 
-// signalled is a context that the first signal ends. Whoever sends another one does not want to wait for what is being
-// done: the program exits then, which every part of it survives as it survives a crash.
+// signalled returns a context that the first signal cancels. The second signal means not to wait for work in progress: the
+// program exits at once, which every part survives as it survives a crash.
 func signalled(stderr io.Writer, exit func(code int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -63,7 +63,7 @@ func (m *manual) macro(name string, args ...string) {
 	m.WriteByte('\n')
 }
 
-// text writes a line of text, which is none of macros whatever it begins with.
+// text writes a line of text, which is never read as a macro, whatever it begins with.
 func (m *manual) text(text string) {
 	if text = roff(strings.Join(strings.Fields(text), " ")); strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
 		text = `\&` + text
@@ -71,7 +71,7 @@ func (m *manual) text(text string) {
 	m.WriteString(text + "\n")
 }
 
-// roff escapes what is no text to roff: backslashes, and hyphens, which would be printed as others than can be typed.
+// roff escapes text for roff: backslashes, and hyphens, which would otherwise be printed as characters that cannot be typed.
 func roff(text string) string { return strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text) }
 
 func (m *manual) command(node *kong.Node) {

@@ -31,12 +31,12 @@ type freescoutCmd struct{ moveInCmd }
 // Run imports.
 func (c *freescoutCmd) Run(s *session) error { return c.run(s, freescout.Open) }
 
-// Run imports. It works while a server runs, and can be stopped and run again.
+// Run imports. It works while a server runs, and can be interrupted and repeated.
 func (c *zendeskCmd) Run(s *session) error {
 	return c.run(s, func(ctx context.Context, cfg foreign.Config) (foreign.Source, error) { return zendesk.Open(ctx, cfg) })
 }
 
-// moveInCmd is what the commands of all help desks have in common.
+// moveInCmd is the common part of the commands for all help desks.
 type moveInCmd struct {
 	Mailbox string `required:"" help:"Address of the mailbox that gets the conversations." placeholder:"ADDRESS"`
 	Account int64  `help:"Account that the mailbox belongs to." default:"1"`
@@ -58,7 +58,7 @@ func (c *moveInCmd) run(s *session, open func(context.Context, foreign.Config) (
 	if err != nil {
 		return usageError{fmt.Errorf("nothing was imported: %w", err)}
 	}
-	defer func() { _ = root.Close() }() // it is only read
+	defer func() { _ = root.Close() }() // only read
 	source, err := open(s.ctx, foreign.Config{Files: root.FS()})
 	if err != nil {
 		return fmt.Errorf("%s cannot be read, nothing was imported: %w", c.Folder, err)
@@ -85,7 +85,7 @@ func (c *moveInCmd) run(s *session, open func(context.Context, foreign.Config) (
 	return nil
 }
 
-// tell prints what was found, and what was made.
+// tell prints the content found, and the objects created.
 func (c *moveInCmd) tell(s *session, report *foreign.Report, done *movein.Result) {
 	for _, part := range []struct {
 		title string
@@ -117,14 +117,14 @@ func (c *moveInCmd) tell(s *session, report *foreign.Report, done *movein.Result
 	}
 }
 
-// tellErased prints what does not come back because its customers were erased.
+// tellErased prints what was left out because its customers were erased.
 func tellErased(s *session, done *movein.Result) {
 	if done.Erased+done.ErasedCustomers > 0 {
 		fmt.Fprintf(s.stdout, "%s and %s left out: erased here\n", some(done.ErasedCustomers, "customer"), some(done.Erased, "conversation"))
 	}
 }
 
-// some is a number of things.
+// some formats a number of things.
 func some(n int, what string) string {
 	switch {
 	case n == 1:

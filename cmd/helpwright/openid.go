@@ -19,7 +19,7 @@ import (
 // openIDKey names the provider in addresses.
 const openIDKey = "oidc"
 
-// checkOpenID reports what is wrong with the settings of the identity provider.
+// checkOpenID validates the settings of the identity provider.
 func (s *Settings) checkOpenID(problems *fault.Collector) {
 	if s.OIDCIssuer == "" {
 		for name, value := range map[string]string{
@@ -40,7 +40,7 @@ func (s *Settings) checkOpenID(problems *fault.Collector) {
 	problems.Check(err == nil, "HELPWRIGHT_OIDC_DOMAINS", "must be domains, such as example.org, or *")
 }
 
-// openIDDomains are the domains that the provider vouches for, in their ASCII form.
+// openIDDomains returns the domains for which the provider verifies addresses, in ASCII.
 func (s *Settings) openIDDomains() ([]string, error) {
 	var all []string
 	for _, d := range s.OIDCDomains {
@@ -57,12 +57,12 @@ func (s *Settings) openIDDomains() ([]string, error) {
 	return all, nil
 }
 
-// openIDRedirect is the address that has to be registered at the provider.
+// openIDRedirect returns the address to register at the provider.
 func (s *Settings) openIDRedirect() string {
 	return strings.TrimRight(s.baseURL(), "/") + server.DeskPath + desk.SignInWithPath(openIDKey)
 }
 
-// openID is the identity provider of the settings; nil when there is none.
+// openID returns the identity provider of the settings, nil if there is none.
 func (s *session) openID() (*oidc.Provider, error) {
 	set := s.settings
 	if set.OIDCIssuer == "" {
@@ -74,7 +74,7 @@ func (s *session) openID() (*oidc.Provider, error) {
 	})
 }
 
-// identityProviders joins the help desk with the identity provider.
+// identityProviders adapts the identity provider to the help desk.
 func (s *session) identityProviders() ([]identity.Provider, error) {
 	p, err := s.openID()
 	if p == nil || err != nil {
@@ -97,7 +97,7 @@ func (s *session) identityProviders() ([]identity.Provider, error) {
 	}}, nil
 }
 
-// openID looks at the identity provider.
+// openID checks the identity provider.
 func (d *doctor) openID() {
 	p, err := d.session.openID()
 	if p != nil && err == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// passkeys verifies passkeys for pages at the base URL; nil where they do not work.
+// passkeys verifies passkeys for pages at the base URL; nil if they do not work there.
 func (s *Settings) passkeys() (identity.PasskeyVerifier, error) {
 	address := s.baseURL() + server.DeskPath
 	if _, err := passkey.Origin(address); err != nil {
@@ -15,7 +15,7 @@ func (s *Settings) passkeys() (identity.PasskeyVerifier, error) {
 	return passkey.New(passkey.Config{Address: address})
 }
 
-// passkeys says why there are none.
+// passkeys explains why there are none.
 func (d *doctor) passkeys() {
 	if _, err := passkey.Origin(d.settings.baseURL()); err != nil {
 		d.note("passkeys", "are switched off: the base URL (HELPWRIGHT_BASE_URL) "+err.Error())

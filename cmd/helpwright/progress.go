@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/backup"
 )
 
-// isTerminal reports whether somebody watches.
+// isTerminal reports whether the output is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -19,11 +19,12 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// progress says how far a long command is: on a terminal in one line that changes, elsewhere now and then in a new one.
+// progress reports the progress of a long command: on a terminal in one line that changes, otherwise occasionally in a new
+// one.
 type progress struct {
 	w        io.Writer
 	what     string
-	files    int64 // that there will be; 0: not known
+	files    int64 // expected total; 0 if not known
 	terminal bool
 	every    time.Duration
 	said     time.Time
@@ -37,7 +38,7 @@ func newProgress(w io.Writer, what string) *progress {
 	return p
 }
 
-// tell says how many files are done.
+// tell reports the number of files done.
 func (p *progress) tell(done backup.Totals) {
 	text := fmt.Sprintf("%d files, %s", done.Blobs+done.Missing, megabytes(done.Bytes))
 	if p.files > 0 {
@@ -46,7 +47,7 @@ func (p *progress) tell(done backup.Totals) {
 	p.say(text)
 }
 
-// say prints how far the work is, unless it was said a moment ago.
+// say prints the progress, unless it was printed a moment ago.
 func (p *progress) say(text string) {
 	if time.Since(p.said) < p.every {
 		return
@@ -59,7 +60,7 @@ func (p *progress) say(text string) {
 	}
 }
 
-// done leaves the line of a terminal.
+// done ends the line on a terminal.
 func (p *progress) done() {
 	if p.terminal {
 		fmt.Fprint(p.w, "\r\x1b[K")

@@ -24,7 +24,7 @@ func (serveCmd) Run(s *session) error {
 	}
 	defer stop()
 	m := metrics.New(metrics.Config{Build: build(), Logger: s.log})
-	var a *app // the listeners ask for it when it runs
+	var a *app // set when the listeners need it
 	a, err = s.open(true, s.listen, s.work, s.secure(func() *server.Server { return a.Server }), s.measure(m))
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (serveCmd) Run(s *session) error {
 	return err
 }
 
-// trace sends traces, where the standard variables of OpenTelemetry say to whom.
+// trace sends traces if the standard variables of OpenTelemetry name a receiver.
 func (s *session) trace() (stop func(), err error) {
 	wanted, err := tracing.Wanted(os.Getenv)
 	if err != nil {
@@ -66,13 +66,13 @@ func (s *session) trace() (stop func(), err error) {
 	}, nil
 }
 
-// listen lets a server serve HTTP.
+// listen opens the listener for HTTP.
 func (s *session) listen(cfg *server.Config) (err error) {
 	cfg.Listener, err = listenAt("HELPWRIGHT_LISTEN", s.settings.Listen)
 	return err
 }
 
-// measure lets a server serve metrics, where the settings name an address for them.
+// measure serves metrics if the settings have an address for them.
 func (s *session) measure(m *metrics.Metrics) change {
 	return func(cfg *server.Config) error {
 		if s.settings.MetricsListen == "" {
@@ -88,7 +88,7 @@ func (s *session) measure(m *metrics.Metrics) change {
 	}
 }
 
-// announce says where the server listens, and on an empty database how to begin.
+// announce prints the server's address, and for an empty database how to begin.
 func (a *app) announce(welcome string) {
 	listen := a.settings.Listen
 	if a.settings.TLSListen != "" {
@@ -106,7 +106,7 @@ func (a *app) announce(welcome string) {
 	fmt.Fprint(a.stdout, welcome)
 }
 
-// operations serves metrics, profiles and the log's level, for the operator's eyes only.
+// operations serves metrics, profiles and the log's level, for the operator only.
 func operations(m *metrics.Metrics, l *logs) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/log", l)

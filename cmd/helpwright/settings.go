@@ -22,7 +22,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// Settings are the server's configuration. The README's table is made from them.
+// Settings are the server's configuration. The README's table is generated from them.
 type Settings struct {
 	Listen         string   `env:"HELPWRIGHT_LISTEN" default:"127.0.0.1:8080" help:"HTTP address of the desk, the help centres and the API." placeholder:"ADDR"`
 	TLSListen      string   `env:"HELPWRIGHT_TLS_LISTEN" name:"tls-listen" help:"HTTPS address, such as :443; off when empty. HELPWRIGHT_LISTEN, such as :80, then redirects there, except for ACME challenges and health checks." placeholder:"ADDR"`
@@ -84,7 +84,7 @@ type Settings struct {
 	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Store customers' PGP keys and encrypt answers to recipients who have one. If another recipient of the answer has no usable key, the answer fails rather than being sent unencrypted."`
 }
 
-// complete fills in what goes by other settings.
+// complete fills in the settings that default to other settings.
 func (s *Settings) complete() {
 	if s.DatabaseURL == "" {
 		s.DatabaseURL = "sqlite:" + filepath.Join(s.Data, "helpwright.db")
@@ -94,7 +94,7 @@ func (s *Settings) complete() {
 	}
 }
 
-// check reports everything that is wrong with the settings at once.
+// check reports all problems of the settings at once.
 func (s *Settings) check() error {
 	var problems fault.Collector
 	problems.Check(s.Data != "", "HELPWRIGHT_DATA", "must be a folder")
@@ -155,7 +155,7 @@ func (s *Settings) check() error {
 	return nil
 }
 
-// checkLimits reports what is wrong with numbers, times and SPF.
+// checkLimits validates numbers, times and SPF.
 func (s *Settings) checkLimits(problems *fault.Collector) {
 	problems.Check(s.FetchInterval >= time.Second, "HELPWRIGHT_FETCH_INTERVAL", "must be at least 1s")
 	problems.Check(validSPF(s.SPF), "HELPWRIGHT_SPF", "must be mechanisms such as include:spf.example.net, without v=spf1 and all")
@@ -178,8 +178,7 @@ func (s *Settings) checkLimits(problems *fault.Collector) {
 	problems.Check(s.PublicRateLimit >= 0, "HELPWRIGHT_PUBLIC_RATE_LIMIT", "must not be negative")
 }
 
-// validSPF reports whether terms can stand between v=spf1 and all (RFC 7208 section
-// 4.6.1).
+// validSPF reports whether terms are valid between v=spf1 and all (RFC 7208 section 4.6.1).
 func validSPF(terms string) bool {
 	for _, term := range strings.Fields(terms) {
 		if strings.HasPrefix(term, "v=") || strings.TrimLeft(term, "+-~?") == "all" || strings.ContainsAny(term, `"\\;`) {
@@ -189,12 +188,12 @@ func validSPF(terms string) bool {
 	return len(terms) <= 400
 }
 
-// trustedProxies are the networks of HELPWRIGHT_TRUSTED_PROXIES.
+// trustedProxies returns the networks of HELPWRIGHT_TRUSTED_PROXIES.
 func (s *Settings) trustedProxies() ([]netip.Prefix, error) {
 	return networks(s.TrustedProxies)
 }
 
-// networks reads addresses and networks; the list is not nil.
+// networks parses addresses and networks; the list is not nil.
 func networks(texts []string) ([]netip.Prefix, error) {
 	networks := []netip.Prefix{}
 	for _, text := range texts {
@@ -212,7 +211,7 @@ func networks(texts []string) ([]netip.Prefix, error) {
 	return networks, nil
 }
 
-// sqliteFile is the file of the database; "" for one of PostgreSQL, or in memory.
+// sqliteFile returns the file of the database; "" for PostgreSQL or a database in memory.
 func (s *Settings) sqliteFile() string {
 	path, ok := strings.CutPrefix(s.DatabaseURL, "sqlite:")
 	if !ok || s.inMemory() {
@@ -221,12 +220,12 @@ func (s *Settings) sqliteFile() string {
 	return strings.TrimPrefix(path, "//")
 }
 
-// inMemory reports a database that ends with its program.
+// inMemory reports whether the database is in memory.
 func (s *Settings) inMemory() bool {
 	return s.DatabaseURL == "sqlite:"+sqlite.Memory || s.DatabaseURL == "sqlite://"+sqlite.Memory
 }
 
-// baseURL is the address that users see.
+// baseURL returns the public address.
 func (s *Settings) baseURL() string {
 	if s.BaseURL != "" {
 		return strings.TrimRight(s.BaseURL, "/")
@@ -237,13 +236,12 @@ func (s *Settings) baseURL() string {
 	}
 	host, port, err := net.SplitHostPort(listen)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
-		return scheme + net.JoinHostPort("localhost", port) // every address of this machine is none to go to
+		return scheme + net.JoinHostPort("localhost", port) // an unspecified address cannot be visited
 	}
 	return scheme + listen
 }
 
-// loadKeys takes the secret keys from the settings, or from their file, which it
-// makes when there is none.
+// loadKeys returns the secret keys from the settings, or from their file, which it creates if there is none.
 func (s *Settings) loadKeys() ([][]byte, error) {
 	text := s.SecretKey
 	if text == "" {
@@ -255,9 +253,9 @@ func (s *Settings) loadKeys() ([][]byte, error) {
 	return secretKeys(text)
 }
 
-// secretKeys reads keys that commas or blanks separate. A text whose parts are too
-// short for that is one key with commas or blanks in it; and as it may be one where they
-// are long enough, too, it opens what was sealed with it.
+// secretKeys parses keys separated by commas or blanks. If a part is too short for a key, the whole text is one key that
+// contains commas or blanks. As it might be one key even if all parts are long enough, the whole text is always accepted for
+// opening.
 func secretKeys(text string) ([][]byte, error) {
 	if len(text) < minKey {
 		return nil, fmt.Errorf("it has less than %d characters", minKey)
@@ -281,8 +279,8 @@ func betweenKeys(r rune) bool { return r == ',' || unicode.IsSpace(r) }
 
 const minKey = 32
 
-// secretFile reads the key or makes it, for the owner's eyes only. Two servers that
-// start at the same time agree on one: the file is linked into place.
+// secretFile reads or creates the key file, which only the owner can read. Two servers that start at the same time agree on
+// one key: the file is linked into place.
 func secretFile(path string) (string, error) {
 	read := func() (string, error) {
 		text, err := os.ReadFile(path)

@@ -15,7 +15,7 @@ import (
 	"github.com/helpwright/helpwright/storage/s3blob"
 )
 
-// blobStore is what the files of mails, attachments and sites lie in.
+// blobStore is the store of the files of mails, attachments and sites.
 type blobStore interface {
 	storage.Blobs
 	io.Closer
@@ -23,7 +23,7 @@ type blobStore interface {
 
 const filePrefix = "file:"
 
-// blobFolder is the folder that an address of files names; "" for a bucket.
+// blobFolder returns the folder in a blob URL; "" for a bucket.
 func blobFolder(address string) string {
 	folder, ok := strings.CutPrefix(address, filePrefix)
 	if !ok {
@@ -32,17 +32,17 @@ func blobFolder(address string) string {
 	return folder
 }
 
-// blobFolder is where the blobs lie; "" when they are in a bucket.
+// blobFolder returns the folder of the blobs; "" if they are in a bucket.
 func (s *Settings) blobFolder() string { return blobFolder(s.BlobURL) }
 
-// checkBlobs reports what is wrong with the address of the files.
+// checkBlobs validates the address of the files.
 func (s *Settings) checkBlobs(problems *fault.Collector) {
 	if err := s.checkAddress(s.BlobURL); err != nil {
 		problems.Add("HELPWRIGHT_BLOB_URL", err.Error())
 	}
 }
 
-// checkAddress says what is wrong with an address of files.
+// checkAddress validates an address of files.
 func (s *Settings) checkAddress(address string) error {
 	if !strings.HasPrefix(address, s3blob.Scheme) {
 		if blobFolder(address) == "" {
@@ -57,18 +57,18 @@ func (s *Settings) checkAddress(address string) error {
 	return blobs.Close()
 }
 
-// bucketFields say where what a bucket needs comes from.
+// bucketFields names the sources of a bucket's parameters.
 var bucketFields = map[string]string{
 	"URL": "", "Bucket": "the bucket ", "Prefix": "what is behind the bucket ", "Endpoint": "endpoint ", "Region": "region (or AWS_REGION) ",
 	"AccessKey": "AWS_ACCESS_KEY_ID ", "SecretKey": "AWS_SECRET_ACCESS_KEY ",
 }
 
-// openBucket opens a bucket with the keys of its address or, where that has none, of the settings.
+// openBucket opens a bucket with the keys in its address or, without any, in the settings.
 func (s *Settings) openBucket(address string) (*s3blob.Blobs, error) {
 	return s.openBucketOf(address, 0)
 }
 
-// openBucketOf is openBucket for files that are sent in larger parts; 0: as usual.
+// openBucketOf is openBucket with a larger part size; 0: the default.
 func (s *Settings) openBucketOf(address string, part int) (*s3blob.Blobs, error) {
 	cfg, err := s3blob.ParseURL(address)
 	cfg.PartSize = part
@@ -93,7 +93,7 @@ func (s *Settings) openBucketOf(address string, part int) (*s3blob.Blobs, error)
 	return nil, errors.New(strings.Join(parts, "; "))
 }
 
-// openBlobsAt opens the files at an address, and asks nothing. A folder is made when it is not there.
+// openBlobsAt opens the files at an address, without connecting. A missing folder is created.
 func (s *session) openBlobsAt(address string) (blobStore, error) {
 	if folder := blobFolder(address); folder != "" {
 		return fileblob.Open(folder)
@@ -101,7 +101,7 @@ func (s *session) openBlobsAt(address string) (blobStore, error) {
 	return s.settings.openBucket(address)
 }
 
-// openReachable opens the files at an address, which can be used now.
+// openReachable opens the files at an address and checks that they can be used now.
 func (s *session) openReachable(address string) (blobStore, error) {
 	files, err := s.openBlobsAt(address)
 	if err != nil {
@@ -114,18 +114,18 @@ func (s *session) openReachable(address string) (blobStore, error) {
 	return files, nil
 }
 
-// wrongBucket makes a mistake in the configuration of an answer that tells one.
+// wrongBucket turns a server's answer that reveals a wrong configuration into a usage error.
 func wrongBucket(err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Invalid {
-		return usageError{errors.New(f.Text())} // what the server says beside it is of no more use
+		return usageError{errors.New(f.Text())} // the server's own text adds nothing
 	}
 	return err
 }
 
-// reachLimit bounds how long a bucket is asked for.
+// reachLimit is the longest time to try to reach a bucket.
 const reachLimit = 20 * time.Second
 
-// bucketAnswers asks a bucket whether it can be used. A wrong configuration is an Invalid fault. Of a folder it asks nothing.
+// bucketAnswers checks that a bucket can be used. A wrong configuration is an Invalid fault. Folders are not checked.
 func bucketAnswers(ctx context.Context, blobs storage.Blobs) error {
 	bucket, ok := blobs.(interface{ Check(context.Context) error })
 	if !ok {

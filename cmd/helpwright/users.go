@@ -47,7 +47,7 @@ func (c *userPasswordCmd) Run(s *session) error {
 	}
 	page := "/reset"
 	if user.PasswordHash == "" && user.EmailKey == mailaddr.Key(s.settings.BootstrapEmail) {
-		page = "/setup" // the first user says who they are, too
+		page = "/setup" // the first user also enters name and address
 	}
 	fmt.Fprintf(s.stdout, "%s%s%s?token=%s\n", a.settings.baseURL(), server.DeskPath, page, url.QueryEscape(token))
 	return nil
@@ -61,7 +61,7 @@ type userCreateCmd struct {
 	Role     string `help:"Role there." enum:"owner,admin,agent,collaborator,editor" default:"agent"`
 }
 
-// Run makes the user.
+// Run creates the user.
 func (c *userCreateCmd) Run(s *session) error {
 	a, err := s.open(true)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *userCreateCmd) Run(s *session) error {
 	return nil
 }
 
-// userArg names a user.
+// userArg identifies a user.
 type userArg struct {
 	Email string `arg:"" help:"The user's email address." placeholder:"ADDRESS"`
 }
@@ -99,7 +99,7 @@ func userByEmail(a *app, email string) (identity.User, error) {
 	return user, err
 }
 
-// withUser does something about the user.
+// withUser performs an action on the user.
 func (c userArg) withUser(s *session, do func(a *app, user identity.User) error) error {
 	a, err := s.open(false)
 	if err != nil {
@@ -146,7 +146,7 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// since is a time as commands print it, "no" where there is none.
+// since formats a time for commands, "no" for the zero time.
 func since(t time.Time) string {
 	if t.IsZero() {
 		return "no"
@@ -156,7 +156,7 @@ func since(t time.Time) string {
 
 type userShowCmd struct{ userArg }
 
-// Run prints what is known of the user, and the accounts.
+// Run prints the user's data and accounts.
 func (c *userShowCmd) Run(s *session) error {
 	return c.withUser(s, func(a *app, u identity.User) error {
 		w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
@@ -183,8 +183,7 @@ func printAccounts(a *app, w io.Writer, userID int64) error {
 	}
 }
 
-// noticed waits until servers have noticed a change of a user: they remember users for less than a
-// second.
+// noticed waits until running servers see a change of a user: they cache users for less than a second.
 func (a *app) noticed() {
 	select {
 	case <-a.ctx.Done():
@@ -194,7 +193,7 @@ func (a *app) noticed() {
 
 type userDisableCmd struct{ userArg }
 
-// Run keeps the user out, of servers that run too: their next request is refused.
+// Run disables the user, including in running servers: their next request is refused.
 func (c *userDisableCmd) Run(s *session) error {
 	return c.withUser(s, func(a *app, u identity.User) error {
 		if _, err := a.Service().Operator().DisableUser(a.ctx, u.ID); err != nil {
@@ -208,7 +207,7 @@ func (c *userDisableCmd) Run(s *session) error {
 
 type userEnableCmd struct{ userArg }
 
-// Run lets the user in again.
+// Run enables the user again.
 func (c *userEnableCmd) Run(s *session) error {
 	return c.withUser(s, func(a *app, u identity.User) error {
 		if _, err := a.Service().Operator().EnableUser(a.ctx, u.ID); err != nil {

@@ -10,7 +10,7 @@ import (
 
 const maxAddresses = 1000 // of one kind of field
 
-// addresses reads all fields of the given names as address lists.
+// addresses parses all fields of the given names as address lists.
 func (p *parser) addresses(names ...string) []mailaddr.Address {
 	var out []mailaddr.Address
 	for _, name := range names {
@@ -29,20 +29,19 @@ func (p *parser) addresses(names ...string) []mailaddr.Address {
 	return out
 }
 
-// ParseAddresses reads an address list (RFC 5322 section 3.4) as leniently as it is
-// written: groups, comments, commas in unquoted names, "a@b via List <c@d>", bare
-// MAILER-DAEMON. charset is the guess for raw 8-bit names and may be empty. It
-// returns the addresses and the number of entries that hold none.
+// ParseAddresses parses an address list (RFC 5322 section 3.4) as leniently as people write it: groups, comments, commas in
+// unquoted names, "a@b via List <c@d>", bare MAILER-DAEMON. charset is the guess for raw 8-bit names and may be empty. It
+// returns the addresses and the number of entries without one.
 func ParseAddresses(raw, charset string) (list []mailaddr.Address, bad int) {
 	s := addressScanner{in: raw, charset: charset}
 	s.scan()
 	return s.list, s.bad
 }
 
-// addressScanner goes through a list once, keeping the pieces of the mailbox at hand.
+// addressScanner scans a list once, collecting the pieces of the current mailbox.
 type addressScanner struct {
 	in, charset string
-	phrase      strings.Builder // what stands outside of <> and ()
+	phrase      strings.Builder // text outside <> and ()
 	quoted      bool            // the phrase has a quoted string
 	comment     strings.Builder
 	angle       string
@@ -50,11 +49,11 @@ type addressScanner struct {
 	before      int // length of the phrase where the angle brackets began
 	list        []mailaddr.Address
 	bad         int
-	open        int // quotes and comments without an end, seen so far
+	open        int // unterminated quotes and comments so far
 }
 
-// bounded reads a quoted string or comment, and stops looking for their ends after
-// too many had none: a header full of brackets must not cost more than its length.
+// bounded parses a quoted string or comment, but stops looking for the end after too many were unterminated: the cost of a
+// header full of brackets must be linear.
 func (s *addressScanner) bounded(read func(string) (string, int), i int) (string, int) {
 	if s.open > 50 {
 		return "", 1
@@ -99,8 +98,7 @@ func (s *addressScanner) scan() {
 		case '>':
 			i++ // left over from <<a@b>>
 		case ':':
-			// The name of a group, unless it is inside of an address (mailto:, IPv6).
-			// A URL in a name is no group either.
+			// The name of a group, unless it is inside an address (mailto:, IPv6). A URL in a name is not a group either.
 			if !s.hasAngle && !strings.ContainsAny(s.phrase.String(), "@[") && !strings.HasPrefix(s.in[i:], "://") {
 				s.resetPhrase()
 			} else {
@@ -118,8 +116,8 @@ func (s *addressScanner) scan() {
 	s.emit()
 }
 
-// separator ends a mailbox, unless what came so far can only be the first half of
-// a name that should have been quoted: "Doe, John <john@example.org>".
+// separator ends a mailbox, unless the text so far can only be the first half of a name that should have been quoted: "Doe,
+// John <john@example.org>".
 func (s *addressScanner) separator(c byte) {
 	text := s.phrase.String()
 	if c == ',' && len(text) < 500 && !s.hasAngle && !s.quoted && !strings.Contains(text, "@") &&
@@ -135,8 +133,7 @@ func (s *addressScanner) resetPhrase() {
 	s.quoted = false
 }
 
-// emitBefore ends a mailbox where the comma after it was forgotten: what came after
-// its angle brackets is the next one's name.
+// emitBefore ends a mailbox if the comma after it is missing: the text after its angle brackets is the next one's name.
 func (s *addressScanner) emitBefore() {
 	text := s.phrase.String()
 	before := min(s.before, len(text))
@@ -166,7 +163,7 @@ func (s *addressScanner) emit() {
 		if strings.TrimSpace(angle) == "" && phrase == "" {
 			return // <> is the null path
 		}
-		// Half of a broken address may be somebody else's: only a whole one counts.
+		// A broken address may contain half of another person's, so only a complete one counts.
 		if email := cleanEmail(decodeHeader(angle, s.charset)); email != "" {
 			s.add(name, email)
 		} else if strings.TrimSpace(angle) == "" || strings.Contains(phrase, "@") {
@@ -179,8 +176,7 @@ func (s *addressScanner) emit() {
 	}
 }
 
-// bare finds the address in a mailbox that has no angle brackets. Names before it
-// may hold commas, so each word is tried.
+// bare finds the address in a mailbox without angle brackets. The name before it may contain commas, so each word is tried.
 func (s *addressScanner) bare(phrase, note string) {
 	if strings.Contains(phrase, "=?") && !strings.Contains(phrase, "@") {
 		phrase = decodeHeader(phrase, s.charset)
@@ -191,7 +187,7 @@ func (s *addressScanner) bare(phrase, note string) {
 			}
 		}
 	}
-	// White space and comments, which are gone by now, may stand around the signs of an address.
+	// White space and comments, which have been removed, are allowed around "@" and ".".
 	if whole := aroundSigns.ReplaceAllString(phrase, "$1"); whole != phrase && !strings.Contains(whole, " ") && strings.Count(whole, "@") == 1 {
 		phrase = whole
 	}
@@ -222,8 +218,7 @@ func (s *addressScanner) add(name, email string) {
 	s.list = append(s.list, mailaddr.Address{Name: name, Email: email})
 }
 
-// quotedString reads the quoted string that s begins with; without an end quote it
-// is the quote sign alone.
+// quotedString returns the quoted string at the start of s; if it is unterminated, only the quote sign.
 func quotedString(s string) (text string, n int) {
 	var b strings.Builder
 	for i := 1; i < len(s) && i < 4096; i++ {
@@ -240,7 +235,7 @@ func quotedString(s string) (text string, n int) {
 	return "", 1
 }
 
-// comment reads the comment that s begins with; without an end it is the bracket alone.
+// comment returns the comment at the start of s; if it is unterminated, only the bracket.
 func comment(s string) (text string, n int) {
 	depth := 0
 	for i := 0; i < len(s) && i < 4096; i++ {
@@ -262,13 +257,13 @@ func isDaemon(local string) bool {
 	return strings.EqualFold(local, "mailer-daemon") || strings.EqualFold(local, "postmaster")
 }
 
-// escapedSign is a sign of a comment that does not count as what it is elsewhere.
+// escapedSign is a sign that is escaped in a comment and has no special meaning elsewhere.
 var escapedSign = regexp.MustCompile(`\\([()\\"])`)
 
-// aroundSigns is the white space that may stand around the signs of an address.
+// aroundSigns matches white space around the signs of an address.
 var aroundSigns = regexp.MustCompile(`[ \t]*([.@])[ \t]*`)
 
-// cleanEmail gives the address that s holds, its domain in lower case, or "".
+// cleanEmail returns the address in s, its domain in lower case, or "".
 func cleanEmail(s string) string {
 	s = guessRaw(strings.Trim(s, " \t\r\n"), "")
 	if strings.ContainsAny(s, "( \t") && !strings.Contains(s, `"`) { // RFC 5322 section 4.4
@@ -322,7 +317,7 @@ func validDomain(s string) bool {
 	return true
 }
 
-// hostRune tells what may be in a label of a domain, internationalised ones included.
+// hostRune reports whether a rune may occur in a label of a domain, including internationalised ones.
 func hostRune(r rune) bool {
 	if r < 0x80 {
 		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_'

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Author is the mailbox that wrote the mail. ok is false when the mail does not say so beyond doubt: it has no
-// From field, or several; the field holds no address, or several, a group, or what a reader has to guess an address
-// from. Two programs may then take two different mailboxes for the author, so that nothing that one of them found
-// out about the author, by DMARC for example, may be believed by the other.
+// Author returns the mailbox that wrote the mail. ok is false if the mail does not identify it beyond doubt: it has no From
+// field, or several; the field contains no address, several, a group, or text from which a reader has to guess an address.
+// Two programs might then identify different mailboxes as the author, so one must not rely on the other's findings about the
+// author, by DMARC for example.
 func (m *Message) Author() (author mailaddr.Address, ok bool) {
 	if m.author == nil {
 		return mailaddr.Address{}, false
@@ -19,7 +19,7 @@ func (m *Message) Author() (author mailaddr.Address, ok bool) {
 	return *m.author, true
 }
 
-// findAuthor compares how the mail was read with how a verifier of signatures reads it.
+// findAuthor compares the mail as parsed with the mail as parsed by a verifier of signatures.
 func (p *parser) findAuthor(raw []byte) {
 	values := p.msg.Header.RawValues("From")
 	if len(values) != 1 || len(p.msg.From) != 1 {
@@ -38,9 +38,9 @@ func (p *parser) findAuthor(raw []byte) {
 	p.msg.author = &author
 }
 
-// fromField is the value of the one From field, read as RFC 5322 has it and verifiers of signatures do: the header
-// ends with the first empty line and nowhere else, and every line in it that does not begin with a space begins a
-// field. Whatever any reader might take for a From field counts.
+// fromField returns the value of the one From field, parsed strictly by RFC 5322 like verifiers of signatures do: the header
+// ends with the first empty line only, and every line in it that does not begin with a space begins a field. Anything that
+// some reader might take for a From field counts.
 func fromField(raw []byte) (value string, ok bool) {
 	found, open := 0, false
 	for len(raw) > 0 {
@@ -50,7 +50,7 @@ func fromField(raw []byte) (value string, ok bool) {
 			break
 		}
 		folded := line[0] == ' ' || line[0] == '\t'
-		for i, piece := range bytes.Split(line, []byte("\r")) { // some end lines with a bare CR
+		for i, piece := range bytes.Split(line, []byte("\r")) { // some readers end lines at a bare CR
 			switch name, body, isField := bytes.Cut(piece, []byte(":")); {
 			case i == 0 && folded:
 				if open {
@@ -70,15 +70,15 @@ func fromField(raw []byte) (value string, ok bool) {
 // longestFrom is longer than any honest From field with one mailbox.
 const longestFrom = 4 << 10
 
-// oneEncodedWord is one of RFC 2047, which holds no address, whatever it decodes to.
+// oneEncodedWord matches one encoded word of RFC 2047, which contains no address, whatever it decodes to.
 var oneEncodedWord = regexp.MustCompile(`=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?=`)
 
-// mailboxForm is a mailbox whose quoted strings and comments are taken out: a name and an address in angle
+// mailboxForm matches a mailbox whose quoted strings and comments have been removed: a name and an address in angle
 // brackets, or an address alone. A comma in a name should be quoted, and often is not.
 var mailboxForm = regexp.MustCompile(`^\s*(?:([^<>()":;\\]*?)<\s*([^<>\s,:;()]+)\s*>|([^<>\s,:;()]+))\s*$`)
 
-// soleMailbox reports whether the value of a From field is one mailbox with this address, and holds no other that a
-// reader might take instead.
+// soleMailbox reports whether the value of a From field is one mailbox with this address, and contains no other address that
+// a reader might use instead.
 func soleMailbox(value, email string) bool {
 	if len(value) > longestFrom || !strings.Contains(email, "@") ||
 		strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
@@ -101,7 +101,7 @@ func sameAddress(a, b string) bool {
 	return strings.EqualFold(strings.TrimRight(a, "."), strings.TrimRight(b, "."))
 }
 
-// withoutQuotes puts a space in the place of each comment and of each quoted string that is no local part.
+// withoutQuotes replaces each comment, and each quoted string that is not a local part, by a space.
 func withoutQuotes(s string) string {
 	var out strings.Builder
 	open := 0
@@ -115,7 +115,7 @@ func withoutQuotes(s string) string {
 		}
 		if n == 1 && (s[i] == '"' || s[i] == '(') {
 			if open++; open > 50 {
-				return "" // no honest one has so many without an end
+				return "" // no honest field has so many unterminated ones
 			}
 		}
 		switch {

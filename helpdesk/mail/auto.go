@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// autoSubmitted decides whether a program sent the mail on its own. These say so:
+// autoSubmitted reports whether a program sent the mail on its own. The signs are:
 //
 //   - Auto-Submitted (RFC 3834) with any value but "no"
 //   - Precedence: auto_reply
@@ -14,7 +14,7 @@ import (
 //   - the null return path, or a MAILER-DAEMON or postmaster as the author or return
 //     path: vacation programs have always spared these
 //
-// Subjects are not looked at: people write "Out of office" too.
+// Subjects are ignored: people write "Out of office", too.
 func (p *parser) autoSubmitted(contentType string) bool {
 	h := &p.msg.Header
 	for _, v := range h.Values("Auto-Submitted") {
@@ -43,9 +43,9 @@ func precedence(h *Header) string {
 	return strings.ToLower(strings.ReplaceAll(h.Get("Precedence"), "-", "_"))
 }
 
-// noAutoReply decides whether the sender asks for no automatic answers, though a person
-// may have written the mail: with X-Auto-Response-Suppress (All, OOF, AutoReply), as
-// Exchange adds to what people send, or with Precedence: bulk, junk or list.
+// noAutoReply reports whether the sender asks for no automatic answers, though a person may have written the mail: with
+// X-Auto-Response-Suppress (All, OOF, AutoReply), which Exchange adds to mails from people, or with Precedence: bulk, junk
+// or list.
 func (p *parser) noAutoReply() bool {
 	h := &p.msg.Header
 	switch precedence(h) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// calendarText says in a few lines what an invitation (RFC 5545) is about: the first
-// event's summary, time, place and organizer. "" when there is none.
+// calendarText summarizes an invitation (RFC 5545) in a few lines: the first event's summary, time, place and organizer. It
+// is "" if there is none.
 func calendarText(ics string) string {
 	ics = strings.NewReplacer("\n ", "", "\n\t", "").Replace(ics) // unfolded
 	values := map[string]string{}
@@ -52,7 +52,7 @@ func summary(v map[string]string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// eventTime writes a DATE or DATE-TIME with the zone that it came with.
+// eventTime formats a DATE or DATE-TIME with its original zone.
 func eventTime(value, params string) string {
 	if t, err := time.Parse("20060102", value); err == nil {
 		return t.Format("2006-01-02")

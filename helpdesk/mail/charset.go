@@ -20,8 +20,8 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// charsets are the names that mail uses and the WHATWG and IANA indexes lack or
-// map to less: GB 18030 contains GB 2312 and GBK.
+// charsets are names used in mail that the WHATWG and IANA indexes lack or map to a smaller charset: GB 18030 contains GB
+// 2312 and GBK.
 var charsets = map[string]encoding.Encoding{
 	"gb2312": simplifiedchinese.GB18030, "gbk": simplifiedchinese.GB18030, "gb18030": simplifiedchinese.GB18030,
 	"cp936": simplifiedchinese.GB18030, "ms936": simplifiedchinese.GB18030, "windows-936": simplifiedchinese.GB18030,
@@ -78,9 +78,8 @@ func findCharset(name string) encoding.Encoding {
 	return e
 }
 
-// decodeCharset turns b into UTF-8; known is false when the charset is unknown
-// or b is not in it. It never fails: bytes that belong to no character of the
-// declared charset are read as UTF-8 or else as windows-1252.
+// decodeCharset converts b to UTF-8; known is false if the charset is unknown or b is not in it. It never fails: bytes that
+// are not a character of the declared charset are read as UTF-8 or else as windows-1252.
 func decodeCharset(b []byte, name string) (s string, known bool) {
 	name = normalCharset(name)
 	switch name {
@@ -106,7 +105,7 @@ func decodeCharset(b []byte, name string) (s string, known bool) {
 		return guessText(b), false
 	}
 	if bytes.Contains(out, []byte("\uFFFD")) {
-		// The label may be wrong: prefer what reads without loss.
+		// The label may be wrong: prefer a charset that decodes without loss.
 		if utf8.Valid(b) && !isSevenBit(b) {
 			return string(b), false
 		}
@@ -115,9 +114,9 @@ func decodeCharset(b []byte, name string) (s string, known bool) {
 	return string(out), true
 }
 
-// readCharset is decodeCharset for people: what is declared wrongly or not at all is read
-// as what it most likely is, guess being the charset of the rest of the mail or "".
-// decodeCharset stays as it is, because the identity of mails hangs on it.
+// readCharset is decodeCharset for display: text that is declared wrongly or not at all is read in the most likely charset;
+// guess is the charset of the rest of the mail or "". decodeCharset must not change, because the identity of mails depends
+// on it.
 func readCharset(b []byte, name, guess string) (s string, known bool) {
 	name = normalCharset(name)
 	if e := wideCharset(b, name); e != nil {
@@ -134,12 +133,12 @@ func readCharset(b []byte, name, guess string) (s string, known bool) {
 	e, undeclared := lookupCharset(name), undeclared(name)
 	_, single := e.(*charmap.Charmap)
 	switch {
-	case utf8.Valid(b) && (undeclared || single && !controls(b)): // by chance no text in another alphabet is that
+	case utf8.Valid(b) && (undeclared || single && !controls(b)): // text in another alphabet is not valid UTF-8 by chance
 		return string(b), undeclared
 	case !undeclared && !latinOne(name), undeclared && mostlyUTF8(b):
 		return decodeCharset(b, name)
 	}
-	// Programs that know nothing of charsets declare none, or a Western one.
+	// Programs that do not know charsets declare none, or a Western one.
 	likely := guess
 	if guess == "" || !fits(b, guess) {
 		likely = guessCharset(b)
@@ -154,17 +153,17 @@ func readCharset(b []byte, name, guess string) (s string, known bool) {
 	return decodeCharset(b, name)
 }
 
-// escapes: only Japanese is written so.
+// escapes reports whether b has the escape sequences that only Japanese uses.
 func escapes(b []byte) bool {
 	return bytes.Contains(b, []byte("\x1b$B")) || bytes.Contains(b, []byte("\x1b$@"))
 }
 
-// controls: read as UTF-8, b has control characters that no text has.
+// controls reports whether b, read as UTF-8, contains control characters that do not occur in text.
 func controls(b []byte) bool {
 	return bytes.ContainsFunc(b, func(r rune) bool { return r >= 0x80 && r < 0xA0 })
 }
 
-// undeclared tells names that say nothing of the bytes above 127, or are not known.
+// undeclared reports whether a charset name is unknown or does not define the bytes above 127.
 func undeclared(name string) bool {
 	switch name {
 	case "", "us-ascii", "ascii", "ansi-x3.4-1968", "utf-8", "utf8", "unicode-1-1-utf-8":
@@ -173,14 +172,14 @@ func undeclared(name string) bool {
 	return lookupCharset(name) == nil && !strings.Contains(name, "utf-7") && name != "utf7"
 }
 
-// latinOne tells the charset that programs name which do not know any.
+// latinOne reports whether a charset name is the one that programs without support for charsets declare.
 func latinOne(name string) bool {
 	e := lookupCharset(name)
 	return e == charmap.Windows1252 || e == charmap.ISO8859_1
 }
 
-// mostlyUTF8: so much of b is UTF-8 that the rest is what was pasted into it. By chance
-// every third character of a Chinese text is.
+// mostlyUTF8 reports whether so much of b is UTF-8 that the rest was probably pasted into it. By chance, every third
+// character of a Chinese text is valid.
 func mostlyUTF8(b []byte) bool {
 	valid, bad := 0, 0
 	for len(b) > 0 {
@@ -196,13 +195,13 @@ func mostlyUTF8(b []byte) bool {
 	return valid > 3*bad
 }
 
-// unreadable: b holds what is no character of the charset.
+// unreadable reports whether b contains bytes that are not a character of the charset.
 func unreadable(b []byte, name string) bool {
 	s, ok := decodeCharset(b, name)
 	return !ok || strings.Contains(s, "\uFFFD")
 }
 
-// wide tells the charsets of two bytes for every character.
+// wide reports whether a charset uses two bytes for every character.
 func wide(name string) bool {
 	switch name {
 	case "utf-16", "utf-16le", "utf-16be", "utf16", "utf16le", "utf16be", "ucs-2", "ucs-2le", "ucs-2be", "iso-10646-ucs-2", "unicode", "csunicode", "unicodefffe":
@@ -211,8 +210,8 @@ func wide(name string) bool {
 	return false
 }
 
-// wideCharset recognises UTF-16 by its mark or by its zeros, or takes the declared one
-// in the byte order that makes sense. nil: b is none.
+// wideCharset recognises UTF-16 by its byte order mark or by its zeros, or takes the declared one in the plausible byte
+// order. It returns nil if b is not UTF-16.
 func wideCharset(b []byte, name string) encoding.Encoding {
 	little, big := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
 	declared := wide(name)
@@ -266,9 +265,8 @@ func isSevenBit(b []byte) bool {
 	return true
 }
 
-// guessText reads b as UTF-8, else as what it surely is ([recognised]), else each byte
-// that is not UTF-8 as windows-1252, so that no byte is lost in a text whose charset is
-// unknown or mixed.
+// guessText reads b as UTF-8, or else in a charset that is certain ([recognised]), or else each byte that is not UTF-8 as
+// windows-1252, so that no byte is lost in a text whose charset is unknown or mixed.
 func guessText(b []byte) string {
 	if e := recognised(b); e != nil {
 		if out, err := e.NewDecoder().Bytes(b); err == nil {
@@ -291,9 +289,8 @@ func guessText(b []byte) string {
 	return out.String()
 }
 
-// recognised tells the charset of a text that declares none, where its bytes leave no
-// doubt: Japanese with its escapes, and Russian, which is told from other alphabets by
-// its six commonest letters. nil: no such text.
+// recognised returns the charset of an undeclared text if its bytes leave no doubt: Japanese with its escapes, and Russian,
+// which its six commonest letters distinguish from other alphabets. It returns nil otherwise.
 func recognised(b []byte) encoding.Encoding {
 	if bytes.Contains(b, []byte("\x1b$B")) && isSevenBit(b) {
 		return japanese.ISO2022JP
@@ -313,7 +310,7 @@ func recognised(b []byte) encoding.Encoding {
 			ansi++
 		}
 	}
-	switch { // accented letters of other languages stand alone among ASCII ones
+	switch { // accented letters of other languages occur singly among ASCII letters
 	case letters < 6 || letters < ascii/4 || utf8.Valid(b):
 	case koi*3 > letters && koi > 2*ansi:
 		return charmap.KOI8R
@@ -323,7 +320,7 @@ func recognised(b []byte) encoding.Encoding {
 	return nil
 }
 
-// decodeUTF7 decodes RFC 2152. Broken shift sequences stay as they are.
+// decodeUTF7 decodes RFC 2152. Broken shift sequences are kept unchanged.
 func decodeUTF7(b []byte) string {
 	var out strings.Builder
 	for len(b) > 0 {
@@ -363,8 +360,7 @@ func isBase64(c byte) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/'
 }
 
-// cleanText makes decoded text fit for storing: valid UTF-8, no NUL, LF newlines,
-// no byte order mark.
+// cleanText prepares decoded text for storage: valid UTF-8, no NUL, LF newlines, no byte order mark.
 func cleanText(s string) string {
 	s = strings.TrimPrefix(s, "\uFEFF")
 	if strings.IndexByte(s, '\r') >= 0 {

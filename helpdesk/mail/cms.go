@@ -10,8 +10,8 @@ func isCMS(ctype string) bool {
 	return ctype == "application/pkcs7-mime" || ctype == "application/x-pkcs7-mime"
 }
 
-// opened puts what an opaquely signed part holds (RFC 8551 section 3.5.2) in its place:
-// anybody can read it. The part itself stays an attachment, with its signature.
+// opened replaces an opaquely signed part (RFC 8551 section 3.5.2) by its content, which anyone can read. The part itself is
+// kept as an attachment, with its signature.
 func (p *parser) opened(e *entity, body []byte, at place) bool {
 	if !isCMS(e.ctype) && !strings.EqualFold(path.Ext(e.filename), ".p7m") || at.depth >= p.limits.Depth {
 		return false
@@ -66,8 +66,8 @@ func signedContent(b []byte) (content []byte, ok bool) {
 	return content, ok && len(content) > 0
 }
 
-// ber reads elements of BER, the encoding that mailers use for streams. Of an element
-// whose length is not said, rest goes on behind its end.
+// ber reads elements of BER, the encoding that mailers use for streams. If an element has an indefinite length, rest
+// continues after its end.
 type ber struct{ rest []byte }
 
 const (
@@ -75,7 +75,7 @@ const (
 	maxBERPieces = 1 << 16
 )
 
-// head reads the tag and the length of the next element; size -1: it is not said.
+// head reads the tag and the length of the next element; size is -1 for an indefinite length.
 func (r *ber) head() (tag byte, size int, ok bool) {
 	if len(r.rest) < 2 || r.rest[0]&0x1F == 0x1F {
 		return 0, 0, false
@@ -100,7 +100,7 @@ func (r *ber) head() (tag byte, size int, ok bool) {
 	return tag, size, size <= len(r.rest)
 }
 
-// enter opens the next element, which must have the tag. Nothing after it is of use.
+// enter opens the next element, which must have the tag. The elements after it are not needed.
 func (r *ber) enter(want byte) (*ber, bool) {
 	tag, size, ok := r.head()
 	if !ok || tag != want {
@@ -112,7 +112,7 @@ func (r *ber) enter(want byte) (*ber, bool) {
 	return &ber{rest: r.rest[:size]}, true
 }
 
-// skip goes over the next element, which must have the tag.
+// skip skips the next element, which must have the tag.
 func (r *ber) skip(want byte) bool {
 	if len(r.rest) == 0 || r.rest[0] != want {
 		return false
@@ -141,7 +141,7 @@ func (r *ber) skipAny(depth int, pieces *int) bool {
 	return true
 }
 
-// ended takes the mark that ends an element whose length is not said.
+// ended consumes the end-of-contents octets of an element of indefinite length.
 func (r *ber) ended() bool {
 	if bytes.HasPrefix(r.rest, []byte{0, 0}) {
 		r.rest = r.rest[2:]
@@ -179,7 +179,7 @@ func (r *ber) octets(depth int) ([]byte, bool) {
 		}
 		piece, ok := inner.octets(depth + 1)
 		if !ok {
-			return out, len(out) > 0 // what is there is better than nothing
+			return out, len(out) > 0 // a part is better than nothing
 		}
 		out = append(out, piece...)
 	}

@@ -17,50 +17,47 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Outgoing is a message to be written. The same Outgoing gives the same bytes each
-// time, so a retry sends what was sent before, unless it is encrypted.
+// Outgoing is a message to be written. The same Outgoing always gives the same bytes, so a retry sends the same message
+// again, unless it is encrypted.
 //
-// Control characters in names, subjects and file names become spaces; an address,
-// id or field name that holds one is an error ([*InvalidError]). There is no Bcc:
-// hidden recipients belong to the envelope alone.
+// Control characters in names, subjects and file names become spaces; an address, id or field name that contains one is an
+// error ([*InvalidError]). There is no Bcc: hidden recipients belong to the envelope only.
 type Outgoing struct {
 	MessageID string           // required, with or without angle brackets
 	Date      time.Time        // required, written in its own zone
 	From      mailaddr.Address // required
 	Sender    mailaddr.Address
 	ReplyTo   []mailaddr.Address
-	To, Cc    []mailaddr.Address // without any, an empty group of undisclosed recipients is written
+	To, Cc    []mailaddr.Address // if both are empty, an empty group of undisclosed recipients is written
 	Subject   string
 
 	InReplyTo  string
 	References []string // bounded by BoundReferences; InReplyTo is appended if missing
 
-	Text string // plain text; with an empty HTML the whole body
+	Text string // plain text; the whole body if HTML is empty
 	HTML string
 
 	Attachments []File
 
-	// ASCII keeps all of the header in ASCII: an address whose local part has other
-	// characters is shown as a name that cannot be answered (RFC 6857 section 3.1.8).
-	// A From or Reply-To like that is an error.
+	// ASCII keeps the whole header in ASCII: an address whose local part has other characters is shown as a name that cannot
+	// be answered (RFC 6857 section 3.1.8). Such an address in From or Reply-To is an error.
 	ASCII bool
 
-	// AutoSubmitted marks the mail as sent by a program (RFC 3834): auto-replied
-	// when it answers one, else auto-generated, and asks for no automatic answers.
+	// AutoSubmitted marks the mail as sent by a program (RFC 3834): auto-replied if it answers another mail, otherwise
+	// auto-generated. The mail also asks for no automatic answers.
 	AutoSubmitted bool
 	Extra         []Field // further fields, in order, such as List-Unsubscribe
 
-	// Encrypt, if not nil, makes the mail PGP/MIME (RFC 3156): what is written to its
-	// writer, to the end, it writes to w as one armored OpenPGP message with CR LF
-	// newlines. Outside of that the subject is "...". The bytes are others each time.
+	// Encrypt, if not nil, makes the mail PGP/MIME (RFC 3156): it returns a writer that encrypts its input and, once closed,
+	// has written one armored OpenPGP message with CR LF newlines to w. The outer subject is "...". The bytes differ each
+	// time.
 	Encrypt func(w io.Writer) (io.WriteCloser, error)
 }
 
-// Field is a further header field. The names that Outgoing writes itself, Bcc and
-// Content-* are refused.
+// Field is an additional header field. Names that Outgoing writes itself, Bcc and Content-* are refused.
 type Field struct{ Name, Value string }
 
-// File is a file to be sent along. Its content is read while the message is written.
+// File is an attachment. Its content is read while the message is written.
 type File struct {
 	Filename    string // cleaned; "attachment" if nothing is left
 	ContentType string // application/octet-stream if empty or not usable
@@ -70,13 +67,12 @@ type File struct {
 	Open        func() (io.ReadCloser, error)
 }
 
-// InvalidError says which field of an Outgoing cannot be written.
+// InvalidError names the field of an Outgoing that cannot be written.
 type InvalidError struct{ Field, Reason string }
 
 func (e *InvalidError) Error() string { return "mail: " + e.Field + " " + e.Reason }
 
-// Validate reports the first thing that keeps the message from being written, as an
-// [*InvalidError]. WriteTo calls it.
+// Validate reports the first reason why the message cannot be written, as an [*InvalidError]. WriteTo calls it.
 func (o *Outgoing) Validate() error {
 	if o.From.Email == "" {
 		return &InvalidError{"From", "has no address"}
@@ -139,8 +135,8 @@ func allowedExtra(name string) bool {
 	return fieldName([]byte(name+":")) == name && name != "" && len(name) <= 70 && !strings.HasPrefix(strings.ToLower(name), "content-")
 }
 
-// WriteTo writes the message with CRLF newlines. Errors are [*InvalidError], those
-// of w, and those of reading a file: a message cut short by one must not be sent.
+// WriteTo writes the message with CRLF newlines. Errors are [*InvalidError], those of w, and those of reading a file. A
+// message cut short by an error must not be sent.
 func (o *Outgoing) WriteTo(w io.Writer) (int64, error) {
 	if err := o.Validate(); err != nil {
 		return 0, err
@@ -207,8 +203,8 @@ func (o *Outgoing) body() node {
 	return o.container("alternative", nil, []node{textNode("text/plain", text), textNode("text/html", o.HTML)})
 }
 
-// container makes a multipart. The boundary comes from the Message-ID; "=_" cannot
-// occur in base64 or quoted-printable, and text with it is never left unencoded.
+// container makes a multipart. The boundary is derived from the Message-ID; "=_" cannot occur in base64 or quoted-printable,
+// and text that contains it is always encoded.
 func (o *Outgoing) container(kind string, more []string, nodes []node) node {
 	sum := sha256.Sum256([]byte(kind + "\x00" + strings.Trim(o.MessageID, "<>")))
 	boundary := "=_" + hex.EncodeToString(sum[:16])
@@ -261,8 +257,7 @@ func textNode(ctype, s string) node {
 	return n
 }
 
-// shortASCII tells whether s may be sent as it is: ASCII in short lines, without
-// what could be taken for a boundary.
+// shortASCII reports whether s may be sent unencoded: ASCII in short lines, without anything that looks like a boundary.
 func shortASCII(s string) bool {
 	col := 0
 	for i := range len(s) {
@@ -310,8 +305,8 @@ func fileNode(f File) node {
 	return n
 }
 
-// fileType cleans a content type. message/* and multipart/* must not be in base64
-// (RFC 2046 section 5.2.1), so such files travel as plain bytes.
+// fileType cleans a content type. message/* and multipart/* must not be in base64 (RFC 2046 section 5.2.1), so such files
+// are sent as plain bytes.
 func fileType(s string) (ctype string, params []string) {
 	ctype, values, err := mime.ParseMediaType(s)
 	if err != nil || !validType(ctype) || strings.HasPrefix(ctype, "message/") || strings.HasPrefix(ctype, "multipart/") {
@@ -348,7 +343,7 @@ func copyFile(w io.Writer, f File) error {
 	return err
 }
 
-// lineWriter breaks what is written into lines of 76 characters.
+// lineWriter breaks its input into lines of 76 characters.
 type lineWriter struct {
 	w   io.Writer
 	col int
@@ -423,8 +418,8 @@ func (o *Outgoing) header() []string {
 	return append(h, field("MIME-Version", []string{"1.0"}))
 }
 
-// field writes a header field from words that may be folded between, at 76 columns
-// where the words allow it. No word is longer than 300 bytes but an id or address.
+// field writes a header field from words between which it may be folded, at 76 columns if the words are short enough. Only
+// an id or an address is longer than 300 bytes.
 func field(name string, words []string) string {
 	var b strings.Builder
 	b.WriteString(name)
@@ -448,7 +443,7 @@ func field(name string, words []string) string {
 
 func rawHeader(fields []string) textproto.Header {
 	var h textproto.Header
-	for i := len(fields) - 1; i >= 0; i-- { // AddRaw puts a field before the others
+	for i := len(fields) - 1; i >= 0; i-- { // AddRaw inserts a field before the others
 		h.AddRaw([]byte(fields[i]))
 	}
 	return h
@@ -469,8 +464,7 @@ func (o *Outgoing) addressField(name string, list []mailaddr.Address) string {
 	return field(name, words)
 }
 
-// international reports whether the local part has characters beyond ASCII, which
-// only SMTPUTF8 can carry.
+// international reports whether the local part has characters beyond ASCII, which only SMTPUTF8 can carry.
 func international(a mailaddr.Address) bool {
 	at := strings.LastIndexByte(a.Email, '@')
 	return at >= 0 && !isSevenBit([]byte(a.Email[:at]))
@@ -489,7 +483,7 @@ func addressWords(a mailaddr.Address) []string {
 	}
 	name := oneLine(a.Name)
 	switch {
-	case name == "" && strings.IndexAny(email, `"'`) == 0: // which would be taken for a name
+	case name == "" && strings.IndexAny(email, `"'`) == 0: // which would be parsed as a name
 		return []string{"<" + email + ">"}
 	case name == "":
 		return []string{email}
@@ -512,8 +506,7 @@ func paramTokens(value string, params []string) []string {
 	return words
 }
 
-// wordParam writes a name for the readers that know no RFC 2231: quoted, as encoded
-// words when it is not ASCII.
+// wordParam writes a name for readers without RFC 2231: quoted, as encoded words if it is not ASCII.
 func wordParam(name string) string {
 	if isSevenBit([]byte(name)) && plainHeader(name) {
 		return `"` + name + `"` // cleanFilename leaves no quote in it
@@ -521,7 +514,7 @@ func wordParam(name string) string {
 	return `"` + strings.Join(encodeWords(name), "\r\n ") + `"`
 }
 
-// extendedParam writes a parameter as RFC 2231 has it, in sections of 60 bytes.
+// extendedParam writes a parameter by RFC 2231, in sections of 60 bytes.
 func extendedParam(key, name string) []string {
 	if isSevenBit([]byte(name)) && plainHeader(name) && len(name) <= 60 {
 		return []string{key + `="` + name + `"`}

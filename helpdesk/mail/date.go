@@ -14,12 +14,11 @@ var zones = map[string]int{ // hours, RFC 5322 section 4.3 and a few seen in mai
 
 const months = "jan feb mar apr may jun jul aug sep oct nov dec"
 
-// parseDate reads a Date field: RFC 5322 with its obsolete forms, asctime, ISO 8601
-// and mixtures of them. It returns the zero time for what it cannot read.
+// parseDate parses a Date field: RFC 5322 with its obsolete forms, asctime, ISO 8601 and mixtures of them. It returns the
+// zero time if it fails.
 func parseDate(raw string) time.Time { return partsOf(raw).time() }
 
-// DateOffset is how many seconds east of UTC the zone is that the Date is written in; 0
-// when it cannot be read.
+// DateOffset returns the offset of the Date's zone in seconds east of UTC; 0 if it cannot be parsed.
 func (m *Message) DateOffset() int {
 	if m.Date.IsZero() {
 		return 0
@@ -104,7 +103,7 @@ func (d *dateParts) setYear(n, digits int) {
 	d.year = n
 }
 
-// dashed reads 2006-01-02, 2-Jan-2006, 01/02/2006 (month first).
+// dashed parses 2006-01-02, 2-Jan-2006, 01/02/2006 (month first).
 func (d *dateParts) dashed(f []string) {
 	if len(f) != 3 {
 		return

@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// doubts are what a first reading of a mail finds that a second one may read better.
+// doubts collects the parts of a mail that a second reading may read better.
 type doubts struct {
 	doubt    bool
 	declared []string // charsets of other parts and of words in the header
-	texts    []byte   // in charsets that are not declared: a sample
-	guess    string   // of the second reading: what the first one found likely
+	texts    []byte   // a sample of text in undeclared charsets
+	guess    string   // for the second reading: the likely charset found by the first one
 }
 
 const maxDeclared = 20
@@ -28,8 +28,8 @@ func (d *doubts) declare(name string) {
 	}
 }
 
-// likely is the charset of texts that declare none: that of another part, where they
-// can be in it, or the one that their bytes are most like.
+// likely returns the charset of texts that declare none: that of another part, if they can be in it, or otherwise the one
+// that fits their bytes best.
 func (d *doubts) likely() string {
 	if len(d.texts) == 0 {
 		return ""
@@ -62,8 +62,8 @@ func (p *parser) read(b []byte, charset string) (s string, known bool) {
 	return decodeCharset(b, charset)
 }
 
-// unlikelyWestern: a text that is labelled as Western is not like one, or has Polish
-// letters which are signs there ("otrzyma³em"), or letters of another language.
+// unlikelyWestern reports whether a text labelled as Western does not look like one, or has Polish letters, which are signs
+// in that charset ("otrzyma³em"), or letters of another language.
 func unlikelyWestern(b []byte) bool {
 	b = b[:min(len(b), maxSample)]
 	if western(b) < surely || byLetters(b) != "" {
@@ -77,8 +77,7 @@ func unlikelyWestern(b []byte) bool {
 	return false
 }
 
-// doubtHeader looks for raw bytes in the fields that people read, and for words whose
-// charset says nothing.
+// doubtHeader looks for raw bytes in the fields that people read, and for words whose charset does not define them.
 func (p *parser) doubtHeader() {
 	if p.closely {
 		return

@@ -9,31 +9,31 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
-// Report is what a mail says about the delivery of another mail: a delivery status
-// notification (RFC 3464), one of the older dialects of it, or a complaint (RFC 5965).
+// Report is a mail's report on the delivery of another mail: a delivery status notification (RFC 3464), one of its older
+// dialects, or a complaint (RFC 5965).
 type Report struct {
-	// InWords: no part of it is for machines. It was read out of the text of a mail
-	// system, which may mean something else.
+	// InWords means that the report has no machine-readable part. It was extracted from the text of a mail system, which may
+	// mean something else.
 	InWords bool
-	// Complaint: recipients got the mail and call it abuse. It reports no deliveries.
+	// Complaint means that recipients received the mail and reported it as abuse. It reports no deliveries.
 	Complaint  bool
-	MessageIDs []string // of the mail it is about, without angle brackets, the likeliest first
-	// Senders are the addresses that the mail it is about came from or wanted its answers
-	// at: of its envelope, Return-Path, Reply-To, Sender and From.
+	MessageIDs []string // of the reported mail, without angle brackets, the likeliest first
+	// Senders are the addresses from which the reported mail came or to which answers were to be sent: from its envelope,
+	// Return-Path, Reply-To, Sender and From.
 	Senders    []string
-	Recipients []ReportedRecipient // none of a complaint, and of words that name none
+	Recipients []ReportedRecipient // none for a complaint, or for a text that names none
 }
 
-// ReportedRecipient is what became of one recipient.
+// ReportedRecipient is the outcome for one recipient.
 type ReportedRecipient struct {
 	Address    string
-	Original   string // the address before it was rewritten on the way; "" when not told
+	Original   string // the address before it was rewritten in transit; "" if missing
 	Action     ReportAction
-	Status     string // RFC 3463, such as "5.1.1"; "" when not told
-	Diagnostic string // of the server that refused, one line of at most 500 bytes
+	Status     string // RFC 3463, such as "5.1.1"; "" if missing
+	Diagnostic string // of the refusing server, one line of at most 500 bytes
 }
 
-// ReportAction is what happened to a mail, as RFC 3464 section 2.3.3 names it.
+// ReportAction is the outcome of a delivery, as named by RFC 3464 section 2.3.3.
 type ReportAction string
 
 // The actions that matter: relayed and expanded count as delivered.
@@ -45,15 +45,15 @@ const (
 
 const maxReported = 100 // recipients, ids and senders of one report
 
-// Report reads the mail as a report about another one. Whether the report is true only
-// its reader can tell: it must name a mail that was sent.
+// Report interprets the mail as a report about another one. The caller must verify that the report is true: it must name a
+// mail that was sent.
 //
-// A mail is a report because of who made it, never because of its words: it has the
-// null return path, a mail system as its author, or is a multipart/report (RFC 6522) as
-// a whole. What people write is none, whatever it is about and whatever is attached.
+// Whether a mail is a report depends on its sender, never on its words: it has the null return path, a mail system as its
+// author, or is as a whole a multipart/report (RFC 6522). Mails from people are not reports, whatever their subject and
+// attachments.
 //
-// Of a mail system's mail without a part for machines the text is searched, which finds
-// all addresses that are named in it, and maybe more than those that failed.
+// If a mail system's mail has no machine-readable part, its text is searched. The result has all addresses in the text,
+// which may be more than those that failed.
 func (m *Message) Report() (Report, bool) {
 	whole := m.contentType == "multipart/report"
 	system := m.byMailSystem()
@@ -79,8 +79,8 @@ func (m *Message) Report() (Report, bool) {
 	return r, true
 }
 
-// readParts reads the parts for machines. It reports false for a mail that is about
-// something else, such as a receipt (RFC 8098).
+// readParts reads the machine-readable parts. It returns false for a mail about something else, such as a receipt (RFC
+// 8098).
 func (r *Report) readParts(parts []message.Part, whole bool) bool {
 	for _, part := range parts {
 		switch part.ContentType {
@@ -105,7 +105,7 @@ func (r *Report) readParts(parts []message.Part, whole bool) bool {
 	return true
 }
 
-// attachedReport reads a report that a mail system hands on as a whole mail.
+// attachedReport reads a report that a mail system forwards as a whole mail.
 func (m *Message) attachedReport(r *Report) *Message {
 	for _, part := range m.Attachments {
 		if part.ContentType != "message/rfc822" && part.ContentType != "message/global" {
@@ -123,16 +123,14 @@ func (m *Message) attachedReport(r *Report) *Message {
 	return nil
 }
 
-// mailSystems are the local parts that mail systems write from. A postmaster may be a
-// person, too: see byMailSystem.
+// mailSystems are the local parts from which mail systems write. A postmaster may also be a person: see byMailSystem.
 var mailSystems = []string{
 	"mailer-daemon", "mailerdaemon", "mail-daemon", "maildaemon", "mail.delivery.system", "mail-delivery-system", "double-bounce",
 	"microsoftexchange329e71ec88ae4615bbc36ab6ce41109e",
 }
 
-// byMailSystem reports whether a mail system is the author: by its name, or as nobody
-// who may not be answered either. A postmaster who writes from an address of a person's,
-// or answers, is a person.
+// byMailSystem reports whether a mail system is the author: by its name, or as a no-reply address. A postmaster who writes
+// from a personal address, or writes an answer, is a person.
 func (m *Message) byMailSystem() bool {
 	if len(m.From) == 0 {
 		return m.NullReturnPath
@@ -148,8 +146,7 @@ func (m *Message) byMailSystem() bool {
 	return !m.answers() && (path == "" || path == "postmaster" || slices.Contains(mailSystems, path))
 }
 
-// answers reports whether the subject is that of an answer or a forward, as people write
-// them.
+// answers reports whether the subject is that of an answer or a forward by a person.
 func (m *Message) answers() bool {
 	_, prefixed := cutPrefix(oneLine(m.Subject), true)
 	return prefixed
@@ -157,7 +154,7 @@ func (m *Message) answers() bool {
 
 var bounceSubject = regexp.MustCompile(`(?i)undeliver|delivery (status notification|failure|failed|has failed|problem|report)|returned mail|failure notice|failed delivery|(could not|cannot) send message|mail (delivery )?(failed|failure)|could not be delivered|non.?delivery|delivery error`)
 
-// statusFields are the groups of fields of a part for machines, names in lower case.
+// statusFields are the groups of fields in a machine-readable part, names in lower case.
 func statusFields(body string) []map[string]string {
 	body = strings.ReplaceAll(strings.ToValidUTF8(body, "\uFFFD"), "\r\n", "\n")
 	var groups []map[string]string
@@ -207,7 +204,7 @@ func (r *Report) readStatus(body string) {
 	}
 }
 
-// typed takes an address out of "rfc822; a@b".
+// typed extracts an address from "rfc822; a@b".
 func typed(value string) string {
 	if _, address, found := strings.Cut(value, ";"); found {
 		value = address
@@ -237,8 +234,7 @@ var (
 	htmlTag      = regexp.MustCompile(`<[^>@]{0,500}>`)
 )
 
-// readText finds recipients in the words of a mail system. It reports whether these say
-// that a mail did not arrive.
+// readText finds recipients in the text of a mail system. It reports whether the text means that a mail was not delivered.
 func (r *Report) readText(m *Message) bool {
 	text := m.Text
 	if strings.TrimSpace(text) == "" {
@@ -278,7 +274,7 @@ func (r *Report) readText(m *Message) bool {
 		}
 	}
 	if !m.Header.Has("X-Failed-Recipients") && !bounceSubject.MatchString(m.Subject) && !replyCode.MatchString(text) && failureCode.FindString(text) == "" {
-		r.Recipients = nil // a mail system writes of other things too
+		r.Recipients = nil // mail systems also write about other matters
 		return false
 	}
 	r.InWords = true
@@ -287,8 +283,7 @@ func (r *Report) readText(m *Message) bool {
 
 var messageIDLine = regexp.MustCompile(`(?im)^[>\s]*message-id:\s*(<[^<>\s]{1,500}>)`)
 
-// readReturned finds out which mail a report is about: from the copy that it holds, or
-// from what it refers to.
+// readReturned identifies the reported mail: from the copy in the report, or from its references.
 func (r *Report) readReturned(m *Message) {
 	add := func(found ...string) {
 		for _, id := range found {
@@ -320,7 +315,7 @@ func (r *Report) readReturned(m *Message) {
 	}
 }
 
-// addSenders takes the addresses out of fields.
+// addSenders extracts the addresses from fields.
 func (r *Report) addSenders(values ...string) {
 	for _, value := range values {
 		list, _ := ParseAddresses(bounded(value), "")
@@ -334,7 +329,7 @@ func (r *Report) addSenders(values ...string) {
 
 var senderLine = regexp.MustCompile(`(?im)^[>\s]*(?:return-path|reply-to|sender|from|x-envelope-from|envelope-from|x-original-mail-from):((?:[^\r\n]|\r?\n[ \t])*)`)
 
-// senderLines are the values of the fields that name a mail's sender.
+// senderLines returns the values of the fields that name a mail's sender.
 func senderLines(text string) []string {
 	var values []string
 	for _, found := range senderLine.FindAllStringSubmatch(strings.ToValidUTF8(text, ""), 20) {

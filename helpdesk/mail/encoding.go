@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// decodeTransfer undoes a Content-Transfer-Encoding (RFC 2045 section 6) and keeps
-// all that can be decoded; ok is false when something could not.
+// decodeTransfer decodes a Content-Transfer-Encoding (RFC 2045 section 6) as far as possible; ok is false if something could
+// not be decoded.
 func decodeTransfer(b []byte, cte string) (out []byte, ok bool) {
 	switch strings.ToLower(strings.Trim(cte, " \t;\"'")) {
 	case "", "7bit", "8bit", "binary", "7-bit", "8-bit", "none":
@@ -22,9 +22,8 @@ func decodeTransfer(b []byte, cte string) (out []byte, ok bool) {
 	return b, false
 }
 
-// decodeBase64 decodes what is base64 in b: foreign characters are skipped, inner
-// padding ends a group, a last incomplete group gives the bytes it holds. What is
-// mislabelled text stays as it is.
+// decodeBase64 decodes the base64 in b: foreign characters are skipped, inner padding ends a group, an incomplete last group
+// gives the bytes it has. Mislabelled text is returned unchanged.
 func decodeBase64(b []byte) (out []byte, ok bool) {
 	out = make([]byte, base64.StdEncoding.DecodedLen(len(b)))
 	if n, err := base64.StdEncoding.Decode(out, bytes.TrimRight(b, " \t\r\n\x00")); err == nil {
@@ -69,7 +68,7 @@ func decodeBase64(b []byte) (out []byte, ok bool) {
 	return out, ok
 }
 
-// base64Value gives the value of a digit, of the URL-safe alphabet too.
+// base64Value returns the value of a digit, including the URL-safe alphabet.
 func base64Value(c byte) (v byte, ok bool) {
 	switch {
 	case c >= 'A' && c <= 'Z':
@@ -86,8 +85,7 @@ func base64Value(c byte) (v byte, ok bool) {
 	return 0, false
 }
 
-// decodeQuotedPrintable decodes RFC 2045 section 6.7; an "=" that begins nothing
-// stays as it is.
+// decodeQuotedPrintable decodes RFC 2045 section 6.7; an "=" without a valid escape is kept.
 func decodeQuotedPrintable(b []byte) (out []byte, ok bool) {
 	out, ok = make([]byte, 0, len(b)), true
 	for len(b) > 0 {
@@ -102,7 +100,7 @@ func decodeQuotedPrintable(b []byte) (out []byte, ok bool) {
 		} else {
 			b = nil
 		}
-		line = bytes.TrimRight(line, " \t\r") // white space at the end was added on the way
+		line = bytes.TrimRight(line, " \t\r") // trailing white space was added in transit
 		if bytes.HasSuffix(line, []byte("=")) {
 			line, eol = line[:len(line)-1], nil
 		}

@@ -9,12 +9,11 @@ import (
 	"github.com/emersion/go-message/textproto"
 )
 
-// hiddenSubject stands outside of an encrypted mail in the place of its subject.
+// hiddenSubject replaces the subject outside an encrypted mail.
 const hiddenSubject = "..."
 
-// writeEncrypted writes the message as multipart/encrypted (RFC 3156 section 4).
-// What is inside is a whole entity with the header fields that readers show, the
-// subject among them: the form that mailers know as protected headers,
+// writeEncrypted writes the message as multipart/encrypted (RFC 3156 section 4). The encrypted part is a whole entity with
+// the header fields that readers show, including the subject: the form that mailers support as protected headers,
 // protected-headers="v1".
 func (o *Outgoing) writeEncrypted(w io.Writer, root node) error {
 	sum := sha256.Sum256([]byte("encrypted\x00" + strings.Trim(o.MessageID, "<>")))
@@ -54,7 +53,7 @@ func (o *Outgoing) writeEncrypted(w io.Writer, root node) error {
 	return mw.Close()
 }
 
-// encryptInto writes the entity inside.
+// encryptInto writes the inner entity.
 func (o *Outgoing) encryptInto(w io.Writer, root node) error {
 	plain, err := o.Encrypt(w)
 	if err != nil {
@@ -70,7 +69,7 @@ func (o *Outgoing) encryptInto(w io.Writer, root node) error {
 	return plain.Close()
 }
 
-// protected marks the fields of an entity as those of a protected header.
+// protected marks the fields of an entity as a protected header.
 func protected(fields []string) []string {
 	out := make([]string, len(fields))
 	for i, f := range fields {

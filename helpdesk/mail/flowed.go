@@ -4,16 +4,16 @@ import (
 	"strings"
 )
 
-// unflow joins the lines of each paragraph of a format=flowed text (RFC 3676) and
-// undoes its stuffing. Quotes keep their depth, written as ">", ">>" and a space.
+// unflow joins the lines of each paragraph of a format=flowed text (RFC 3676) and undoes its stuffing. Quotes keep their
+// depth, written as ">", ">>" and a space.
 func unflow(s string, delSp bool) string {
 	var out strings.Builder
-	open, depth := false, 0 // a paragraph goes on, at this depth of quotes
+	open, depth := false, 0 // a paragraph continues, at this quote depth
 	for line := range strings.Lines(s) {
 		line = strings.TrimSuffix(line, "\n")
 		quotes := len(line) - len(strings.TrimLeft(line, ">"))
 		line = strings.TrimPrefix(line[quotes:], " ") // unstuffed
-		mark := line == "-- "                         // of a signature, a line of its own
+		mark := line == "-- "                         // signature separator, always a line of its own
 		if open && (mark || quotes != depth) {
 			out.WriteByte('\n')
 			open = false

@@ -13,22 +13,20 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// candidate is a charset that a text may be in which declares none. score says how much
-// the bytes above 127 are like a text in it: 1 for the commonest letters alone, below 0
-// for what nobody writes.
+// candidate is a possible charset of an undeclared text. score rates how well the bytes above 127 fit a text in it: 1 for
+// the commonest letters only, below 0 for implausible text.
 type candidate struct {
 	name  string
 	score func(b []byte) float64
 }
 
 const (
-	surely    = 0.45     // the score from which a candidate is believed
-	maxSample = 16 << 10 // bytes that are looked at
-	wrong     = -3       // the score of bytes that are no character
+	surely    = 0.45     // the minimum score for accepting a candidate
+	maxSample = 16 << 10 // bytes examined
+	wrong     = -3       // the score of invalid bytes
 )
 
-// guessCharset names the charset that b is most likely in, "" for a Western one or when
-// nothing speaks for any. b is not UTF-8.
+// guessCharset returns the most likely charset of b, "" for a Western one or if there is no evidence. b is not UTF-8.
 func guessCharset(b []byte) string {
 	if b = b[:min(len(b), maxSample)]; isSevenBit(b) {
 		return ""
@@ -45,8 +43,8 @@ func guessCharset(b []byte) string {
 	return best
 }
 
-// byLetters tells languages whose accented letters are, read as Western ones, such as no
-// Western language has together: Czech and Slovak, Hungarian, Turkish. "": none of them.
+// byLetters identifies languages by accented letters that, read as Western ones, do not occur together in any Western
+// language: Czech and Slovak, Hungarian, Turkish. It returns "" for others.
 func byLetters(b []byte) string {
 	var has [256]bool
 	for _, c := range b {
@@ -75,7 +73,7 @@ func byLetters(b []byte) string {
 	return ""
 }
 
-// fits tells whether b may be a text in a charset that other parts of its mail declare.
+// fits reports whether b may be a text in a charset declared by other parts of its mail.
 func fits(b []byte, name string) bool {
 	e := lookupCharset(name)
 	if e == nil || wide(normalCharset(name)) {
@@ -93,7 +91,7 @@ func fits(b []byte, name string) bool {
 	return guessCharset(b) == ""
 }
 
-// The commonest characters of languages: some 200 are half of a text.
+// The commonest characters of languages: about 200 make up half of a text.
 const (
 	simplified = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心本前开但因只从想实日者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应向头文体相见被利什二等产或新己制身果加西月话合回特代内信表化老给世位次度门任常先海通教原东提立及比员解水名真论处各入几口认条平系气题活更别打变四总何电数安少报才结反受目太量再感建务做接必场件计管期市直资命金指许统区保至社便空决展科司五基书非则听白界达光放强即像难且权思完设式色路记品住告类求据程边该交规万取望觉领共确传清今切让识候带您请谢订单客服登录密码退款货票联系邮址付"
 	classical  = "的一是不了在人有我他這個們中來上大為和國地到以說時要就出會可也你對生能而子那得於著下自之年過發後作裡用道行所然家種事成方多經麼去法學如都同現當沒動面起看定天分還進好小部其些主樣理心本前開但因只從想實日者意無力它與長把機十民第公此已工使情明性知全三又關點正業外將兩高間由問很最重並物手應向頭文體相見被利什二等產或新己制身果加西月話合回特代內信表化老給世位次度門任常先海通教原東提立及比員解水名真論處各入幾口認條平系氣題活更別打變四總何電數安少報才結反受目太量再感建務做接必場件計管期市直資命金指許統區保至社便空決展科司五基書非則聽白界達光放強即像難且權思完設式色路記品住告類求據程邊該交規萬取望覺領共確傳清今切讓識候帶您請謝訂單客服登錄密碼退款貨票聯繫郵址付"
@@ -193,7 +191,7 @@ var candidates = sync.OnceValue(func() []candidate {
 		candidate{"iso-8859-2", func(b []byte) float64 { return central(b, charmap.ISO8859_2) }})
 })
 
-// central scores Polish texts. One letter alone, however often, may be a sign of another charset.
+// central scores Polish texts. A single letter, however frequent, may be a sign in another charset.
 func central(b []byte, m *charmap.Charmap) float64 {
 	var first byte
 	for _, c := range b {
@@ -226,7 +224,7 @@ func shiftJIS(lead, trail byte) float64 {
 	return -0.8
 }
 
-// common gives the codes of characters in a charset of two bytes.
+// common returns the codes of characters in a charset of two bytes.
 func common(e encoding.Encoding, characters string) map[[2]byte]bool {
 	set := map[[2]byte]bool{}
 	for _, r := range characters {
@@ -237,7 +235,7 @@ func common(e encoding.Encoding, characters string) map[[2]byte]bool {
 	return set
 }
 
-// pairs scores texts in charsets of two bytes; single, if any, knows those that stand alone.
+// pairs scores texts in charsets of two bytes; single, if any, scores single bytes.
 func pairs(pair func(lead, trail byte) float64, single func(c byte) (float64, bool)) func(b []byte) float64 {
 	return func(b []byte) float64 {
 		sum, n, various := 0.0, 0, false
@@ -268,14 +266,14 @@ func pairs(pair func(lead, trail byte) float64, single func(c byte) (float64, bo
 			}
 			i++
 		}
-		if n > 2 && !various { // a sign drawn many times
+		if n > 2 && !various { // a sign repeated as a line
 			return 0
 		}
 		return average(sum, n, 2)
 	}
 }
 
-// average of n scores; fewer than least characters say nothing.
+// average returns the average of n scores; less than least characters are no evidence.
 func average(sum float64, n, least int) float64 {
 	if n < least {
 		return 0
@@ -283,8 +281,7 @@ func average(sum float64, n, least int) float64 {
 	return sum / float64(n)
 }
 
-// letters scores texts in an alphabet that is not Latin, of a byte for each letter. The
-// letters are given from the commonest on.
+// letters scores texts in a non-Latin alphabet with one byte per letter. The letters are given in order of frequency.
 func letters(m *charmap.Charmap, alphabet string) func(b []byte) float64 {
 	weights := map[rune]float64{}
 	all := []rune(alphabet)
@@ -297,7 +294,7 @@ func letters(m *charmap.Charmap, alphabet string) func(b []byte) float64 {
 		distinct := 0
 		before := ' '
 		for i, c := range b {
-			if c < 0x80 || c == 0xA0 { // a space of most charsets
+			if c < 0x80 || c == 0xA0 { // a space in most charsets
 				before = rune(c & 0x7F)
 				continue
 			}
@@ -316,7 +313,7 @@ func letters(m *charmap.Charmap, alphabet string) func(b []byte) float64 {
 			case r == '\uFFFD':
 				sum += wrong
 			case known && r != lower && unicode.IsLower(before):
-				sum -= 0.7 // a capital inside of a word
+				sum -= 0.7 // a capital inside a word
 			case known && before < 0x80 && unicode.IsLetter(before):
 				sum -= 0.7 // two alphabets in one word
 			case known && r != lower:
@@ -339,12 +336,12 @@ func letters(m *charmap.Charmap, alphabet string) func(b []byte) float64 {
 	}
 }
 
-// western scores texts in windows-1252, whose letters stand among ASCII ones.
+// western scores texts in windows-1252, whose letters occur among ASCII ones.
 func western(b []byte) float64 {
 	return latin(b, charmap.Windows1252, "äöüßéèêëàâáãåæçñóòôõøíìîïúùûœšž") + 0.05
 }
 
-// latin scores texts in an alphabet that has some letters beside the ASCII ones.
+// latin scores texts in an alphabet that extends ASCII letters.
 func latin(b []byte, m *charmap.Charmap, accented string) float64 {
 	sum, n := 0.0, 0
 	ascii := func(i int) bool { return asciiLetter(b, i) }
@@ -359,7 +356,7 @@ func latin(b []byte, m *charmap.Charmap, accented string) float64 {
 		case r == '\uFFFD' || unicode.IsControl(r):
 			sum -= 1
 		case !unicode.IsLetter(r) && ascii(i-1) && ascii(i+1) && r != '’':
-			sum -= 1 // a sign inside of a word
+			sum -= 1 // a sign inside a word
 		case !unicode.IsLetter(r):
 			if !high(i-1) && !high(i+1) || r == '\u00A0' {
 				sum += 0.4
@@ -375,7 +372,7 @@ func latin(b []byte, m *charmap.Charmap, accented string) float64 {
 	return average(sum, n, 1)
 }
 
-// metres: i is the sign of m² or m³, which are written in every language.
+// metres reports whether i is the sign of m² or m³, which occur in every language.
 func metres(b []byte, i int) bool {
 	if b[i] != 0xB2 && b[i] != 0xB3 || i == 0 || b[i-1]|0x20 != 'm' {
 		return false
@@ -383,7 +380,7 @@ func metres(b []byte, i int) bool {
 	return !asciiLetter(b, i+1)
 }
 
-// asciiLetter reports whether there is one at i.
+// asciiLetter reports whether there is a letter at i.
 func asciiLetter(b []byte, i int) bool {
 	return i >= 0 && i < len(b) && b[i]|0x20 >= 'a' && b[i]|0x20 <= 'z'
 }

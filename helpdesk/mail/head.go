@@ -5,11 +5,11 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
-// maxHead is the part of a mail that Head looks at.
+// maxHead is the maximum number of bytes that Head examines.
 const maxHead = 64 << 10
 
-// Head reads subject and author of a mail, also of one that [Parse] refuses or of which
-// only the beginning is there. What cannot be read is empty.
+// Head returns subject and author of a mail, even if [Parse] refuses it or only its beginning is available. Unreadable
+// values are empty.
 func Head(raw []byte) (subject string, from mailaddr.Address) {
 	raw = Tidy(raw[:min(len(raw), maxHead)])
 	for _, end := range []string{"\n\n", "\n\r\n"} {

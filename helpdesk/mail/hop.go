@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// LastHop is when the last server on the way of the mail received it, by the topmost
-// Received field; zero without one that says so.
+// LastHop returns when the last server received the mail, according to the topmost Received field; zero without a usable
+// one.
 func (m *Message) LastHop() time.Time {
 	raw := m.Header.RawValues("Received")
 	if len(raw) == 0 {

@@ -11,19 +11,16 @@ import (
 	"time"
 )
 
-// Identity is a hash of what makes this mail itself: Message-ID, author, date, base
-// subject, text and attachments with their names. What servers and lists add on the way
-// (Received, Delivered-To, List-*, subject prefixes, other transfer encodings, newlines
-// at the end) does not matter, so the copy from a list is the same mail; a reused
-// Message-ID with other content is another mail. A list that writes a footer into the
-// text makes another mail.
+// Identity returns a hash of the mail's own content: Message-ID, author, date, base subject, text and attachments with their
+// names. Changes in transit by servers and lists (Received, Delivered-To, List-*, subject prefixes, other transfer
+// encodings, newlines at the end) do not matter, so the copy from a list is the same mail; a reused Message-ID with other
+// content is a different mail. If a list adds a footer to the text, it is a different mail.
 //
-// A mail without a Message-ID or a date, as devices send them, says the same each time:
-// there the whole header counts, Received included, so that only one delivery that was
-// read twice is the same mail.
+// Mails without a Message-ID or a date, as devices send them, often have the same content. For them the whole header counts,
+// including Received, so that only a delivery read twice is the same mail.
 //
-// It is made of the parts as they were sent, so reading charsets or attachments better
-// tomorrow does not make it another mail.
+// It is computed from the parts as they were sent, so future improvements in reading charsets or attachments do not change
+// it.
 func (m *Message) Identity() [32]byte {
 	if m.first != nil {
 		return m.first.now
@@ -52,17 +49,17 @@ func (m *Message) Identity() [32]byte {
 	return d.sum()
 }
 
-// identities are those of a mail as it was read first, when it is read once more.
+// identities are the hashes of a mail as read first, when it is read a second time.
 type identities struct{ now, former [32]byte }
 
-// mutableFields are those that a server changes while a mail lies in its mailbox.
+// mutableFields are the fields that a server changes while a mail is in its mailbox.
 var mutableFields = []string{
 	"status", "x-status", "x-uid", "x-uidl", "x-keywords", "x-imap", "x-imapbase", "x-mozilla-status", "x-mozilla-status2",
 	"x-mozilla-keys", "content-length", "lines",
 }
 
-// sentSubject is the base subject without the prefix in brackets that a list puts in
-// front. In a mail of no list the brackets are its author's.
+// sentSubject returns the base subject without the prefix in brackets that a list has added. In a mail without a list, the
+// brackets are the author's.
 func (m *Message) sentSubject() string {
 	s := BaseSubject(m.Subject)
 	for (m.ListID != "" || m.Header.Has("List-Post")) && strings.HasPrefix(s, "[") {
@@ -75,14 +72,13 @@ func (m *Message) sentSubject() string {
 	return s
 }
 
-// leaf is a part as it was sent: its declared file name and a hash of its content
-// without the transfer encoding.
+// leaf is a part as it was sent: its declared file name and a hash of its content without the transfer encoding.
 type leaf struct {
 	name string
 	sum  [32]byte
 }
 
-// remember keeps what the Identity is made of. Empty parts come and go on the way.
+// remember keeps the input of Identity. Empty parts are left out, as they are added and removed in transit.
 func (p *parser) remember(e *entity, body []byte) {
 	if textual(e.ctype) {
 		body = trimText(body)
@@ -92,7 +88,7 @@ func (p *parser) remember(e *entity, body []byte) {
 	}
 }
 
-// textual tells the types whose line ends servers change.
+// textual reports whether servers change the line ends of a type.
 func textual(ctype string) bool {
 	return strings.HasPrefix(ctype, "text/") || strings.HasPrefix(ctype, "message/")
 }
@@ -101,9 +97,8 @@ func trimText(body []byte) []byte {
 	return bytes.TrimRight(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")), " \t\r\n")
 }
 
-// FormerIdentity is what Identity was before it held the subject and the names of
-// attachments: by it mails are recognised that were filed then. Two mails may share it
-// that are not the same.
+// FormerIdentity returns the Identity as it was before it included the subject and the names of attachments: it recognises
+// mails filed at that time. Different mails may share it.
 func (m *Message) FormerIdentity() [32]byte {
 	if m.first != nil {
 		return m.first.former
@@ -140,7 +135,7 @@ func (m *Message) FormerIdentity() [32]byte {
 
 func trimEnd(s string) string { return strings.TrimRight(s, " \t\r\n") }
 
-// digest hashes texts so that their borders count.
+// digest hashes texts unambiguously.
 type digest struct{ hash.Hash }
 
 func newDigest(version string) digest {
@@ -153,7 +148,7 @@ func (d digest) put(s string) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(s)))
 	d.Write(n[:])
-	_, _ = io.WriteString(d, s) // a hash takes everything
+	_, _ = io.WriteString(d, s) // a hash does not fail
 }
 
 func (d digest) sum() (out [32]byte) {

@@ -18,7 +18,7 @@ const (
 	DefaultDepth       = 50       // multiparts inside each other
 )
 
-// Limits bounds what [Parse] accepts. A zero field means its default.
+// Limits bounds the input of [Parse]. A zero field means its default.
 type Limits struct {
 	Size        int64 // bytes of the whole mail
 	HeaderBytes int64 // bytes of the header of the message or of one part
@@ -42,7 +42,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// What a [LimitError] is about.
+// Values of What in a [LimitError].
 const (
 	LimitSize   = "size"
 	LimitHeader = "header"
@@ -53,8 +53,8 @@ const (
 // ErrEmpty is returned by [Parse] for an input without any content.
 var ErrEmpty = errors.New("the mail is empty")
 
-// LimitError says which of the [Limits] a mail broke. Its text is meant for the
-// operator who looks at a mail in quarantine.
+// LimitError reports which of the [Limits] a mail exceeded. Its text is meant for the operator who examines a mail in
+// quarantine.
 type LimitError struct {
 	What  string // LimitSize, LimitHeader, LimitParts or LimitDepth
 	Limit int64  // bytes, parts or levels
@@ -87,16 +87,15 @@ func byteCount(n int64) string {
 type Message struct {
 	Header Header // all fields, as read
 	message.Message
-	Protection Protection `json:",omitzero"` // how the mail is signed or encrypted
+	Protection Protection `json:",omitzero"` // the form of signature or encryption
 
-	// Warnings names what could not be read as it was meant; no content and no
-	// address is in it. At most 50.
+	// Warnings names what could not be read as intended, without content and addresses. At most 50.
 	Warnings []string
 
 	contentType string // of the whole
 
 	author *mailaddr.Address // nil: see Author
-	sent   *sent             // nil: Text, HTML and Attachments are as they were sent
+	sent   *sent             // nil if Text, HTML and Attachments are as they were sent
 	leaves []leaf            // see Identity
 	first  *identities
 }
@@ -119,8 +118,7 @@ func (h *Header) Values(name string) []string {
 	return raw
 }
 
-// Raw returns the first field of that name unfolded and otherwise as it came; it
-// may hold any bytes.
+// Raw returns the first field of that name unfolded but otherwise unchanged; it may contain any bytes.
 func (h *Header) Raw(name string) string { return h.fields.Get(name) }
 
 // RawValues is [Header.Raw] for all fields of that name.
@@ -132,7 +130,7 @@ func (h *Header) RawValues(name string) []string {
 	return out
 }
 
-// Has tells whether there is a field of that name, though it be empty.
+// Has reports whether there is a field of that name, even an empty one.
 func (h *Header) Has(name string) bool { return h.fields.Has(name) }
 
 const maxWarnings = 50

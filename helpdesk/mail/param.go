@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// parseParams reads a value with parameters such as Content-Type (RFC 2045, RFC
-// 2231), as far as it can be read. The parameters are decoded; the first of a name counts.
+// parseParams parses a value with parameters such as Content-Type (RFC 2045, RFC 2231), as far as possible. The parameters
+// are decoded; the first of a name counts.
 func parseParams(raw, charset string) (value string, params map[string]string) {
 	value, rest, _ := strings.Cut(raw, ";")
 	value = strings.ToLower(strings.Trim(stripComments(value), " \t\r\n\""))
@@ -94,8 +94,8 @@ func unpercent(s string) []byte {
 	return out
 }
 
-// nextParam reads "name=value" up to the next semicolon. An unquoted value may
-// hold spaces, as file names of careless senders do.
+// nextParam parses "name=value" up to the next semicolon. An unquoted value may contain spaces, such as the file names of
+// careless senders.
 func nextParam(s string) (name, val, rest string) {
 	s = strings.TrimLeft(s, " \t\r\n;")
 	i := strings.IndexAny(s, "=;")
@@ -150,12 +150,12 @@ func stripComments(s string) string {
 	return b.String()
 }
 
-// folders is how a name begins that a careless program took with its folders.
+// folders matches the beginning of a name that includes its folders.
 var folders = regexp.MustCompile(`^([a-zA-Z]:)?[/\\]|^\.\.?[/\\]|^~|\\`)
 
-// cleanFilename makes a name safe to use as the name of a file: no folders (a slash
-// that is part of the name, as in "Invoice 3/2024.pdf", becomes "_"), no control characters, no characters that turn the direction of writing, at most
-// 255 bytes with the extension kept. It may return "".
+// cleanFilename makes a name safe to use as the name of a file: no folders (a slash that is part of the name, as in "Invoice
+// 3/2024.pdf", becomes "_"), no control characters, no characters that change the direction of writing, at most 255 bytes
+// with the extension kept. It may return "".
 func cleanFilename(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.TrimSpace(s)

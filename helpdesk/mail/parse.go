@@ -13,21 +13,20 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
-// Parse reads a mail. It fails only with a [*LimitError] or [ErrEmpty]; all else
-// that is wrong with a mail becomes a warning, and what could be read is kept.
+// Parse parses a mail. It fails only with a [*LimitError] or [ErrEmpty]; any other problem becomes a warning, and everything
+// readable is kept.
 //
-// Bodies: of multipart/alternative the plain and the HTML form are taken; several
-// text parts are joined in order. A text part is an attachment when it is disposed as one or
-// (inside of a multipart) has a file name. An attached mail becomes one attachment and is not
-// looked into. The parts of signed and encrypted mail are kept as they are.
+// Bodies: of multipart/alternative the plain and the HTML form are taken; several text parts are joined in order. A text
+// part is an attachment if it is disposed as one or (inside a multipart) has a file name. An attached mail becomes one
+// attachment and is not parsed. The parts of signed and encrypted mail are kept unchanged.
 //
-// raw is not changed; parts of the result may share its memory.
+// raw is not modified; parts of the result may share its memory.
 func Parse(raw []byte, l Limits) (*Message, error) {
 	p := &parser{limits: l.withDefaults(), msg: &Message{}}
 	if err := p.parse(raw); err != nil || !p.doubt {
 		return p.msg.orNil(err), err
 	}
-	// What can be read better is read once more; the mail stays what it was.
+	// If a better reading is possible, the mail is read a second time; its identity stays the same.
 	again := &parser{limits: p.limits, msg: &Message{}, closely: true, doubts: doubts{guess: p.likely()}}
 	if err := again.parse(raw); err != nil {
 		return p.msg, nil //nolint:nilerr // it was read before
@@ -50,7 +49,7 @@ func (p *parser) parse(raw []byte) error {
 	if len(bytes.Trim(raw, " \t\r\n\x00")) == 0 {
 		return ErrEmpty
 	}
-	whole := raw // as whoever verified it has read it
+	whole := raw // as its verifiers have read it
 	if p.closely {
 		raw = Tidy(raw)
 	} else if stripped := stripEnvelope(raw); bareReturns(stripped) && bytes.IndexByte(stripped, '\n') >= 0 || len(fromUTF16(raw)) != len(raw) {
@@ -79,7 +78,7 @@ func (p *parser) parse(raw []byte) error {
 	}
 	p.msg.contentType = root.ctype
 	p.fields(e.ctype)
-	if !bareReturns(stripEnvelope(whole)) { // verifiers do not agree on what ends a line there
+	if !bareReturns(stripEnvelope(whole)) { // verifiers disagree on the line ends in such mails
 		p.findAuthor(whole)
 	}
 	p.finish()
@@ -94,14 +93,13 @@ type parser struct {
 	junk   int
 	blocks []block
 	flowed bool  // some text was format=flowed
-	named  []int // attachments that are texts with a name, and may be all that the mail says
+	named  []int // attachments that are named texts, which may be the only content
 
 	doubts
-	closely bool // what the first reading doubts is read as what it most likely is
+	closely bool // for the second reading: doubtful text is read in the most likely charset
 }
 
-// block is a piece of the body in one or both forms. sent is the text as it was sent,
-// before format=flowed was undone.
+// block is a piece of the body in one or both forms. sent is the text as it was sent, before format=flowed was undone.
 type block struct{ text, html, sent string }
 
 // entity is a MIME entity before its transfer decoding.
@@ -114,10 +112,10 @@ type entity struct {
 	filename    string // as declared, decoded
 }
 
-// place says where in the tree of parts an entity stands.
+// place is the position of an entity in the tree of parts.
 type place struct {
 	depth       int
-	nested      bool // inside of a multipart
+	nested      bool // inside a multipart
 	alternative bool // a direct choice of multipart/alternative
 	related     bool // part of multipart/related, not its root
 	root        bool // root of multipart/related
@@ -166,7 +164,7 @@ func (p *parser) multipart(e *entity, at place) error {
 	}
 	body := e.body
 	if cte := strings.ToLower(e.h.Get("Content-Transfer-Encoding")); cte == "base64" || cte == "quoted-printable" {
-		body, _ = decodeTransfer(body, cte) // forbidden, but sent
+		body, _ = decodeTransfer(body, cte) // forbidden, but it occurs
 		p.msg.warn("encoded multipart")
 	}
 	var raws [][]byte
@@ -259,7 +257,7 @@ func (p *parser) leaf(e *entity, at place) {
 	p.addText(s, text, e.ctype == "text/html", at.block)
 }
 
-// addText adds a piece of the body: as it was sent, and as it is to be read.
+// addText adds a piece of the body, as sent and as read.
 func (p *parser) addText(s, text string, isHTML bool, b *block) {
 	if strings.TrimSpace(s) == "" {
 		return
@@ -272,7 +270,7 @@ func (p *parser) addText(s, text string, isHTML bool, b *block) {
 		}
 		return
 	}
-	// Inside of an alternative both forms grow side by side.
+	// Inside an alternative both forms grow in parallel.
 	if isHTML {
 		b.html = join(b.html, s, "\n")
 	} else {
@@ -301,7 +299,7 @@ func metaCharset(b []byte) string {
 
 func (p *parser) attach(e *entity, body []byte, at place) {
 	if e.ctype == "text/x-amp-html" && at.alternative {
-		return // a third form of the same text, of use to few mailers
+		return // a third form of the same text, used by few mailers
 	}
 	part := message.Part{ContentType: e.ctype, Body: body}
 	if cid := messageIDs(bounded(e.h.Get("Content-Id"))); len(cid) > 0 {
@@ -323,7 +321,7 @@ func (p *parser) attach(e *entity, body []byte, at place) {
 	p.msg.Attachments = append(p.msg.Attachments, part)
 }
 
-// extensions are few and fixed, so that a name does not depend on the machine.
+// extensions are few and fixed, so that names do not depend on the machine.
 var extensions = map[string]string{
 	"application/pdf": ".pdf", "application/zip": ".zip", "application/json": ".json", "application/xml": ".xml",
 	"application/gzip": ".gz", "application/msword": ".doc", "application/rtf": ".rtf", "application/vnd.ms-excel": ".xls",
@@ -356,7 +354,7 @@ func (p *parser) defaultName(ctype string, body []byte) string {
 	return p.numbered(ctype, len(p.msg.Attachments))
 }
 
-// numbered names a file without a name by its type and by how many stand before it.
+// numbered names a file without a name by its type and its position.
 func (p *parser) numbered(ctype string, before int) string {
 	if ctype == "text/calendar" || ctype == "application/ics" {
 		return "invite.ics"
@@ -418,8 +416,8 @@ func unique(list []mailaddr.Address) []mailaddr.Address {
 	return out
 }
 
-// finish joins the blocks into the two forms of the body. Each form that is there
-// is whole: what came in the other form only is converted.
+// finish joins the blocks to the two forms of the body. Each form that exists is complete: pieces that exist in the other
+// form only are converted.
 func (p *parser) finish() {
 	m := p.msg
 	if p.flowed {
@@ -445,13 +443,13 @@ func (p *parser) finish() {
 	}
 }
 
-// sent is what of a mail its FormerIdentity is made of, where that is read in another form.
+// sent is the input of FormerIdentity, if the mail is read in another form.
 type sent struct {
 	text, html string
 	parts      []message.Part
 }
 
-// asSent keeps the form that a mail was sent in before it is changed to be read.
+// asSent keeps the original form of a mail before it is changed for reading.
 func (p *parser) asSent() {
 	if m := p.msg; m.sent == nil {
 		m.sent = &sent{text: m.Text, html: m.HTML}
@@ -461,11 +459,11 @@ func (p *parser) asSent() {
 	}
 }
 
-// longestNamed is how many bytes of texts with a name may be what a mail says.
+// longestNamed is the maximum size in bytes of named texts that are used as the content of a mail.
 const longestNamed = 16 << 10
 
-// namedText is what the texts with a name say that a mail is made of: so gateways of
-// telephones send messages.
+// namedText returns the content of the named texts of a mail that consists of them: gateways of telephones send messages in
+// this way.
 func (p *parser) namedText() string {
 	text, size := "", 0
 	for _, n := range p.named {
@@ -481,8 +479,7 @@ func (p *parser) namedText() string {
 	return text
 }
 
-// describe writes what a text with a name or an invitation says where a mail has no
-// other body.
+// describe uses a named text or an invitation as the body if a mail has no other.
 func (p *parser) describe() {
 	if text := p.namedText(); text != "" {
 		p.asSent()
@@ -502,7 +499,7 @@ func (p *parser) describe() {
 	}
 }
 
-// join makes the two forms of the body of the blocks.
+// join makes the two forms of the body from the blocks.
 func (p *parser) join() (string, string) {
 	hasText, hasHTML := false, false
 	for _, b := range p.blocks {
@@ -541,7 +538,7 @@ func appendBlock(b *strings.Builder, s, sep string) {
 
 var cidReference = regexp.MustCompile(`(?i)cid:([^"'\s<>)]{1,512})`)
 
-// referencedCIDs gives the Content-IDs that an HTML body shows, in lower case.
+// referencedCIDs returns the Content-IDs that an HTML body shows, in lower case.
 func referencedCIDs(page string) map[string]bool {
 	if !strings.Contains(page, "cid:") && !strings.Contains(page, "CID:") && !strings.Contains(page, "Cid:") {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// plainOf gives the text of an HTML piece that stands between pieces of plain text.
-// It only strips; a reader who wants layout has the HTML form.
+// plainOf returns the text of an HTML piece between pieces of plain text. It only strips tags; readers who want layout have
+// the HTML form.
 func plainOf(page string) string {
 	z := html.NewTokenizer(strings.NewReader(page))
 	var out strings.Builder

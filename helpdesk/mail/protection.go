@@ -13,20 +13,19 @@ const (
 	SMIME   = "smime"
 )
 
-// Protection says how a mail is signed or encrypted, as far as its form tells.
+// Protection describes how a mail is signed or encrypted, as far as its form shows.
 type Protection struct {
-	Protocol  string // OpenPGP, SMIME, or "" when it is neither
+	Protocol  string // OpenPGP, SMIME, or "" for neither
 	Encrypted bool
-	Signed    bool // the whole mail, or its text; it may be signed inside of an encryption, too
+	Signed    bool // the whole mail, or its text; an encrypted mail may also be signed inside
 
-	// Content is what the signature of a mail that is multipart/signed with OpenPGP
-	// covers, byte for byte, with CR LF newlines (RFC 3156 section 5); Signature is the
-	// detached signature, armored or as packets. Otherwise both are nil.
+	// Content is the signed part of a multipart/signed mail with OpenPGP, byte for byte, with CR LF newlines (RFC 3156
+	// section 5); Signature is the detached signature, armored or as packets. Otherwise both are nil.
 	Content, Signature []byte
 }
 
-// protection finds out how the mail is protected. Signatures of single parts, as
-// mailing lists leave them behind, say nothing about the mail.
+// protection determines how the mail is protected. Signatures of single parts, such as those left behind by mailing lists,
+// do not count.
 func (p *parser) protection(root *entity) Protection {
 	protocol := strings.ToLower(root.params["protocol"])
 	switch root.ctype {
@@ -46,7 +45,7 @@ func (p *parser) protection(root *entity) Protection {
 		}
 		return Protection{Protocol: SMIME, Encrypted: true}
 	}
-	// Some servers rewrite multipart/encrypted as multipart/mixed on the way.
+	// Some servers rewrite multipart/encrypted as multipart/mixed in transit.
 	for _, a := range p.msg.Attachments {
 		if a.ContentType == "application/pgp-encrypted" && root.ctype == "multipart/mixed" {
 			return Protection{Protocol: OpenPGP, Encrypted: true}
@@ -55,7 +54,7 @@ func (p *parser) protection(root *entity) Protection {
 	return p.inlinePGP()
 }
 
-// signed reads a multipart/signed: the exact bytes of its first part, and the second.
+// signed reads a multipart/signed: the exact bytes of its first part, and the second part.
 func (p *parser) signed(root *entity) Protection {
 	out := Protection{Protocol: OpenPGP, Signed: true}
 	boundary := root.params["boundary"]
@@ -80,7 +79,7 @@ func (p *parser) signed(root *entity) Protection {
 	return out
 }
 
-// canonical gives text CR LF newlines. A mail that came by SMTP or IMAP has them.
+// canonical converts newlines in a text to CR LF. A mail received by SMTP or IMAP has them already.
 func canonical(b []byte) []byte {
 	lone := bytes.Count(b, []byte("\n")) - bytes.Count(b, []byte("\r\n"))
 	if lone == 0 {
@@ -96,12 +95,10 @@ func canonical(b []byte) []byte {
 	return out
 }
 
-// signedData is the object identifier of CMS signed-data (RFC 5652 section 5.1), as
-// DER has it.
+// signedData is the object identifier of CMS signed-data (RFC 5652 section 5.1), in DER.
 var signedData = []byte("\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02")
 
-// signedCMS reports whether the part of a mail that is in CMS and does not say what it
-// is begins as a signed message.
+// signedCMS reports whether a CMS part without a declared type begins as a signed message.
 func signedCMS(parts []message.Part) bool {
 	for _, p := range parts {
 		if isCMS(p.ContentType) {
@@ -111,7 +108,7 @@ func signedCMS(parts []message.Part) bool {
 	return false
 }
 
-// inlinePGP recognises a body that is one OpenPGP message, the form from before MIME.
+// inlinePGP recognises a body that is one OpenPGP message, the form used before MIME.
 func (p *parser) inlinePGP() Protection {
 	for _, b := range p.blocks {
 		text := b.text

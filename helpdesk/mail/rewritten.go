@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// viaName is how lists and groups call an author whose address they take out of From,
-// so that their copy passes DMARC: "'Ada' via Support".
+// viaName matches the name that lists and groups give to an author whose address they remove from From, so that their copy
+// passes DMARC: "'Ada' via Support".
 var viaName = regexp.MustCompile(`(?i)\S\s+via\s+\S`)
 
-// Rewritten tells whether a mailing list or a group has put its own address into From,
-// and the author whose address was there before, if the mail says so. All of that is
-// what somebody wrote into the header: it proves nothing.
+// Rewritten reports whether a mailing list or a group has put its own address into From, and the original author if the mail
+// names one. All of that comes from the header and proves nothing.
 func (m *Message) Rewritten() (author mailaddr.Address, rewritten bool) {
 	if len(m.From) != 1 {
 		return mailaddr.Address{}, false
@@ -38,7 +37,7 @@ func (m *Message) Rewritten() (author mailaddr.Address, rewritten bool) {
 	return mailaddr.Address{}, byList
 }
 
-// listAddress is the address of a field such as List-Post: <mailto:list@example.org>.
+// listAddress returns the address in a field such as List-Post: <mailto:list@example.org>.
 func listAddress(field string) string {
 	_, rest, found := strings.Cut(strings.ToLower(field), "<mailto:")
 	end := strings.IndexAny(rest, "?>")

@@ -9,8 +9,8 @@ import (
 	"github.com/emersion/go-message/textproto"
 )
 
-// stripEnvelope removes what stands before the header and is no part of the mail:
-// a byte order mark, mbox "From " lines and blank lines.
+// stripEnvelope removes everything before the header that is not part of the mail: a byte order mark, mbox "From " lines and
+// blank lines.
 func stripEnvelope(raw []byte) []byte {
 	raw = bytes.TrimPrefix(raw, []byte("\xEF\xBB\xBF"))
 	for {
@@ -29,10 +29,8 @@ func stripEnvelope(raw []byte) []byte {
 
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
-// Tidy gives a mail the form in which header fields can be put in front of it: without
-// a byte order mark, mbox "From " lines and blank lines before its header, and with a
-// newline at the end of each line where it has bare carriage returns. It returns raw
-// itself where that is all well.
+// Tidy prepares a mail for prepending header fields: it removes a byte order mark, mbox "From " lines and blank lines before
+// its header, and replaces bare carriage returns by newlines. It returns raw itself if nothing needs to change.
 func Tidy(raw []byte) []byte {
 	raw = bytes.TrimPrefix(fromUTF16(raw), byteOrderMark)
 	for rest := raw; ; {
@@ -46,13 +44,13 @@ func Tidy(raw []byte) []byte {
 			rest = rest[len(line):]
 			continue
 		case knownField(line):
-			raw = rest // else there is no header, and the blank line that says so stays
+			raw = rest // otherwise there is no header, and the blank line that marks this must stay
 		}
 		return newlines(raw)
 	}
 }
 
-// newlines ends the lines of a mail that has bare carriage returns for newlines.
+// newlines replaces bare carriage returns used as newlines.
 func newlines(raw []byte) []byte {
 	if !bareReturns(raw) {
 		return raw
@@ -71,9 +69,8 @@ func newlines(raw []byte) []byte {
 	return out
 }
 
-// bareReturns: carriage returns alone end the lines of the header. The first line, as
-// newlines have it, holds more than one field then, or all of the mail; or the last one
-// does, where servers have put their own fields in front.
+// bareReturns reports whether bare carriage returns end the lines of the header. The first line, split at newlines, then
+// contains more than one field, or the whole mail; or the last one does, if servers have prepended their own fields.
 func bareReturns(raw []byte) bool {
 	first := true
 	for len(raw) > 0 {
@@ -89,8 +86,7 @@ func bareReturns(raw []byte) bool {
 	return false
 }
 
-// severalFields: a line holds a header field and, behind a carriage return, what may
-// follow one.
+// severalFields reports whether a line contains a header field and, after a carriage return, a possible continuation.
 func severalFields(line []byte) bool {
 	first, rest, found := bytes.Cut(line, []byte("\r"))
 	if !found || fieldName(first) == "" {
@@ -100,7 +96,7 @@ func severalFields(line []byte) bool {
 	return len(second) == 0 || second[0] == ' ' || second[0] == '\t' || fieldName(second) != ""
 }
 
-// fromUTF16 reads a whole mail that was saved as UTF-16.
+// fromUTF16 converts a whole mail that was saved as UTF-16.
 func fromUTF16(raw []byte) []byte {
 	if len(raw) < 4 || !(raw[0] == 0xFF && raw[1] == 0xFE || raw[0] == 0xFE && raw[1] == 0xFF) {
 		return raw
@@ -112,7 +108,7 @@ func fromUTF16(raw []byte) []byte {
 	return out
 }
 
-// cutLine splits b after its first line, which is returned without its newline.
+// cutLine splits off the first line of b, without its newline.
 func cutLine(b []byte) (line, rest []byte) {
 	i := bytes.IndexByte(b, '\n')
 	if i < 0 {
@@ -121,7 +117,7 @@ func cutLine(b []byte) (line, rest []byte) {
 	return bytes.TrimSuffix(b[:i], []byte("\r")), b[i+1:]
 }
 
-// fieldName returns the name of the header field that line begins, "" if it is none.
+// fieldName returns the name of the header field in a line, "" if there is none.
 func fieldName(line []byte) string {
 	i := bytes.IndexByte(line, ':')
 	if i <= 0 || i > 200 {
@@ -139,7 +135,7 @@ func fieldName(line []byte) string {
 	return string(name)
 }
 
-// withoutSpace is the line of a field without the space that may stand before its colon (RFC 5322 section 4.5).
+// withoutSpace returns a field's line without the white space that may precede its colon (RFC 5322 section 4.5).
 func withoutSpace(line []byte) []byte {
 	name := fieldName(line)
 	if line[len(name)] == ':' {
@@ -148,8 +144,7 @@ func withoutSpace(line []byte) []byte {
 	return slices.Concat([]byte(name), line[bytes.IndexByte(line, ':'):])
 }
 
-// knownField tells whether a line is so surely a header field that junk before it
-// must have been junk inside a header.
+// knownField reports whether a line is so certainly a header field that invalid lines before it must be inside a header.
 func knownField(line []byte) bool {
 	name := strings.ToLower(fieldName(line))
 	switch name {
@@ -160,8 +155,8 @@ func knownField(line []byte) bool {
 	return strings.HasPrefix(name, "x-") || strings.HasPrefix(name, "content-") || strings.HasPrefix(name, "list-")
 }
 
-// splitHeader separates the header of an entity from its body. Lines that are no
-// header are dropped when more header follows; otherwise the body begins there.
+// splitHeader splits an entity into header and body. Invalid lines are dropped if more header follows; otherwise the body
+// begins there.
 func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
 	var block bytes.Buffer
 	rest, started, empty := raw, false, false
@@ -171,7 +166,7 @@ func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
 			rest = after
 			break
 		}
-		if bytes.HasPrefix(line, byteOrderMark) { // fields were put in front of it on the way
+		if bytes.HasPrefix(line, byteOrderMark) { // fields were prepended in transit
 			p.doubt = true
 			if p.closely {
 				line = line[len(byteOrderMark):]
@@ -189,7 +184,7 @@ func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
 			writeFieldLine(&block, withoutSpace(line))
 		case !bytes.HasPrefix(line, []byte("--")) && p.headerGoesOn(after):
 			p.msg.warn("a line in a header is no header field")
-			// What continues a dropped line is dropped with it.
+			// Continuations of a dropped line are dropped, too.
 			for len(after) > 0 && (after[0] == ' ' || after[0] == '\t') {
 				_, after = cutLine(after)
 			}
@@ -208,14 +203,14 @@ func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
 	return h, rest, err
 }
 
-// unfolded: the line is the value of the field above it, which has none, and lost the
-// space that it began with. Exchange does so to the long values of its own fields.
+// unfolded reports whether the line is the value of the empty field above it and has lost its leading space. Exchange does
+// so with the long values of its own fields.
 func unfolded(line []byte) bool {
 	return len(line) > 60 && line[0] > ' ' && fieldName(line) == "" && !bytes.HasPrefix(line, []byte("--")) &&
 		bytes.IndexByte(line, ' ') < 0
 }
 
-// writeFieldLine appends a line; a CR or NUL inside of it would end or hide a field later.
+// writeFieldLine appends a line; a CR or NUL inside it could end or hide a field later.
 func writeFieldLine(block *bytes.Buffer, line []byte) {
 	start := block.Len()
 	block.Write(line)
@@ -228,8 +223,8 @@ func writeFieldLine(block *bytes.Buffer, line []byte) {
 	block.WriteString("\r\n")
 }
 
-// headerGoesOn looks for a well-known field before the next blank line. The look
-// ahead is bounded, and so is the number of times it is done.
+// headerGoesOn looks for a well-known field before the next blank line. Both the look-ahead and the number of calls are
+// bounded.
 func (p *parser) headerGoesOn(rest []byte) bool {
 	p.junk++
 	if p.junk > 1000 {
@@ -257,9 +252,8 @@ func (p *parser) readFields(block *bytes.Buffer) (textproto.Header, error) {
 	return h, nil
 }
 
-// splitMultipart cuts the body of a multipart entity at its boundary lines
-// (RFC 2046 section 5.1). A missing final boundary ends the last part at the end
-// of the body. A boundary that never occurs gives no parts.
+// splitMultipart splits the body of a multipart entity at its boundary lines (RFC 2046 section 5.1). If the final boundary
+// is missing, the last part ends with the body. A boundary that never occurs gives no parts.
 func splitMultipart(body []byte, boundary string, maxParts int) (parts [][]byte, closed bool) {
 	delim := []byte("--" + boundary)
 	start := -1

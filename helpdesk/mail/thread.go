@@ -17,9 +17,8 @@ const (
 	boundRefBytes   = 900
 )
 
-// messageIDs gives the ids in a field value, without angle brackets. Where some lack
-// their brackets, the words between the others count too, if all of them have an at
-// sign: otherwise they are text.
+// messageIDs returns the ids in a field value, without angle brackets. If some ids lack their brackets, the words between
+// the others count, too, provided that all of them contain an at sign: otherwise they are text.
 func messageIDs(s string) []string {
 	var out []string
 	s = brackets.Replace(s)
@@ -49,7 +48,7 @@ func messageIDs(s string) []string {
 // brackets undoes how some programs write angle brackets.
 var brackets = strings.NewReplacer("&lt;", "<", "&gt;", ">")
 
-// bareIDs are the ids in a text that is nothing but ids.
+// bareIDs returns the ids in a text that consists of ids only.
 func bareIDs(s string) []string {
 	var out []string
 	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) }) {
@@ -66,8 +65,7 @@ func bareIDs(s string) []string {
 	return out
 }
 
-// cleanID removes the white space that folding put into an id. An id with other
-// characters that cannot be in one is no id.
+// cleanID removes white space that folding has added to an id. An id with other invalid characters is refused.
 func cleanID(s string) string {
 	s = strings.Join(strings.Fields(s), "")
 	if s == "" || len(s) > maxIDBytes || strings.ContainsFunc(s, func(r rune) bool {
@@ -78,8 +76,7 @@ func cleanID(s string) string {
 	return s
 }
 
-// idList collects the ids of fields, without duplicates; of more than limit ids it
-// keeps the first and the latest.
+// idList collects the ids of fields, without duplicates; beyond limit it keeps the first and the latest.
 func idList(fields []string, limit int) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -97,14 +94,13 @@ func idList(fields []string, limit int) []string {
 	return out
 }
 
-// BoundReferences bounds a References list for sending: ids that could not be
-// written and duplicates are left out, and of the others the first (the root of the
-// thread) and the most recent ones are kept, 20 ids and about 900 bytes at most
-// (RFC 5322 section 3.6.4; lists without bound grow past what servers accept).
+// BoundReferences bounds a References list for sending: it leaves out duplicates and ids that cannot be written, and keeps
+// the first id (the root of the thread) and the most recent ones, 20 ids and about 900 bytes at most (RFC 5322 section
+// 3.6.4; unbounded lists exceed the limits of servers).
 func BoundReferences(refs []string) []string {
 	var ids []string
 	seen := map[string]bool{}
-	for i := len(refs) - 1; i >= 0; i-- { // of a duplicate the latest counts
+	for i := len(refs) - 1; i >= 0; i-- { // of duplicates the latest counts
 		id := strings.Trim(refs[i], "<> \t")
 		if cleanID(id) != id || strings.ContainsFunc(id, func(r rune) bool { return r > unicode.MaxASCII }) || seen[id] || id == "" {
 			continue
@@ -131,9 +127,8 @@ func BoundReferences(refs []string) []string {
 	return out
 }
 
-// NewMessageID makes a Message-ID without angle brackets: 128 random bits at
-// domain, of which only the characters of a host name are kept ("localhost" when
-// none are left). The error is that of the random source.
+// NewMessageID makes a Message-ID without angle brackets: 128 random bits at domain, of which only the characters of a host
+// name are kept ("localhost" if none are left). The error is that of the random source.
 func NewMessageID(random io.Reader, domain string) (string, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -194,8 +189,8 @@ func cutPrefix(s string, forwards bool) (rest string, ok bool) {
 	return strings.TrimSpace(rest), true
 }
 
-// BaseSubject returns the subject without its prefixes of answers and forwards, for
-// comparing and for naming a conversation. A subject of prefixes alone becomes "".
+// BaseSubject returns the subject without the prefixes of answers and forwards, for comparing and for naming a conversation.
+// A subject that consists of prefixes becomes "".
 func BaseSubject(subject string) string {
 	s := oneLine(subject)
 	for {
@@ -207,8 +202,8 @@ func BaseSubject(subject string) string {
 	}
 }
 
-// ReplySubject returns the subject of an answer: "Re: " once, however often and in
-// whatever language the subject has it already. A forward's prefix stays.
+// ReplySubject returns the subject of an answer: "Re: " once, however often and in whatever language the subject has the
+// prefix already. A forward's prefix is kept.
 func ReplySubject(subject string) string {
 	s := oneLine(subject)
 	for {

@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
-// isTNEF tells a winmail.dat, whatever it is called: programs on the way rename it.
+// isTNEF recognises a winmail.dat by its content, as programs in transit rename it.
 func isTNEF(p message.Part) bool {
 	if !tnef.Is(p.Body) {
 		return false
@@ -20,9 +20,8 @@ func isTNEF(p message.Part) bool {
 	return strings.EqualFold(path.Ext(p.Filename), ".dat") || strings.EqualFold(path.Ext(p.Filename), ".tnef")
 }
 
-// unpack puts the files of each TNEF part in its place, and takes the body from there
-// when the mail has no other. A part that was not understood wholly, or holds what is
-// no message, stays beside them.
+// unpack replaces each TNEF part by its files, and takes the body from it if the mail has no other. A part that was not
+// fully understood, or is not a message, is kept, too.
 func (p *parser) unpack() {
 	m := p.msg
 	var parts []message.Part
@@ -51,8 +50,8 @@ func (p *parser) unpack() {
 	m.Attachments = parts
 }
 
-// plainClass: a message of the class is a body and files. Meetings, contacts and
-// reports have properties of their own.
+// plainClass reports whether messages of the class consist of a body and files. Meetings, contacts and reports have
+// properties of their own.
 func plainClass(class string) bool {
 	class = strings.ToLower(class)
 	return class == "" || class == "ipm.note" || class == "ipm.microsoft mail.note" || strings.HasPrefix(class, "ipm.note.microsoft")
@@ -84,8 +83,7 @@ func (p *parser) files(parts []message.Part, t *tnef.Message, depth int) []messa
 	return parts
 }
 
-// attached adds a message that is attached inside of a TNEF part: its body as a file
-// named by its subject, then its files.
+// attached adds a message that is attached inside a TNEF part: its body as a file named by its subject, then its files.
 func (p *parser) attached(parts []message.Part, t *tnef.Message, depth int) []message.Part {
 	name, body, kind, charset := oneLine(t.Subject), t.HTML, "text/html", "utf-8"
 	if strings.TrimSpace(body) == "" {
@@ -98,7 +96,7 @@ func (p *parser) attached(parts []message.Part, t *tnef.Message, depth int) []me
 	return p.files(parts, t, depth)
 }
 
-// typeOf are the types of the files that a browser shows in a message.
+// typeOf has the types of the files that a browser displays in a message.
 var typeOf = map[string]string{
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".pdf": "application/pdf",
 	".txt": "text/plain", ".htm": "text/html", ".html": "text/html", ".ics": "text/calendar", ".csv": "text/csv", ".zip": "application/zip",

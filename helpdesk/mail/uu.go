@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// uuBegin is the first line of a file that stands uuencoded in a text, as programs from
-// before MIME send it.
+// uuBegin matches the first line of a uuencoded file in a text, as sent by programs from before MIME.
 var uuBegin = regexp.MustCompile(`^begin(?:-base64)? [0-7]{3,4} ([^\r\n]{1,255})$`)
 
-// unpackUU takes the uuencoded files out of a text and attaches them.
+// unpackUU moves the uuencoded files in a text to attachments.
 func (p *parser) unpackUU(s string, e *entity, at place) string {
 	if e.ctype != "text/plain" || !strings.Contains(s, "begin") || !strings.Contains(s, "\nend") {
 		return s
@@ -50,7 +49,7 @@ func uuType(name string) string {
 	return "application/octet-stream"
 }
 
-// uuFile reads a file that a line begins, and gives what follows it.
+// uuFile reads the file that begins at a line, and returns the rest.
 func uuFile(begin, rest string) (name string, file []byte, after string, ok bool) {
 	m := uuBegin.FindStringSubmatch(strings.TrimRight(begin, " \t"))
 	if m == nil {
@@ -84,7 +83,7 @@ func uuFile(begin, rest string) (name string, file []byte, after string, ok bool
 
 const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\n"
 
-// uuLine: the line is as long as its first letter says. Blanks at its end may be lost.
+// uuLine reports whether a line has the length given by its first letter. Trailing blanks may be lost.
 func uuLine(line string) bool {
 	n := int(line[0]-' ') & 63
 	want := 1 + (n+2)/3*4

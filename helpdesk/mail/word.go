@@ -9,14 +9,14 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// decodeHeader turns a raw header value into one line of UTF-8: encoded words
-// (RFC 2047) decoded, raw 8-bit bytes guessed, control characters made spaces.
+// decodeHeader converts a raw header value to one line of UTF-8: it decodes encoded words (RFC 2047), guesses the charset of
+// raw 8-bit bytes, and replaces control characters by spaces.
 func decodeHeader(raw, charset string) string {
 	return oneLine(decodeWords(raw, charset))
 }
 
-// decodeWords decodes the encoded words of s. Neighbouring words of one charset
-// are decoded together, because senders split characters between them.
+// decodeWords decodes the encoded words of s. Neighbouring words of one charset are decoded together, because senders split
+// characters between them.
 func decodeWords(s, charset string) string {
 	if !strings.Contains(s, "=?") {
 		return guessRaw(s, charset)
@@ -59,7 +59,7 @@ func decodeWords(s, charset string) string {
 	return out.String()
 }
 
-// decodeWord reads the bytes of encoded words; charset is that of raw bytes.
+// decodeWord decodes the bytes of encoded words; charset is that of raw bytes.
 func decodeWord(b []byte, set, charset string) string {
 	if name := normalCharset(set); charset != "" && lookupCharset(name) == nil && undeclared(name) && !utf8.Valid(b) {
 		if text, ok := decodeCharset(b, charset); ok {
@@ -73,8 +73,8 @@ func decodeWord(b []byte, set, charset string) string {
 	return text
 }
 
-// encodedWord reads the encoded word at the beginning of s and returns its charset,
-// its bytes and its length in s; the length is 0 if s does not begin with one.
+// encodedWord parses the encoded word at the beginning of s and returns its charset, its bytes and its length in s; the
+// length is 0 if there is none.
 func encodedWord(s string) (charset string, data []byte, n int) {
 	rest := s[2:]
 	i := strings.IndexByte(rest[:min(len(rest), 80)], '?')
@@ -82,7 +82,7 @@ func encodedWord(s string) (charset string, data []byte, n int) {
 		return "", nil, 0
 	}
 	charset, enc, text := rest[:i], rest[i+1], rest[i+3:]
-	// Longer than any word that is meant as one; the bound keeps this linear.
+	// Longer than any genuine encoded word; the bound keeps the search linear.
 	end := strings.Index(text[:min(len(text), 8192)], "?=")
 	if end < 0 {
 		return "", nil, 0
@@ -115,8 +115,8 @@ func encodedWord(s string) (charset string, data []byte, n int) {
 	return charset, data, n
 }
 
-// guessRaw reads raw header bytes: as UTF-8, else in the charset that the body
-// declares, else byte by byte as windows-1252.
+// guessRaw decodes raw header bytes: as UTF-8, otherwise in the charset that the body declares, otherwise byte by byte as
+// windows-1252.
 func guessRaw(s, charset string) string {
 	if strings.Contains(s, "\x1b$") {
 		return guessText([]byte(s))
@@ -138,7 +138,7 @@ func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r == 0, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
-			return -1 // NUL, and what turns the direction of the rest of a line
+			return -1 // NUL, and characters that change the direction of the rest of a line
 		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
 			return ' '
 		}
@@ -147,9 +147,8 @@ func oneLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// encodeText gives the words of a header value: plain ones when s is simple ASCII,
-// else encoded words (RFC 2047) short enough to fold. The words are to be joined
-// with white space that may be a fold.
+// encodeText returns the words of a header value: plain ones if s is simple ASCII, otherwise encoded words (RFC 2047) short
+// enough to fold. The words are to be joined with white space, which may be a fold.
 func encodeText(s string) []string {
 	s = oneLine(s)
 	if plainHeader(s) {
@@ -177,8 +176,8 @@ func plainHeader(s string) bool {
 
 const maxWord = 64 // leaves room for "Subject: " and "Reply-To: " within 76 columns
 
-// encodeWords writes s as encoded words of at most maxWord bytes, each of whole
-// characters, in the shorter of the two encodings.
+// encodeWords writes s as encoded words of at most maxWord bytes, each of whole characters, in the shorter of the two
+// encodings.
 func encodeWords(s string) []string {
 	special := 0
 	for i := range len(s) {
@@ -237,8 +236,7 @@ func quoteWord(b []byte) []byte {
 	return out
 }
 
-// wordByte tells which bytes stand for themselves in a Q encoded word, also inside
-// a phrase (RFC 2047 section 5 rule 3).
+// wordByte reports whether a byte needs no escape in a Q encoded word, even inside a phrase (RFC 2047 section 5 rule 3).
 func wordByte(c byte) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '!' || c == '*' || c == '+' || c == '-' || c == '/'
 }

@@ -10,13 +10,12 @@ import (
 // Answer is the new text of a reply.
 type Answer struct {
 	Head []string // text of the first lines accepted by head
-	Body string   // what follows, as [Clean] leaves it; "" when there is nothing to see
+	Body string   // the rest, as [Clean] returns it; "" if nothing is visible
 }
 
-// SplitAnswer splits a reply: it removes the quoted message and the signature added by the author's
-// program. It calls head with each of the first lines until head refuses one or an empty line ends
-// them; accepted lines are not part of the body. s is a result of [Clean] or [FromText]; false: it
-// cannot be read.
+// SplitAnswer splits a reply: it removes the quoted message and the signature added by the author's program. It calls head
+// with each of the first lines until head refuses one or an empty line ends them; accepted lines are not part of the body. s
+// is a result of [Clean] or [FromText]. It returns false if s cannot be parsed.
 func SplitAnswer(s string, head func(line string) bool) (Answer, bool) {
 	d := readLines(s)
 	if d == nil {
@@ -39,7 +38,7 @@ func SplitAnswer(s string, head func(line string) bool) (Answer, bool) {
 	return out, true
 }
 
-// kept are the lines that are new, without empty ones at both ends.
+// kept returns the new lines, without empty ones at both ends.
 func (d *document) kept() []int {
 	kinds := quote.Find(d.texts(), quote.Message{Reply: true}).Kinds
 	signed := d.signatures()
@@ -49,7 +48,7 @@ func (d *document) kept() []int {
 			continue
 		}
 		if d.text(i) == "--" {
-			break // what follows is a signature (RFC 3676 section 4.3)
+			break // a signature follows (RFC 3676 section 4.3)
 		}
 		kept = append(kept, i)
 	}
@@ -60,7 +59,7 @@ func (d *document) kept() []int {
 	return kept
 }
 
-// sentFrom is what telephones write below each mail.
+// sentFrom matches the line that phones add below each mail.
 var sentFrom = regexp.MustCompile(`(?i)^(sent (from|via) (my |outlook|mail|yahoo|proton|the )|get outlook for |von meinem .{1,30} gesendet|gesendet (mit|von|über) |envoyé (de|depuis|à partir)|enviado desde|inviato da|verzonden (vanaf|met)).{0,60}$`)
 
 func (d *document) trim(kept []int) []int {
@@ -77,7 +76,7 @@ func (d *document) nothing(i int) bool {
 	return d.lines[i].rule || d.blank(i, i+1)
 }
 
-// text is the whole text of a line, without what cannot be seen.
+// text returns the whole text of a line, without invisible characters.
 func (d *document) text(i int) string {
 	l := &d.lines[i]
 	if l.end <= l.start {
@@ -86,7 +85,7 @@ func (d *document) text(i int) string {
 	return strings.Join(strings.Fields(strings.Map(seen, Text(d.src[l.start:l.end]))), " ")
 }
 
-// seen drops what takes no place.
+// seen drops characters of zero width.
 func seen(r rune) rune {
 	switch {
 	case r == '\uFEFF', r == '\u00AD', r >= 0x200B && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x2069:
@@ -97,10 +96,10 @@ func seen(r rune) rune {
 	return r
 }
 
-// signature is what programs call the element of a signature.
+// signature matches the names that programs give to the element of a signature.
 var signature = regexp.MustCompile(`(?i)(class|id)="[^"]*(gmail_signature|moz-signature|protonmail_signature_block|ms-outlook-mobile-signature|apple-?mail-?signature)|id="(x_)?signature"`)
 
-// signatures tells of which elements a signature is made.
+// signatures reports which elements are parts of a signature.
 func (d *document) signatures() []bool {
 	signed := make([]bool, len(d.els))
 	for i, e := range d.els[1:] {
@@ -109,8 +108,7 @@ func (d *document) signatures() []bool {
 	return signed
 }
 
-// body is the source of some lines, or their text where others stand between them or
-// where they are no whole elements.
+// body returns the source of some lines, or their text if they are not consecutive or not whole elements.
 func (d *document) body(kept []int) string {
 	kept = d.trim(kept)
 	if len(kept) == 0 {

@@ -9,8 +9,8 @@ import (
 
 var void = map[string]bool{"br": true, "col": true, "hr": true, "img": true, "wbr": true}
 
-// implied lists, for a tag that begins, which open elements it ends, and which
-// elements it does not look beyond. Browsers do the same.
+// implied lists, for a start tag, the open elements that it ends, and the elements at which the search for them stops, as in
+// browsers.
 var implied = map[string]struct{ ends, stop string }{
 	"li":    {" li ", " ul ol dir table td th blockquote "},
 	"dt":    {" dt dd ", " dl table td th "},
@@ -26,18 +26,17 @@ var implied = map[string]struct{ ends, stop string }{
 // blocks end an open paragraph.
 const blocks = " address article aside blockquote center details dir div dl figcaption figure footer h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table ul "
 
-// balancer writes tags so that every element is closed inside of the one that holds
-// it. It does not build a tree: the algorithm of browsers multiplies unclosed
-// formatting elements by the paragraphs that follow them.
+// balancer writes tags so that every element is closed inside its parent. It does not build a tree: the algorithm of
+// browsers repeats unclosed formatting elements in each of the paragraphs that follow them.
 type balancer struct {
 	out     strings.Builder
 	open    []string
-	openLen int // bytes that the end tags of the open elements take
+	openLen int // total length of the end tags of the open elements
 	count   map[string]int
 	full    bool
 }
 
-// room tells whether n more bytes and all end tags still fit.
+// room reports whether n more bytes and all end tags still fit.
 func (b *balancer) room(n int) bool {
 	if b.out.Len()+b.openLen+n > MaxOutput {
 		b.full = true
@@ -124,8 +123,8 @@ func (b *balancer) pop() {
 	b.out.WriteString("</" + tag + ">")
 }
 
-// closeImplied closes the innermost open element that is in ends, with all inside of
-// it, unless one in stop comes first.
+// closeImplied closes the innermost open element that is in ends, with all elements inside it, unless one in stop comes
+// first.
 func (b *balancer) closeImplied(ends, stop string) {
 	for i := len(b.open) - 1; i >= 0; i-- {
 		tag := " " + b.open[i] + " "
@@ -154,7 +153,7 @@ func (b *balancer) end(tag string) {
 			return
 		case "td", "th", "table":
 			if tag != "table" && tag != "tr" && tag != "tbody" && tag != "thead" && tag != "tfoot" && tag != "td" && tag != "th" {
-				return // an end tag inside of a cell does not end what holds the table
+				return // an end tag inside a cell does not end elements around the table
 			}
 		}
 	}
@@ -172,7 +171,7 @@ var (
 	attrEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\r\n", "\n", "\r", "\n", "\x00", "")
 )
 
-// escapeText escapes the least that is needed, so that plain text stays as it is.
+// escapeText escapes no more than necessary, so that plain text stays unchanged.
 func escapeText(s string) string { return textEscaper.Replace(s) }
 
 func escapeAttr(s string) string { return attrEscaper.Replace(s) }

@@ -16,11 +16,10 @@ const (
 	MaxDepth  = 100      // nested elements
 )
 
-// Clean returns HTML that is safe to display. It keeps only elements, attributes and styles of
-// text, lists, tables and images; links with http, https, mailto and tel; images with http, https,
-// cid and data (png, jpeg, gif, webp). It removes scripts, handlers, forms, frames, style sheets,
-// and styles that could leave the message's box. Links open a new window with rel="noopener
-// noreferrer nofollow". Every element is closed.
+// Clean returns HTML that is safe to display. It keeps only elements, attributes and styles of text, lists, tables and
+// images; links with http, https, mailto and tel; images with http, https, cid and data (png, jpeg, gif, webp). It removes
+// scripts, handlers, forms, frames, style sheets, and styles that could leave the message's box. Links open a new window
+// with rel="noopener noreferrer nofollow". Every element is closed.
 //
 // Clean(Clean(s)) == Clean(s). Images on other servers stay; see [RewriteImages].
 func Clean(s string) string {
@@ -65,8 +64,7 @@ var known = func() map[string]bool {
 	return m
 }()
 
-// policy is the allow list. The values of style, class, id, href and src are looked at
-// once more when the tags are written.
+// policy is the allow list. The values of style, class, id, href and src are checked again when the tags are written.
 var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements(elements...)
@@ -95,7 +93,7 @@ var (
 	// (^) rather than ^ keeps regexp from compiling it for one pass, which takes 4 MB.
 	plainValue = regexp.MustCompile(`(^)[\pL\pN #%.,:;()_+*/'!?&-]{0,200}$`)
 	dataImage  = regexp.MustCompile(`(?i)^data:image/(png|jpe?g|gif|webp);base64,[a-z0-9+/=\s]+$`)
-	// markers are the classes and ids by which mailers mark what they quote.
+	// markers are the classes and ids with which mailers mark quotes.
 	markers = map[string]bool{
 		"gmail_quote": true, "gmail_quote_container": true, "gmail_attr": true, "gmail_extra": true, "gmail_signature": true,
 		"gmail_default": true, "yahoo_quoted": true, "yahoo_quoted_begin": true, "moz-cite-prefix": true, "moz-forward-container": true,
@@ -105,7 +103,7 @@ var (
 	}
 )
 
-// cleanAttrs gives the attributes that a tag is written with.
+// cleanAttrs returns the attributes of a tag to be written.
 func cleanAttrs(tag string, in []html.Attribute) []html.Attribute {
 	out := make([]html.Attribute, 0, len(in)+2)
 	seen := map[string]bool{}
@@ -178,7 +176,7 @@ func cleanURL(s string, schemes ...string) (string, bool) {
 func cleanMarkers(s string, id bool) string {
 	var keep []string
 	for _, w := range strings.Fields(s) {
-		low := strings.ToLower(strings.TrimPrefix(w, "x_")) // Outlook renames what it forwards
+		low := strings.ToLower(strings.TrimPrefix(w, "x_")) // Outlook renames classes and ids in forwarded mails
 		if markers[low] && (!id || len(keep) == 0) {
 			keep = append(keep, w)
 		}

@@ -10,16 +10,15 @@ import (
 var (
 	// link matches what FromText turns into a link: a web address or an email address.
 	link = regexp.MustCompile(`(?i)\bhttps?://[^\s<>"'\x60]+|[a-z0-9][a-z0-9._%+-]{0,63}@[a-z0-9][a-z0-9-]{0,62}(\.[a-z0-9][a-z0-9-]{0,62}){1,8}`)
-	// reference finds a character reference that only somebody writing HTML types.
+	// reference matches a character reference that only a person who writes HTML types.
 	reference = regexp.MustCompile(`&(amp|lt|gt|quot|nbsp|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});`)
 	tagLike   = regexp.MustCompile(`(?i)</?([a-z][a-z0-9]{0,20})(\s[^<>]*)?/?>|<!--|<!doctype`)
 )
 
 const maxQuoteDepth = 20 // levels of ">" that become nested quotes
 
-// FromText converts plain text to HTML: escaped, newlines as <br>, web and email addresses as
-// links, lines of ">" as nested blockquotes, runs of spaces kept. The result is a fixed point of
-// [Clean].
+// FromText converts plain text to HTML: escaped, newlines as <br>, web and email addresses as links, lines of ">" as nested
+// blockquotes, runs of spaces kept. The result is a fixed point of [Clean].
 func FromText(text string) string {
 	var b strings.Builder
 	depth, first := 0, true
@@ -54,7 +53,7 @@ func normalText(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
 }
 
-// quoteDepth counts the ">" that a line begins with, and gives the line without them.
+// quoteDepth counts the ">" at the beginning of a line, and returns the line without them.
 func quoteDepth(line string) (depth int, rest string) {
 	rest = line
 	for depth < maxQuoteDepth && strings.HasPrefix(rest, ">") {
@@ -73,7 +72,7 @@ func quoteDepth(line string) (depth int, rest string) {
 func writeLinked(b *strings.Builder, s string) {
 	at := 0
 	var links [][]int
-	if strings.Contains(s, "@") || strings.Contains(s, "://") { // looking is dear, and most lines have none
+	if strings.Contains(s, "@") || strings.Contains(s, "://") { // the search is expensive, and most lines have no link
 		links = link.FindAllStringIndex(s, -1)
 	}
 	for _, m := range links {
@@ -86,7 +85,7 @@ func writeLinked(b *strings.Builder, s string) {
 			href = "mailto:" + word
 		}
 		if m[0] > 0 && s[m[0]-1] == '@' && href != word {
-			continue // a mention, or a name as @ada@social.example, to which no mail goes
+			continue // a mention, or a name such as @ada@social.example, which is not a mail address
 		}
 		if _, ok := cleanURL(href, "http", "https", "mailto"); !ok {
 			continue
@@ -98,7 +97,7 @@ func writeLinked(b *strings.Builder, s string) {
 	b.WriteString(spaced(escapeText(s[at:]), at == 0))
 }
 
-// trimLink takes the punctuation off that ends the sentence and not the address.
+// trimLink removes the punctuation that ends the sentence rather than the address.
 func trimLink(s string) string {
 	for {
 		t := strings.TrimRight(s, ".,;:!?*_")
@@ -122,13 +121,13 @@ func spaced(s string, lineStart bool) string {
 	return strings.ReplaceAll(s, "  ", "\u00A0 ")
 }
 
-// FromInput converts input typed by an agent or posted by a program to HTML. Text without tags and
-// character references is escaped, and its newlines become <br>; a simple line is unchanged byte
-// for byte. Anything else is HTML and is cleaned. FromInput is idempotent.
+// FromInput converts input typed by an agent or posted by a program to HTML. Text without tags and character references is
+// escaped, and its newlines become <br>; a simple line is unchanged byte for byte. Anything else is HTML and is cleaned.
+// FromInput is idempotent.
 func FromInput(body string) string {
 	if looksHTML(body) {
 		body = Clean(body)
-		if !looksHTML(body) { // nothing is left but text, which must not be taken for typed lines
+		if !looksHTML(body) { // only text is left, which must not be treated as typed lines
 			body = strings.ReplaceAll(body, "\n", " ")
 		}
 		return body
@@ -163,19 +162,19 @@ func looksHTML(s string) bool {
 // MaxText is the number of bytes at which Text stops.
 const MaxText = 1 << 20
 
-// Text converts HTML to readable plain text: paragraphs, lists with "- " or numbers, quotes with ">
-// ", links as "text <address>" unless the text contains the address. It omits scripts and styles.
+// Text converts HTML to readable plain text: paragraphs, lists with "- " or numbers, quotes with "> ", links as "text
+// <address>" unless the text contains the address. It omits scripts and styles.
 func Text(s string) string {
 	w := &textWriter{limit: MaxText}
 	w.run(s)
 	return w.result()
 }
 
-// textWriter makes text of the tokens of an HTML document.
+// textWriter converts the tokens of an HTML document to text.
 type textWriter struct {
 	out    strings.Builder
 	limit  int
-	flat   bool // for previews: words alone, no link targets, nothing hidden
+	flat   bool // for previews: words only, no link targets, nothing hidden
 	open   []textElement
 	quote  int
 	pre    int
@@ -268,7 +267,7 @@ func (w *textWriter) text(s string) {
 	w.space = strings.ContainsAny(s[len(s)-1:], " \t\r\n\f")
 }
 
-// write puts s on the current line, after the breaks and the space that are due.
+// write writes s to the current line, after the pending breaks and space.
 func (w *textWriter) write(s string) {
 	if s == "" {
 		return
@@ -303,7 +302,7 @@ func (w *textWriter) signs() string {
 	return strings.Repeat("> ", min(w.quote, maxQuoteDepth))
 }
 
-// block asks for n newlines before the next text.
+// block requests n newlines before the next text.
 func (w *textWriter) block(n int) { w.breaks = max(w.breaks, n) }
 
 func (w *textWriter) br() { w.breaks++ }
@@ -354,7 +353,7 @@ func attr(t html.Token, key string) string {
 	return ""
 }
 
-// breaks gives the newlines around an element.
+// breaks returns the newlines around an element.
 func breaks(tag string) int {
 	switch tag {
 	case "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "table":

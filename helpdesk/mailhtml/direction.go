@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// What Direct writes around a text. Lines that <br> ends have a direction of their own.
+// Markup that Direct adds around a text. Lines ended by <br> have a direction of their own.
 const (
 	directStart = `<div dir="auto" style="unicode-bidi: plaintext">`
 	directEnd   = `</div>`
@@ -19,9 +19,9 @@ var directed = map[string]bool{
 	"blockquote": true, "pre": true, "dt": true, "dd": true, "ul": true, "ol": true, "caption": true,
 }
 
-// Direct lets the blocks of a message that has letters of a script written from right
-// to left each find their own direction, by dir="auto". Blocks that say theirs keep it.
-// It is for showing cleaned HTML; other messages, and its own results, stay as they are.
+// Direct adds dir="auto" to the blocks of a message with right-to-left letters, so that each block gets its own direction.
+// Blocks with a direction keep it. It is for displaying cleaned HTML; other messages, and its own results, are returned
+// unchanged.
 func Direct(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x590 && rightToLeft(r) }) || strings.HasPrefix(s, directStart) {
 		return s

@@ -9,22 +9,20 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/internal/quote"
 )
 
-// What Fold writes around a quoted tail. The summary says the same in every language.
+// Markup that Fold adds around a quoted tail. The summary is the same in every language.
 const (
 	foldStart = `<details class="quote"><summary>…</summary>`
 	foldEnd   = `</details>`
 )
 
-// Fold puts the mail that a message quotes at its end into a closed <details
-// class="quote">. It knows the marks of common mailers (blockquotes, gmail_quote,
-// moz-cite-prefix, yahoo_quoted, Outlook's header block) and the lines by which they
-// introduce a quote, and removes nothing: without the two tags it added the result is
-// s. What is new stays open, between quotes and below them. reply says that the message
-// answers another one: in others "From:" and "Date:" may be a form that somebody filled
-// in, and are a quote only with an address.
+// Fold puts the mail quoted at the end of a message into a closed <details class="quote">. It recognises the marks of common
+// mailers (blockquotes, gmail_quote, moz-cite-prefix, yahoo_quoted, Outlook's header block) and the lines with which they
+// introduce a quote, and removes nothing: without the two added tags the result is s. New text stays visible, between quotes
+// and below them. reply means that the message answers another one: in others "From:" and "Date:" may be a form that
+// somebody filled in, and are a quote only with an address.
 //
-// It returns s as it is when there is no such tail, when nothing else would remain, or
-// when s is not balanced as [Clean] leaves it.
+// It returns s unchanged if there is no such tail, if nothing else would remain, or if s is not balanced as [Clean] leaves
+// it.
 func Fold(s string, reply bool) string {
 	d := readLines(s)
 	if d == nil {
@@ -37,8 +35,7 @@ func Fold(s string, reply bool) string {
 	return s[:from] + foldStart + s[from:to] + foldEnd + s[to:]
 }
 
-// Unquoted returns s without the mail that it quotes at its end: what [Fold] would put
-// into the <details>. reply is that of Fold.
+// Unquoted returns s without the mail quoted at its end, which [Fold] would put into the <details>. reply is as in Fold.
 func Unquoted(s string, reply bool) string {
 	d := readLines(s)
 	if d == nil {
@@ -51,9 +48,8 @@ func Unquoted(s string, reply bool) string {
 	return s[:from] + s[to:]
 }
 
-// Preview returns the first n runes (140 if n is 0 or less) of what the message says,
-// on one line, leaving quotes out as long as anything else is there. reply is that of
-// [Fold].
+// Preview returns the first n runes (140 if n is 0 or less) of the message's text, on one line, without quotes unless there
+// is nothing else. reply is as in [Fold].
 func Preview(s string, n int, reply bool) string {
 	if n <= 0 {
 		n = 140
@@ -82,7 +78,7 @@ func oneLine(s string, n int) string {
 	return cutRunes(strings.Join(strings.Fields(w.result()), " "), n)
 }
 
-// image stands for one in the text of a line, which is not empty then.
+// image represents an image in the text of a line, so that the line is not empty.
 const image = "\uFFFC"
 
 // cutRunes returns the first n runes of a line.
@@ -97,17 +93,16 @@ func cutRunes(line string, n int) string {
 	return line
 }
 
-// boxes hold a quote, intros the line that introduces it, and openers the header of the
-// mail that follows.
+// boxes contain a quote, intros the line that introduces it, and openers the header of the mail that follows.
 var (
 	boxes  = []string{"gmail_quote", "yahoo_quoted", "protonmail_quote", "tutanota_quote", "zmail_extra"}
 	intros = []string{"moz-cite-prefix", "gmail_attr", "reply-intro"}
-	// An empty "appendonsend" stands where Outlook appends a mail, and opens nothing.
+	// Outlook inserts an empty "appendonsend" where it appends a mail; it opens nothing.
 	openers = []string{"divrplyfwdmsg", "outlookmessageheader", "moz-forward-container", "isforwardcontent",
 		"isreplycontent", "ms-outlook-mobile-reference-message", "mail-editor-reference-message-container"}
 )
 
-// document is a message as lines, and where they stand in its source.
+// document is a message as lines, with their positions in its source.
 type document struct {
 	src   string
 	els   []element // els[0] is the document
@@ -122,21 +117,21 @@ type element struct {
 	quoted                       quote.Quoted
 	box, intro                   bool
 	opens, hidden, pre           bool
-	answered                     bool // of a box: an element that quotes has ended in it
+	answered                     bool // for a box: a quoting element has ended in it
 }
 
-// docLine is a line and where it begins and ends.
+// docLine is a line with its start and end.
 type docLine struct {
 	text            []byte
 	rule, opens     bool
 	intro           bool
 	quoted          quote.Quoted
 	box             int
-	start, end      int // offsets; start of an empty line is where it stands
+	start, end      int // offsets; the start of an empty line is its position
 	parent, endedIn int // elements
 }
 
-// texts gives the lines as package quote wants them.
+// texts returns the lines for package quote.
 func (d *document) texts() []quote.Line {
 	out := make([]quote.Line, len(d.lines))
 	for i := range d.lines {
@@ -151,14 +146,14 @@ func (d *document) texts() []quote.Line {
 	return out
 }
 
-// lineReader reads the tags of a document once.
+// lineReader parses the tags of a document once.
 type lineReader struct {
 	document
 	open    []int
-	line    *docLine // that is being read; nil between lines
+	line    *docLine // the current line; nil between lines
 	broken  bool     // the tags are not balanced
 	boxes   []int
-	quotes  int // open elements that quote
+	quotes  int // open quoting elements
 	indents int
 	intros  int
 	hidden  int
@@ -166,9 +161,9 @@ type lineReader struct {
 	opens   bool // the next line is the first of an opener
 }
 
-const maxLineText = 1000 // bytes of a line that are kept
+const maxLineText = 1000 // maximum bytes kept of a line
 
-// readLines returns nil for what is too large, not balanced, or folded already.
+// readLines returns nil for a document that is too large, not balanced, or folded already.
 func readLines(s string) *document {
 	if len(s) > MaxInput || strings.Contains(s, foldStart) {
 		return nil
@@ -208,8 +203,8 @@ func (r *lineReader) read(text string, at, end int) {
 		r.write(text, at, end)
 		return
 	}
-	// Offsets inside of preformatted text are those of its source, where a reference
-	// is longer than what it stands for: lines are split where both agree.
+	// Offsets inside preformatted text are offsets in its source, where a reference is longer than its character: lines are
+	// split where both agree.
 	raw := r.src[at:end]
 	if strings.Count(raw, "\n") != strings.Count(text, "\n") {
 		r.write(text, at, end)
@@ -256,7 +251,7 @@ func (r *lineReader) see(at, end int) {
 	r.line.end, r.line.endedIn = end, r.open[len(r.open)-1]
 }
 
-// begin makes sure that there is a line.
+// begin starts a line if there is none.
 func (r *lineReader) begin(at int) *docLine {
 	if r.line != nil {
 		return r.line
@@ -278,7 +273,7 @@ func (r *lineReader) begin(at int) *docLine {
 
 func (r *lineReader) finishLine() { r.line = nil }
 
-// lineBreak ends a line, or is an empty one.
+// lineBreak ends a line, or adds an empty one.
 func (r *lineReader) lineBreak(at int) {
 	if r.line == nil {
 		r.begin(at)
@@ -345,7 +340,7 @@ func (r *lineReader) start(t html.Token, at, inner int) {
 	r.els = append(r.els, e)
 }
 
-// quotes tells how sure it is that a blockquote holds a quote: some indent with it.
+// quotes rates how certainly a blockquote is a quote: some authors use it for indenting.
 func quotes(t html.Token, box bool, style string) quote.Quoted {
 	switch {
 	case box, strings.EqualFold(attr(t, "type"), "cite"), attr(t, "cite") != "", strings.Contains(style, "border-left:") && !strings.Contains(style, "border-left:none"):
@@ -408,8 +403,8 @@ func (r *lineReader) end(tag string, at, stop int) {
 	}
 }
 
-// region gives what is to be wrapped for the lines that were found. Elements may not
-// be cut: where the first lines share one with what is new, later ones are tried.
+// region returns the part to be wrapped for the lines found. Elements must not be split: if the first lines share one with
+// new text, later lines are tried.
 func (d *document) region(found quote.Result) (from, to int, ok bool) {
 	for i, tries := found.From, 0; i < found.To && tries < 50; i++ {
 		if from, to, ok := d.wrap(i, found.To); ok {
@@ -422,17 +417,16 @@ func (d *document) region(found quote.Result) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// wrap gives the smallest stretch of whole elements and texts that begins with line i
-// and ends before line end.
+// wrap returns the smallest range of whole elements and texts that begins with line i and ends before line end.
 func (d *document) wrap(i, end int) (from, to int, ok bool) {
 	first := &d.lines[i]
 	last := first
-	for n := end - 1; n > i && last == first; n-- { // the last one that is to be seen
+	for n := end - 1; n > i && last == first; n-- { // the last visible one
 		if d.lines[n].end > d.lines[n].start && !d.lines[n].rule {
 			last = &d.lines[n]
 		}
 	}
-	after := len(d.src) // what is visible next stays out
+	after := len(d.src) // the next visible one stays outside
 	if next := sort.SearchInts(d.seen, last.end); next < len(d.seen) {
 		after = d.seen[next]
 	}
@@ -457,8 +451,7 @@ func (d *document) wrap(i, end int) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// outermost widens a stretch to the outermost element that mailers put around quotes
-// and that holds nothing else.
+// outermost extends a range to the outermost element that mailers put around quotes and that contains nothing else.
 func (d *document) outermost(parent, from, to int) (int, int) {
 	bestFrom, bestTo := from, to
 	for e := parent; e > 0; e = d.els[e].parent {
@@ -474,7 +467,7 @@ func (d *document) outermost(parent, from, to int) (int, int) {
 	return bestFrom, bestTo
 }
 
-// endIn is where the child of an element ends that holds the end of a line.
+// endIn returns the end of the child of an element in which a line ends.
 func (d *document) endIn(parent int, l *docLine) int {
 	end := l.end
 	for e := l.endedIn; e > 0 && e != parent; e = d.els[e].parent {
@@ -485,7 +478,7 @@ func (d *document) endIn(parent int, l *docLine) int {
 
 var noFlow = map[string]bool{"table": true, "tbody": true, "thead": true, "tfoot": true, "tr": true, "ul": true, "ol": true, "dl": true, "colgroup": true}
 
-// visible counts what is to be seen between two offsets.
+// visible counts visible items between two offsets.
 func (d *document) visible(from, to int) int {
 	if to <= from {
 		return 0

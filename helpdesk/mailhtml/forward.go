@@ -6,20 +6,19 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/internal/quote"
 )
 
-// ForwardedHeader is what stands above a mail that was forwarded.
+// ForwardedHeader is the header above a forwarded mail.
 type ForwardedHeader = quote.Header
 
-// Forwarded is a message that passes a mail on, taken apart.
+// Forwarded is a message that forwards a mail, split into its parts.
 type Forwarded struct {
 	Header ForwardedHeader
-	Note   string // what its author wrote beside the mail, as Clean leaves it; "" when there is nothing to see
-	Body   string // of the mail that is passed on
+	Note   string // the forwarder's own text, as Clean returns it; "" if nothing is visible
+	Body   string // of the forwarded mail
 }
 
-// SplitForward takes a message apart that passes a mail on below a header, in any
-// language of common mailers; subject is the message's. Of several mails inside each
-// other it is the outermost. A message that answers a mail, or quotes one before, passes
-// none on. s is what [Clean] or [FromText] made.
+// SplitForward splits a message that forwards a mail below a header, in any language of common mailers; subject is the
+// message's. Of nested forwards it returns the outermost. A message that answers a mail, or quotes one before the header, is
+// not a forward. s is a result of [Clean] or [FromText].
 func SplitForward(s, subject string) (Forwarded, bool) {
 	d := readLines(s)
 	if d == nil {
@@ -41,8 +40,8 @@ func SplitForward(s, subject string) (Forwarded, bool) {
 	return out, true
 }
 
-// forwardEnd is the line that follows a forwarded mail, which begins at a line: mailers
-// that put an element around it put what comes below outside of that.
+// forwardEnd returns the line after a forwarded mail that begins at a line: mailers that put an element around the mail put
+// later text outside it.
 func (d *document) forwardEnd(start int) int {
 	for e := d.lines[start].parent; e > 0; e = d.els[e].parent {
 		if p := &d.els[e]; p.box || p.quoted == quote.Yes {
@@ -57,7 +56,7 @@ func (d *document) forwardEnd(start int) int {
 	return len(d.lines)
 }
 
-// blank reports whether there is nothing to see on some lines.
+// blank reports whether some lines are invisible.
 func (d *document) blank(from, to int) bool {
 	for _, l := range d.lines[from:to] {
 		if len(l.text) > 0 && strings.TrimSpace(string(l.text)) != "" {
@@ -67,10 +66,10 @@ func (d *document) blank(from, to int) bool {
 	return true
 }
 
-// only is the source of some lines, or their text where they are no whole elements.
+// only returns the source of some lines, or their text if they are not whole elements.
 func (d *document) only(lines []quote.Line, from, to int) string {
 	for from < to && d.lines[from].end == d.lines[from].start {
-		from++ // nothing to see
+		from++ // invisible
 	}
 	if from == to {
 		return ""
@@ -81,7 +80,7 @@ func (d *document) only(lines []quote.Line, from, to int) string {
 	return plain(lines[from:to])
 }
 
-// without is the source of all other lines.
+// without returns the source of all other lines.
 func (d *document) without(lines []quote.Line, from, to int) string {
 	if start, stop, ok := d.wrap(from, to); ok && (to == len(d.lines) || stop <= d.lines[to].start) {
 		return Clean(d.src[:start] + d.src[stop:])

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// CIDs returns the Content-IDs of the images that s shows, unescaped, without
-// duplicates, in order.
+// CIDs returns the Content-IDs of the images that s shows, unescaped, without duplicates, in order.
 func CIDs(s string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -29,9 +28,9 @@ func CIDs(s string) []string {
 	return out
 }
 
-// RewriteImages replaces the address of each image by what f returns for it; for ""
-// the image loses its address and shows only its alternative text. All else stays as it
-// is. The result is to be shown and not cleaned again, which would drop relative addresses.
+// RewriteImages replaces the address of each image by the result of f; for "" the image loses its address and shows only its
+// alternative text. Everything else is unchanged. The result is for display and must not be cleaned again, which would drop
+// relative addresses.
 func RewriteImages(s string, f func(src string) string) string {
 	return editImages(s, func(t *html.Token) bool {
 		i := place(t, "src")
@@ -49,12 +48,11 @@ func RewriteImages(s string, f func(src string) string) string {
 	})
 }
 
-// held is the attribute that keeps the address of an image that is not shown.
+// held is the attribute that keeps the address of a blocked image.
 const held = "data-remote-src"
 
-// HoldImages takes away the address of each image that hold is true for, and keeps it
-// in the attribute data-remote-src: what is shown asks no other server for it.
-// [RestoreImages] undoes it.
+// HoldImages moves the address of each image for which hold returns true to the attribute data-remote-src, so that
+// displaying the result sends no request for it. [RestoreImages] undoes it.
 func HoldImages(s string, hold func(src string) bool) string {
 	return editImages(s, func(t *html.Token) bool {
 		i := place(t, "src")
@@ -67,8 +65,7 @@ func HoldImages(s string, hold func(src string) bool) string {
 	})
 }
 
-// RestoreImages gives images back the addresses that [HoldImages] took away. It may be
-// used on HTML that is not clean yet.
+// RestoreImages restores the addresses that [HoldImages] moved. It may be used on HTML that is not clean yet.
 func RestoreImages(s string) string {
 	if !strings.Contains(s, held) {
 		return s
@@ -83,7 +80,7 @@ func RestoreImages(s string) string {
 	})
 }
 
-// Remote tells whether the address of an image names another server.
+// Remote reports whether the address of an image names another server.
 func Remote(src string) bool {
 	src = strings.TrimSpace(src)
 	if strings.HasPrefix(src, "//") {
@@ -93,7 +90,7 @@ func Remote(src string) bool {
 	return strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
 }
 
-// editImages writes anew each image that edit returns true for. All else stays as it is.
+// editImages rewrites each image for which edit returns true. Everything else is unchanged.
 func editImages(s string, edit func(t *html.Token) bool) string {
 	z := html.NewTokenizer(strings.NewReader(s))
 	var b strings.Builder
@@ -121,7 +118,7 @@ func editImages(s string, edit func(t *html.Token) bool) string {
 	}
 }
 
-// place gives the index of an attribute, -1 if there is none.
+// place returns the index of an attribute, -1 if it is missing.
 func place(t *html.Token, key string) int {
 	return slices.IndexFunc(t.Attr, func(a html.Attribute) bool { return a.Key == key })
 }

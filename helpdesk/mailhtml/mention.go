@@ -14,14 +14,13 @@ import (
 //
 //	<a href="mailto:member-12@mention.invalid">@Ada Lovelace</a>
 //
-// It is plain HTML, which editors and [Clean] keep, and nothing that a mail could be sent
-// to (RFC 6761 section 6.4). Whatever its text says, [ShowMentions] writes the name that
-// the member has by now. It can be typed as @ and a member's mail address.
+// It is plain HTML, which editors and [Clean] keep, and its address can receive no mail (RFC 6761 section 6.4). Regardless
+// of its text, [ShowMentions] writes the member's current name. A mention can be typed as @ and a member's mail address.
 const mentionHost = "@mention.invalid"
 
 var (
 	mentionForm = regexp.MustCompile(`^mailto:member-([1-9][0-9]{0,17})@mention\.invalid$`)
-	// typed finds @ and an address, where nothing in front makes the @ a part of a word.
+	// typed matches @ and an address, unless the @ is inside a word.
 	typed = regexp.MustCompile(`(^|[^\pL\pN@._%+-])@([A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){0,8})`)
 )
 
@@ -45,8 +44,8 @@ func mentionID(t html.Token) (int64, bool) {
 	return id, err == nil
 }
 
-// Mentions returns the ids of the members that cleaned HTML mentions, without doubles, in
-// order, and the mail addresses that are typed in it with an @ in front.
+// Mentions returns the ids of the members mentioned in cleaned HTML, without duplicates, in order, and the mail addresses
+// typed in it after an @.
 func Mentions(s string) (ids []int64, addresses []string) {
 	if !strings.Contains(s, "@") {
 		return nil, nil
@@ -65,8 +64,8 @@ func Mentions(s string) (ids []int64, addresses []string) {
 	return ids, addresses
 }
 
-// LinkMentions makes mentions of the addresses that are typed with an @ in front and for
-// which find knows a member. Mentions of members that keep refuses become what they say.
+// LinkMentions converts addresses typed after an @ to mentions if find returns a member. Mentions of members that keep
+// refuses become plain text.
 func LinkMentions(s string, keep func(id int64) bool, find func(address string) (id int64, name string, ok bool)) string {
 	return editMentions(s, func(id int64, text string) string {
 		if keep(id) {
@@ -81,8 +80,8 @@ func LinkMentions(s string, keep func(id int64) bool, find func(address string) 
 	})
 }
 
-// ShowMentions writes the present names of members into their mentions, by show, which
-// returns HTML that stands for one; "" leaves the mention's text alone.
+// ShowMentions replaces mentions by the members' current names; show returns the HTML for a mention, or "" to keep the
+// mention's text.
 func ShowMentions(s string, show func(id int64) string) string {
 	if !strings.Contains(s, mentionHost) {
 		return s
@@ -95,12 +94,12 @@ func ShowMentions(s string, show func(id int64) string) string {
 	}, nil)
 }
 
-// editMentions writes what link makes of each mention and, unless it is nil, address of
-// each typed one. All else stays as it is, and so does what is inside of other links.
+// editMentions replaces each mention by the result of link and, unless address is nil, each typed one by that of address.
+// Everything else is unchanged, including the content of other links.
 func editMentions(s string, link func(id int64, text string) string, address func(address string) string) string {
 	z := html.NewTokenizer(strings.NewReader(s))
 	var b strings.Builder
-	inside, id, text := false, int64(0), "" // of a link; of a mention, and what that says
+	inside, id, text := false, int64(0), "" // of a link; of a mention, and its text
 	for {
 		kind := z.Next()
 		raw := string(z.Raw())
@@ -145,8 +144,7 @@ func editMentions(s string, link func(id int64, text string) string, address fun
 	}
 }
 
-// editTyped writes what address makes of the addresses with an @ in front. A dot at the
-// end is that of the sentence.
+// editTyped replaces the addresses after an @ by the results of address. A dot at the end belongs to the sentence.
 func editTyped(raw string, address func(string) string) string {
 	if !strings.Contains(raw, "@") {
 		return raw
@@ -165,7 +163,7 @@ func editTyped(raw string, address func(string) string) string {
 	return b.String()
 }
 
-// MapMentions has mentions name other members; one for which to returns no id of a member becomes what it says.
+// MapMentions changes the members in mentions; if to returns no id for a member, the mention becomes plain text.
 func MapMentions(s string, to func(id int64) int64) string {
 	return editMentions(s, func(id int64, text string) string {
 		if now := to(id); now > 0 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// properties are the CSS properties that look the same wherever the message is
-// shown; none of them moves a box out of the message.
+// properties are the CSS properties that look the same wherever the message is shown; none of them moves a box out of the
+// message.
 var properties = func() map[string]bool {
 	m := map[string]bool{}
 	for _, p := range strings.Fields(`color background background-color font font-family font-size font-style font-variant font-weight
@@ -30,15 +30,15 @@ var (
 	displays   = regexp.MustCompile(`^(none|block|inline|inline-block|list-item|table|inline-table|table-(row|cell|column|caption|row-group|header-group|footer-group|column-group))( ?!important)?$`)
 )
 
-// Bytes of a style attribute that are read, and that are kept: less, since what is
-// written is a little longer than what was read.
+// Maximum bytes of a style attribute that are read, and that are kept: fewer, since the output is slightly longer than the
+// input.
 const (
 	maxStyle  = 8 << 10
 	keptStyle = 4 << 10
 )
 
-// cleanStyle keeps the declarations of a style attribute that are known and plain:
-// no url(), no expression, no escapes, no comments, no negative lengths.
+// cleanStyle keeps the known and plain declarations of a style attribute: no url(), no expression, no escapes, no comments,
+// no negative lengths.
 func cleanStyle(s string) string {
 	if len(s) > maxStyle {
 		s = s[:maxStyle]

@@ -16,8 +16,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 )
 
-// compose builds the message of a reply. It depends on out alone, so every attempt composes the
-// same bytes. ctx is used to read attachments.
+// compose builds the message of a reply. It depends on out alone, so every attempt composes the same bytes. ctx is used to
+// read attachments.
 func (s *Sender) compose(ctx context.Context, out helpdesk.OutgoingMail) *mail.Outgoing {
 	m := &mail.Outgoing{
 		MessageID: out.MessageID,
@@ -57,8 +57,8 @@ func addresses(list []string) []mailaddr.Address {
 	return out
 }
 
-// references limits the number of ids and returns the one for In-Reply-To. It omits ids from a
-// customer's message that cannot be written.
+// references limits the number of ids and returns the one for In-Reply-To. It omits ids from a customer's message that
+// cannot be written.
 func references(ids []string) (bounded []string, inReplyTo string) {
 	bounded = mail.BoundReferences(ids)
 	if n := len(bounded); n > 0 && bounded[n-1] == ids[len(ids)-1] {
@@ -76,9 +76,8 @@ func document(body string) string {
 // contentURL matches the API's URLs of attachments.
 var contentURL = regexp.MustCompile(`/attachments/([0-9]{1,18})/content(?:[?#].*)?$`)
 
-// inline turns images of the body that are attachments of this message into inline parts: it
-// returns the body with cid: addresses, and sets ContentID and Inline of those files. Others stay
-// ordinary attachments.
+// inline turns images of the body that are attachments of this message into inline parts: it returns the body with cid:
+// addresses, and sets ContentID and Inline of those files. Others stay ordinary attachments.
 func inline(body string, out helpdesk.OutgoingMail, files []mail.File) string {
 	return mailhtml.RewriteImages(body, func(src string) string {
 		for i, a := range out.Attachments {

@@ -12,8 +12,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
-// signedFields are the header fields that a signature covers if present (RFC 6376 section 5.4.1):
-// all that our messages have.
+// signedFields are the header fields that a signature covers if present (RFC 6376 section 5.4.1): all that our messages
+// have.
 var signedFields = []string{
 	"From", "Sender", "Reply-To", "To", "Cc", "Subject", "Date", "Message-ID", "In-Reply-To", "References", "Auto-Submitted",
 	"MIME-Version", "Content-Type", "Content-Transfer-Encoding",

@@ -63,8 +63,8 @@ type plainSource struct{ io.WriterTo }
 
 func (plainSource) Close() error { return nil }
 
-// frozen keeps the first output of its source, since encrypting again gives another result: in
-// memory while it is small, else in a file that only this process can open.
+// frozen keeps the first output of its source, since encrypting again gives another result: in memory while it is small,
+// else in a file that only this process can open.
 type frozen struct {
 	source io.WriterTo
 	dir    string
@@ -91,7 +91,7 @@ func (f *frozen) WriteTo(w io.Writer) (int64, error) {
 	return io.Copy(w, f.file)
 }
 
-// writer is a function that writes.
+// writer is a function that implements [io.Writer].
 type writer func([]byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }

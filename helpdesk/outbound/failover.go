@@ -14,30 +14,25 @@ import (
 
 // FailoverConfig configures a [Failover].
 type FailoverConfig struct {
-	// Relays are in order of preference; at least one is required. With more than one, the default
-	// of DialTimeout is 10 s.
+	// Relays are in order of preference; at least one is required. With more than one, the default of DialTimeout is 10 s.
 	Relays []RelayConfig
-	// Rest is how long a failed relay is not used. It doubles with each failure, up to ten times; 0
-	// means 30 s.
+	// Rest is how long a failed relay is not used. It doubles with each failure, up to ten times; 0 means 30 s.
 	Rest time.Duration
-	// Patience is how long messages wait for a relay that another message is trying and that has
-	// not answered yet, from the start of that attempt; 0 means 10 s. After six times as long,
-	// another message tries it, too.
+	// Patience is how long messages wait for a relay that another message is trying and that has not answered yet, from the
+	// start of that attempt; 0 means 10 s. After six times as long, another message tries it, too.
 	Patience time.Duration
 	Now      func() time.Time // nil: time.Now
 	Logger   *slog.Logger     // nil: discards
 }
 
-// Failover is a [Transport] over several relays. A message goes to the first that works. Recipients
-// that it defers, and messages that it cannot carry, go to the next; permanent rejections are
-// final. If a connection ends when a relay may have taken the message, no other relay gets it in
-// the same attempt, since it could arrive twice.
+// Failover is a [Transport] over several relays. A message goes to the first that works. Recipients that it defers, and
+// messages that it cannot carry, go to the next; permanent rejections are final. If a connection ends when a relay may have
+// taken the message, no other relay gets it in the same attempt, since it could arrive twice.
 //
-// A failed relay rests for a while. Then one message tries it again, and the others do not wait for
-// it. The same applies to a relay that was not used recently, so that an unresponsive relay delays
-// only one message. A relay that becomes unresponsive during transfers delays messages that it has
-// received completely for SubmitTimeout at most, since their outcome is unknown, and the others for
-// Silence. Run by package jobs, waiting messages hold no workers.
+// A failed relay rests for a while. Then one message tries it again, and the others do not wait for it. The same applies to
+// a relay that was not used recently, so that an unresponsive relay delays only one message. A relay that becomes
+// unresponsive during transfers delays messages that it has received completely for SubmitTimeout at most, since their
+// outcome is unknown, and the others for Silence. Run by package jobs, waiting messages hold no workers.
 type Failover struct {
 	cfg    FailoverConfig
 	relays []*Relay
@@ -106,8 +101,7 @@ var (
 	errSilent  = errors.New("the mail relay gives no answer")
 )
 
-// Send hands one message to the first relay that takes it, for each recipient. An error means that
-// no relay could be used.
+// Send hands one message to the first relay that takes it, for each recipient. An error means that no relay could be used.
 func (f *Failover) Send(ctx context.Context, from string, to []string, m *Mail) ([]Result, error) {
 	results := make([]Result, len(to))
 	left := make([]int, len(to)) // recipients without a final result
@@ -158,14 +152,14 @@ func (f *Failover) Send(ctx context.Context, from string, to []string, m *Mail) 
 	return results, nil
 }
 
-// elsewhere reports whether another relay may do better: this one deferred, or our side found that
-// it cannot carry the message.
+// elsewhere reports whether another relay may do better: this one deferred, or our side found that it cannot carry the
+// message.
 func elsewhere(r Result) bool {
 	return r.State != sending.Sent && r.State != sending.Failed || r.State == sending.Failed && r.Code == 0
 }
 
-// admit admits a message to a relay; the message calls done when it has an outcome. If the message
-// must use another relay, done is nil, and why is the reason if known.
+// admit admits a message to a relay; the message calls done when it has an outcome. If the message must use another relay,
+// done is nil, and why is the reason if known.
 func (f *Failover) admit(ctx context.Context, n int) (done func(), why error) {
 	for {
 		last, rests := f.rests(n)
@@ -192,9 +186,8 @@ func (f *Failover) admit(ctx context.Context, n int) (done func(), why error) {
 	}
 }
 
-// try makes the caller's message the one that tries a relay first, if a trial is needed and none is
-// in progress or the current one is overdue. Otherwise trial is the other message's, with how long
-// to wait for it, or nil.
+// try makes the caller's message the one that tries a relay first, if a trial is needed and none is in progress or the
+// current one is overdue. Otherwise trial is the other message's, with how long to wait for it, or nil.
 func (f *Failover) try(n int) (trial chan struct{}, mine bool, patience time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -219,8 +212,8 @@ func (f *Failover) tried(n int, trial chan struct{}) {
 	close(trial)
 }
 
-// rests reports whether a relay must not be used. After its rest, the first message tries it, and
-// others see it as resting until the outcome is known.
+// rests reports whether a relay must not be used. After its rest, the first message tries it, and others see it as resting
+// until the outcome is known.
 func (f *Failover) rests(n int) (last error, rests bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -252,8 +245,8 @@ func (f *Failover) failed(ctx context.Context, n int, err error) {
 	f.cfg.Logger.WarnContext(ctx, "outbound: a relay cannot be used", "relay", n+1, "of", len(f.relays), "rest", rest, "error", err)
 }
 
-// works records that a relay works. answered means that it replied about a message, so that others
-// need not wait for a trial.
+// works records that a relay works. answered means that it replied about a message, so that others need not wait for a
+// trial.
 func (f *Failover) works(ctx context.Context, n int, answered bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

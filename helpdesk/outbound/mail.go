@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// inMemory is the size up to which a message is kept after measuring it; a larger one is composed
-// again for every reader.
+// inMemory is the size up to which a message is kept after measuring it; a larger one is composed again for every reader.
 const inMemory = 1 << 20
 
 // Mail is a composed message for a [Transport].
@@ -16,11 +15,11 @@ type Mail struct {
 	Date      time.Time // of the message, the same in every attempt
 	Size      int64     // bytes
 	EightBit  bool      // contains bytes above 127
-	// Plain is the same message in ASCII, for relays without SMTPUTF8, which do not accept other
-	// characters in header fields; nil: no other form.
+	// Plain is the same message in ASCII, for relays without SMTPUTF8, which do not accept other characters in header
+	// fields; nil: no other form.
 	Plain *Mail
-	// Variant distinguishes messages with the same Message-ID: it names the Bcc recipient of this
-	// copy. Empty: not such a copy.
+	// Variant distinguishes messages with the same Message-ID: it names the Bcc recipient of this copy. Empty: not such a
+	// copy.
 	Variant string
 
 	source io.WriterTo
@@ -28,8 +27,8 @@ type Mail struct {
 	seals  []byte // prepended header fields
 }
 
-// NewMail composes the message once to measure it, so that errors of composing appear before
-// anything is sent. It returns the error of source, which must write the same each time.
+// NewMail composes the message once to measure it, so that errors of composing appear before anything is sent. It returns
+// the error of source, which must write the same each time.
 func NewMail(messageID string, date time.Time, source io.WriterTo) (*Mail, error) {
 	gauge := &gauge{}
 	if _, err := source.WriteTo(gauge); err != nil {
@@ -42,8 +41,8 @@ func NewMail(messageID string, date time.Time, source io.WriterTo) (*Mail, error
 	return m, nil
 }
 
-// WriteTo writes the message with CRLF line endings. It returns an error if the length differs from
-// Size, or an attachment cannot be read; the output is then incomplete.
+// WriteTo writes the message with CRLF line endings. It returns an error if the length differs from Size, or an attachment
+// cannot be read; the output is then incomplete.
 func (m *Mail) WriteTo(w io.Writer) (int64, error) {
 	before, err := w.Write(m.seals)
 	if err != nil {

@@ -24,8 +24,8 @@ type MailerConfig struct {
 	Logger  *slog.Logger  // nil: discards
 }
 
-// Mailer sends the help desk's own mails to members and invited people, those of
-// [helpdesk.SystemMailKinds]. It is safe for concurrent use.
+// Mailer sends the help desk's own mails to members and invited people, those of [helpdesk.SystemMailKinds]. It is safe for
+// concurrent use.
 type Mailer struct{ cfg MailerConfig }
 
 // NewMailer returns a mailer. A missing required field of cfg is an Invalid fault.
@@ -46,9 +46,8 @@ func NewMailer(cfg MailerConfig) (*Mailer, error) {
 	return &Mailer{cfg: cfg}, nil
 }
 
-// Handle runs one job of the [helpdesk.SystemMailKinds]. An error means that the job must be
-// retried, until the mail has no use any more. A mail that can never be sent is given up and
-// logged, without its address.
+// Handle runs one job of the [helpdesk.SystemMailKinds]. An error means that the job must be retried, until the mail has no
+// use any more. A mail that can never be sent is given up and logged, without its address.
 func (m *Mailer) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	out, err := m.cfg.Outgoing.SystemMail(ctx, job, m.cfg.Links)
 	if fault.Is(err, fault.NotFound) {
@@ -101,8 +100,7 @@ func (m *Mailer) try(ctx context.Context, job storage.ClaimedJob, out sending.Sy
 	return helpdesk.Outcome{State: r.State, Code: r.Code, EnhancedCode: r.EnhancedCode, Response: r.Response}, err
 }
 
-// write composes and signs a mail, with an ASCII form if that differs. A mail that cannot be signed
-// is sent unsigned.
+// write composes and signs a mail, with an ASCII form if that differs. A mail that cannot be signed is sent unsigned.
 func (m *Mailer) write(ctx context.Context, job storage.ClaimedJob, out sending.SystemMail) (*Mail, error) {
 	composed := composeSystemMail(out)
 	letter, err := NewMail(out.MessageID, out.Date, composed)

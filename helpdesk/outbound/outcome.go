@@ -16,8 +16,7 @@ type mailKey struct{ account, interaction int64 }
 
 func (m mailKey) file() string { return fmt.Sprintf("%d-%d.json", m.account, m.interaction) }
 
-// kept are the messages in progress and the unrecorded results, both in memory and as files that
-// outlive the process.
+// kept has the messages in progress and the unrecorded results, both in memory and as files that outlive the process.
 type kept struct {
 	root *os.Root // nil: only in memory
 

@@ -21,8 +21,8 @@ type RelayConfig struct {
 	Host       string                // required: name or IP address
 	Port       int                   // default 587, 465 for TLS and 25 for none
 	Encryption mailserver.Encryption // default STARTTLS
-	// Username and Password are used with AUTH PLAIN or LOGIN, and only over TLS or
-	// to a loopback address. Both empty: no authentication.
+	// Username and Password are used with AUTH PLAIN or LOGIN, and only over TLS or to a loopback address. Both empty: no
+	// authentication.
 	Username, Password string
 	// HelloName is the EHLO name; default the address literal of the connection (RFC 5321 section
 	// 4.1.4).
@@ -36,16 +36,14 @@ type RelayConfig struct {
 	DialTimeout    time.Duration // default 30 s
 	CommandTimeout time.Duration // for a reply or a write; default 5 min (RFC 5321 section 4.5.3.2)
 	SubmitTimeout  time.Duration // for the reply to a complete message; default 10 min
-	// Silence is how long several messages wait while the relay replies to none of them; default 1
-	// min. Then the messages that are not completely sent are ended without waiting for
-	// CommandTimeout. The outcome of a completely sent message is unknown, so it waits
-	// SubmitTimeout for its reply.
+	// Silence is how long several messages wait while the relay replies to none of them; default 1 min. Then the messages
+	// that are not completely sent are ended without waiting for CommandTimeout. The outcome of a completely sent message is
+	// unknown, so it waits SubmitTimeout for its reply.
 	Silence time.Duration
-	// MaxSending is the number of messages sent at the same time; default 8. Others wait for their
-	// turn. A message that the relay leaves without a reply for a sixth of Silence no longer counts.
+	// MaxSending is the number of messages sent at the same time; default 8. Others wait for their turn. A message that the
+	// relay leaves without a reply for a sixth of Silence no longer counts.
 	MaxSending int
-	// MaxIdle is the number of connections kept open for IdleTimeout; defaults MaxSending and 30 s.
-	// Negative keeps none.
+	// MaxIdle is the number of connections kept open for IdleTimeout; defaults MaxSending and 30 s. Negative keeps none.
 	MaxIdle     int
 	IdleTimeout time.Duration
 }
@@ -85,9 +83,8 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	return c
 }
 
-// Relay is a [Transport] over an SMTP server that relays mail to any destination (RFC 5321, RFC
-// 6409). It uses SIZE, 8BITMIME and SMTPUTF8 if offered. It is safe for concurrent use; concurrent
-// messages use separate connections.
+// Relay is a [Transport] over an SMTP server that relays mail to any destination (RFC 5321, RFC 6409). It uses SIZE,
+// 8BITMIME and SMTPUTF8 if offered. It is safe for concurrent use; concurrent messages use separate connections.
 type Relay struct {
 	cfg   RelayConfig
 	tls   *tls.Config
@@ -123,8 +120,7 @@ func (r *Relay) Close() error {
 	return nil
 }
 
-// Check connects, encrypts and authenticates as Send does, and quits. Its error is a [*RelayError]
-// with the failed step.
+// Check connects, encrypts and authenticates as Send does, and quits. Its error is a [*RelayError] with the failed step.
 func (r *Relay) Check(ctx context.Context) error {
 	s, err := r.connect(ctx)
 	if err != nil {
@@ -135,9 +131,8 @@ func (r *Relay) Check(ctx context.Context) error {
 	return nil
 }
 
-// Ask asks whether the relay would accept a message for each recipient, without sending one: it
-// names them and resets the transaction (RSET). A Result without a State means accepted, which only
-// means that the relay would try.
+// Ask asks whether the relay would accept a message for each recipient, without sending one: it names them and resets the
+// transaction (RSET). A Result without a State means accepted, which only means that the relay would try.
 func (r *Relay) Ask(ctx context.Context, from string, to []string) ([]Result, error) {
 	s, err := r.connect(ctx)
 	if err != nil {
@@ -167,17 +162,15 @@ func (r *Relay) Ask(ctx context.Context, from string, to []string) ([]Result, er
 	return t.results, nil
 }
 
-// Send hands one message to the relay for all its recipients. A 4xx reply, or no reply before the
-// connection or ctx ended, defers a recipient; a 5xx reply fails it. An error, a [*RelayError],
-// means that the relay could not be used: replies before the transaction begins are not about the
-// message.
+// Send hands one message to the relay for all its recipients. A 4xx reply, or no reply before the connection or ctx ended,
+// defers a recipient; a 5xx reply fails it. An error, a [*RelayError], means that the relay could not be used: replies
+// before the transaction begins are not about the message.
 func (r *Relay) Send(ctx context.Context, from string, to []string, m *Mail) ([]Result, error) {
 	results, _, err := r.send(ctx, from, to, m)
 	return results, err
 }
 
-// send is Send. doubt means that the connection ended while the reply to the complete message was
-// outstanding.
+// send is Send. doubt means that the connection ended while the reply to the complete message was outstanding.
 func (r *Relay) send(ctx context.Context, from string, to []string, m *Mail) (results []Result, doubt bool, err error) {
 	ctx, leave, err := r.turn(ctx)
 	if err != nil {
@@ -221,8 +214,7 @@ func yield(ctx context.Context) {
 	jobs.Yield(ctx)
 }
 
-// session returns a connection that is ready for a message: an idle one that still answers, or a
-// new one.
+// session returns a connection that is ready for a message: an idle one that still answers, or a new one.
 func (r *Relay) session(ctx context.Context) (*session, error) {
 	for {
 		s := r.takeIdle()

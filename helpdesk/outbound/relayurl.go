@@ -64,10 +64,9 @@ func ParseRelayURLs(raw string) ([]RelayConfig, error) {
 	return all, nil
 }
 
-// ParseRelayURL parses smtp://user:password@host:port?tls=none|starttls|tls. tls defaults to
-// starttls. The port defaults to 587, with tls=tls to 465, with tls=none to 25. smtps:// is the
-// same as smtp:// with tls=tls. The option hello sets RelayConfig.HelloName. Errors contain no part
-// of the URL.
+// ParseRelayURL parses smtp://user:password@host:port?tls=none|starttls|tls. tls defaults to starttls. The port defaults to
+// 587, with tls=tls to 465, with tls=none to 25. smtps:// is the same as smtp:// with tls=tls. The option hello sets
+// RelayConfig.HelloName. Errors contain no part of the URL.
 func ParseRelayURL(raw string) (RelayConfig, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" || u.Scheme != "smtp" && u.Scheme != "smtps" {

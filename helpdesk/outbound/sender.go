@@ -20,10 +20,9 @@ import (
 
 // Transport takes messages to their recipients, or to a relay.
 type Transport interface {
-	// Send hands over one message for all recipients and returns one result for each, in the order
-	// of to. An error applies to all: no relay could be reached, and each is deferred with the
-	// error's text, which members of the account may read. Addresses are in RFC 5321 form, without
-	// brackets.
+	// Send hands over one message for all recipients and returns one result for each, in the order of to. An error applies
+	// to all: no relay could be reached, and each is deferred with the error's text, which members of the account may read.
+	// Addresses are in RFC 5321 form, without brackets.
 	Send(ctx context.Context, from string, to []string, m *Mail) ([]Result, error)
 }
 
@@ -40,23 +39,19 @@ type Config struct {
 	Outgoing  *helpdesk.Outgoing // required
 	Transport Transport          // required
 
-	// SeenURL returns the URL of the tracking image, for accounts that enable it: see transport's
-	// /seen. nil: none.
+	// SeenURL returns the URL of the tracking image, for accounts that enable it: see transport's /seen. nil: none.
 	SeenURL func(token string) string
 
 	Timeout time.Duration // of one attempt for one message; 0 means the maximum of 15 min
-	// GiveUp is how long composing a message is retried if the failure may be temporary; 0 means 1
-	// h.
+	// GiveUp is how long composing a message is retried if the failure may be temporary; 0 means 1 h.
 	GiveUp time.Duration
-	// TempDir is the directory for large encrypted messages while they are sent; "" means
-	// [os.TempDir].
+	// TempDir is the directory for large encrypted messages while they are sent; "" means [os.TempDir].
 	TempDir string
-	// KeepDir is the directory for results that cannot be recorded now, so that they outlive the
-	// process. Unrecorded messages are sent again. "": results are kept only in memory.
+	// KeepDir is the directory for results that cannot be recorded now, so that they outlive the process. Unrecorded
+	// messages are sent again. "": results are kept only in memory.
 	KeepDir string
 
-	// Observe is called with the outcome of each attempt for each recipient: sent, deferred or
-	// failed. nil: none.
+	// Observe is called with the outcome of each attempt for each recipient: sent, deferred or failed. nil: none.
 	Observe func(sending.State)
 
 	Now    func() time.Time // nil: time.Now
@@ -65,8 +60,8 @@ type Config struct {
 
 // Sender sends replies. It is safe for concurrent use.
 //
-// It takes mails to send and records what became of them for several jobs at once, in one
-// transaction per account, when several are at work.
+// When several jobs run at the same time, it begins mails and records their outcomes together, in one transaction per
+// account.
 type Sender struct {
 	cfg     Config
 	kept    *kept
@@ -129,13 +124,12 @@ func (s *Sender) reportTo(ctx context.Context, m mailKey, outcomes []helpdesk.Ou
 // errWaiting retries a job whose other recipients are not due yet.
 var errWaiting = errors.New("outbound: recipients wait for another try")
 
-// Handle runs one job of kind [helpdesk.JobSendMail]: it attempts the due recipients and reports
-// their outcomes. While others wait, it returns an error of [jobs.RetryAt]. Other errors mean that
-// the database or the blobs could not be reached, and the job must be retried. A message that
-// cannot be composed fails visibly for all due recipients.
+// Handle runs one job of kind [helpdesk.JobSendMail]: it attempts the due recipients and reports their outcomes. While
+// others wait, it returns an error of [jobs.RetryAt]. Other errors mean that the database or the blobs could not be reached,
+// and the job must be retried. A message that cannot be composed fails visibly for all due recipients.
 //
-// A process works on each message only once at a time. Outcomes are kept until they are recorded,
-// even after ctx ends, and the message is not attempted again before.
+// A process works on each message only once at a time. Outcomes are kept until they are recorded, even after ctx ends, and
+// the message is not attempted again before.
 func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	m := mailKey{job.AccountID, job.Subject}
 	if !s.kept.enter(m) {
@@ -180,8 +174,8 @@ type tried struct {
 	Result
 }
 
-// tryAll sends a reply's letters, one after the other. Its error is the reason why those missing
-// from the results were not attempted.
+// tryAll sends a reply's letters, one after the other. Its error is the reason why those missing from the results were not
+// attempted.
 func (s *Sender) tryAll(ctx context.Context, out helpdesk.OutgoingMail, all []letter) ([]tried, error) {
 	var done []tried
 	for _, l := range all {
@@ -196,8 +190,7 @@ func (s *Sender) tryAll(ctx context.Context, out helpdesk.OutgoingMail, all []le
 	return done, nil
 }
 
-// try composes and sends a letter to its due recipients. An error means that nothing was sent and
-// nothing is to be reported.
+// try composes and sends a letter to its due recipients. An error means that nothing was sent and nothing is to be reported.
 func (s *Sender) try(ctx context.Context, out helpdesk.OutgoingMail, l letter) ([]Result, error) {
 	limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
@@ -214,9 +207,8 @@ func (s *Sender) try(ctx context.Context, out helpdesk.OutgoingMail, l letter) (
 	return s.post(ctx, limited, out, l.due, m)
 }
 
-// post hands a message to the transport: in one envelope for all due recipients or, if bounces must
-// identify the recipient, in one envelope each. limited is ctx with a deadline. Recipients not
-// reached by then wait.
+// post hands a message to the transport: in one envelope for all due recipients or, if bounces must identify the recipient,
+// in one envelope each. limited is ctx with a deadline. Recipients not reached by then wait.
 func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, due []sending.Delivery, m *Mail) ([]Result, error) {
 	var results []Result
 	for len(due) > 0 {
@@ -250,8 +242,7 @@ func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, d
 	return results, nil
 }
 
-// send hands over one envelope. If the relay rejects the recipient-specific sender, it uses the
-// plain one.
+// send hands over one envelope. If the relay rejects the recipient-specific sender, it uses the plain one.
 func (s *Sender) send(ctx context.Context, out helpdesk.OutgoingMail, from string, to []string, m *Mail) ([]Result, error) {
 	results, err := s.cfg.Transport.Send(ctx, from, to, m)
 	if err != nil || from == out.From.Email || len(results) != 1 || !aboutSender(results[0]) {
@@ -262,9 +253,8 @@ func (s *Sender) send(ctx context.Context, out helpdesk.OutgoingMail, from strin
 	return s.cfg.Transport.Send(ctx, out.From.Email, to, m)
 }
 
-// aboutSender reports whether a rejection may be about the envelope sender. Relays that restrict
-// senders, or verify that they exist, report that in various ways and at any step. Replies about
-// the recipient's address are excluded.
+// aboutSender reports whether a rejection may be about the envelope sender. Relays that restrict senders, or verify that
+// they exist, report that in various ways and at any step. Replies about the recipient's address are excluded.
 func aboutSender(r Result) bool {
 	if r.State == sending.Sent || r.Code/100 != 4 && r.Code/100 != 5 {
 		return false
@@ -277,8 +267,8 @@ func aboutSender(r Result) bool {
 	return r.State == sending.Failed && (r.EnhancedCode == "" || strings.HasPrefix(status, "7."))
 }
 
-// write composes and signs a letter, with an ASCII form if that differs. A message that cannot be
-// signed is sent unsigned. done releases its resources.
+// write composes and signs a letter, with an ASCII form if that differs. A message that cannot be signed is sent unsigned.
+// done releases its resources.
 func (s *Sender) write(ctx context.Context, out helpdesk.OutgoingMail, l letter) (m *Mail, done func(), err error) {
 	composed := s.compose(ctx, out)
 	m, done, err = s.measure(ctx, composed, l)
@@ -318,8 +308,7 @@ func (s *Sender) measure(ctx context.Context, composed *mail.Outgoing, l letter)
 	return m, done, nil
 }
 
-// impossible returns the reason why a message can never be composed; "" if it may be composed
-// later.
+// impossible returns the reason why a message can never be composed; "" if it may be composed later.
 func (s *Sender) impossible(ctx context.Context, out helpdesk.OutgoingMail, err error) string {
 	if invalid, ok := errors.AsType[*mail.InvalidError](err); ok {
 		return "The mail cannot be composed: " + invalid.Field + " " + invalid.Reason + "."
@@ -336,8 +325,7 @@ func (s *Sender) impossible(ctx context.Context, out helpdesk.OutgoingMail, err 
 	return "The mail cannot be composed: reading an attachment fails."
 }
 
-// report records results, even after ctx ended, with several attempts, because unrecorded messages
-// are sent again.
+// report records results, even after ctx ended, with several attempts, because unrecorded messages are sent again.
 func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results []tried) (time.Time, error) {
 	outcomes := make([]helpdesk.Outcome, len(results))
 	counts := map[sending.State]int{}
@@ -372,8 +360,8 @@ const (
 // errBusy retries a job whose message is in progress.
 var errBusy = errors.New("outbound: the mail is being sent, or what became of it is being recorded")
 
-// record writes results, however long it takes, and keeps them until then. When ctx ends it tries
-// once more, and the message's next job continues.
+// record writes results, however long it takes, and keeps them until then. When ctx ends it tries once more, and the
+// message's next job continues.
 func (s *Sender) record(ctx context.Context, m mailKey, outcomes []helpdesk.Outcome) (time.Time, error) {
 	save := sync.OnceFunc(func() {
 		if err := s.kept.save(m, outcomes); err != nil {

@@ -89,9 +89,8 @@ func (r *Relay) connect(ctx context.Context) (_ *session, err error) {
 	return s, nil
 }
 
-// prepare reads the greeting and encrypts the connection. go-smtp could do so, but it uses
-// "localhost" as EHLO name before STARTTLS, which some relays reject, and does not report the
-// failed step.
+// prepare reads the greeting and encrypts the connection. go-smtp could do so, but it uses "localhost" as EHLO name before
+// STARTTLS, which some relays reject, and does not report the failed step.
 func (r *Relay) prepare(ctx context.Context, conn net.Conn) (ready net.Conn, step string, err error) {
 	if r.cfg.Encryption == mailserver.TLS {
 		if conn, err = r.handshake(ctx, conn); err != nil {
@@ -175,8 +174,8 @@ func (r *Relay) authenticate(client *smtp.Client, peer net.Addr) error {
 	return errNoAuth
 }
 
-// login is AUTH LOGIN without an initial response, which not every server supports: the server asks
-// for the user, then for the password, in any wording.
+// login is AUTH LOGIN without an initial response, which not every server supports: the server asks for the user, then for
+// the password, in any wording.
 type login struct{ answers []string }
 
 func (l *login) Start() (string, []byte, error) { return sasl.Login, nil, nil }
@@ -236,8 +235,7 @@ func (w *wire) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// wait runs an operation that may wait for the relay, in pieces, and checks in between whether to
-// continue.
+// wait runs an operation that may wait for the relay, in pieces, and checks in between whether to continue.
 func (w *wire) wait(until time.Time, limit func(time.Time) error, do func() error) error {
 	defer w.word.await()()
 	for began := time.Now(); ; {
@@ -286,8 +284,8 @@ func (w *word) await() (end func()) {
 	}
 }
 
-// missing reports whether a relay has replied to nobody for some time: neither to the one waiting
-// since then nor to several others, since a relay may be slow with one message.
+// missing reports whether a relay has replied to nobody for some time: neither to the one waiting since then nor to several
+// others, since a relay may be slow with one message.
 func (w *word) missing(since time.Time, silence time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,14 +13,12 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
-// Spool is a [Transport] that writes every message to a file in a directory and reports it as sent.
-// A file begins with the envelope, X-Envelope-From and X-Envelope-To with all recipients including
-// Bcc, followed by the message.
+// Spool is a [Transport] that writes every message to a file in a directory and reports it as sent. A file begins with the
+// envelope, X-Envelope-From and X-Envelope-To with all recipients including Bcc, followed by the message.
 //
-// File names begin with the message's time and end with a hash of its Message-ID and envelope
-// sender and ".eml": they sort by time, and the same message replaces its file. Messages with
-// recipient-specific envelope senders, and encrypted copies for Bcc recipients, have separate
-// files.
+// File names begin with the message's time and end with a hash of its Message-ID and envelope sender and ".eml": they sort
+// by time, and the same message replaces its file. Messages with recipient-specific envelope senders, and encrypted copies
+// for Bcc recipients, have separate files.
 type Spool struct{ root *os.Root }
 
 // NewSpool creates the directory if needed, readable only by its owner.

@@ -17,30 +17,30 @@ var errNoAnswer = errors.New("outbound: a call that was made for several mails e
 // maxTogether is how many calls become one at most.
 const maxTogether = 64
 
-// together makes one call of those that arrive while an earlier one of the same account is under
-// way. A call that finds none under way is made at once, so that nobody waits for company.
+// together combines calls for the same account: those that arrive while an earlier one is under way are made as one. A call
+// without another under way is made at once, so no call waits to be combined.
 type together[In, Out any] struct {
-	// all makes one call of several. Its error is that of each.
+	// all makes one call for several. Its error applies to each.
 	all func(ctx context.Context, account int64, in []In) ([]Out, error)
 
 	mu    sync.Mutex
 	lines map[int64]*line[In, Out] // by account, while calls are under way
 }
 
-// line are the calls that wait for the one under way.
+// line has the calls that wait for the one under way.
 type line[In, Out any] struct{ waiting []*call[In, Out] }
 
 type call[In, Out any] struct {
 	ctx  context.Context //nolint:containedctx // of the caller, whom others do not make wait for longer
 	in   In
-	lead chan struct{} // closed when this caller is to make the next common call
+	lead chan struct{} // closed when this caller must make the next common call
 	done chan struct{} // closed when there is an answer
 	out  Out
 	err  error
 }
 
-// do returns what the common call answers for in, or the error of ctx if that ends first. The call
-// may still be made then.
+// do returns the common call's result for in, or the error of ctx if that ends first. The call may still be made in that
+// case.
 func (t *together[In, Out]) do(ctx context.Context, account int64, in In) (Out, error) {
 	c := &call[In, Out]{ctx: ctx, in: in, lead: make(chan struct{}), done: make(chan struct{})}
 	if !t.enter(account, c) {
@@ -76,8 +76,7 @@ func (t *together[In, Out]) enter(account int64, c *call[In, Out]) (first bool) 
 	return !busy
 }
 
-// leave withdraws a call that still waits, and reports whether its caller must lead: it was told so
-// meanwhile.
+// leave withdraws a waiting call, and reports whether its caller must lead because it was chosen in the meantime.
 func (t *together[In, Out]) leave(account int64, c *call[In, Out]) (leads bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,8 +91,7 @@ func (t *together[In, Out]) leave(account int64, c *call[In, Out]) (leads bool) 
 	return false
 }
 
-// make makes one call of all that wait, and has the first of those that arrived meanwhile make the
-// next.
+// make makes one call for all that wait, and then lets the first of those that have arrived meanwhile make the next one.
 func (t *together[In, Out]) make(account int64) {
 	t.mu.Lock()
 	l := t.lines[account]
@@ -101,7 +99,7 @@ func (t *together[In, Out]) make(account int64) {
 	calls := slices.Clone(l.waiting[:n])
 	l.waiting = slices.Clone(l.waiting[n:])
 	t.mu.Unlock()
-	defer func() { // also when the call panics
+	defer func() { // even if the call panics
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		for _, c := range calls {
@@ -116,7 +114,7 @@ func (t *together[In, Out]) make(account int64) {
 	t.answer(account, calls)
 }
 
-// answer makes the common call. It ends when the contexts of all callers have ended.
+// answer makes the common call. Its context ends when the contexts of all callers have ended.
 func (t *together[In, Out]) answer(account int64, calls []*call[In, Out]) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(calls[0].ctx), togetherTime)
 	defer cancel()

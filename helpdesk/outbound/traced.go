@@ -7,8 +7,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Traced is a transport whose sending a tracer hears of: how many recipients there were, and nobody's address. A nil tracer gives the
-// transport itself.
+// Traced returns a transport that traces sending: with the number of recipients, but no address. If the tracer is nil, it
+// returns the transport itself.
 func Traced(t Transport, tracer storage.Tracer) Transport {
 	if tracer == nil || t == nil {
 		return t

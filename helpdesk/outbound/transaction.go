@@ -87,15 +87,14 @@ func (t *transaction) settle(r Result) {
 	}
 }
 
-// reset prepares the session for another message after a rejection, unless the connection failed or
-// the relay is about to close it.
+// reset prepares the session for another message after a rejection, unless the connection failed or the relay is about to
+// close it.
 func (t *transaction) reset(err error) {
 	answer, ok := errors.AsType[*smtp.SMTPError](err)
 	t.clean = ok && answer.Code != 421 && t.client.Reset() == nil
 }
 
-// recipients sends the recipients without a result to the relay and returns the accepted ones; none
-// if the connection ends.
+// recipients sends the recipients without a result to the relay and returns the accepted ones; none if the connection ends.
 func (t *transaction) recipients(to []string) (accepted []int) {
 	var err error
 	for i, address := range to {
@@ -184,8 +183,8 @@ func (t *transaction) outcome(err error, about string) Result {
 	return r
 }
 
-// envelopeAddress returns an address in the form that the relay accepts: the domain in ASCII (RFC
-// 5891), the local part in UTF-8 only with SMTPUTF8.
+// envelopeAddress returns an address in the form that the relay accepts: the domain in ASCII (RFC 5891), the local part in
+// UTF-8 only with SMTPUTF8.
 func (t *transaction) envelopeAddress(address string) (string, *Result) {
 	bad := &Result{State: sending.Failed, EnhancedCode: "5.1.3", Response: "This is not an email address."}
 	at := strings.LastIndexByte(address, '@')

@@ -80,7 +80,7 @@ func (a *api) addAccounts(t *transport.Table) {
 func (a *api) createAccount(ctx context.Context, admin *helpdesk.Admin, in accountInput) (account, error) {
 	number, given := in.NextNumber.Get()
 	if given && number == 0 {
-		number = -1 // 0 means "the default" to the service, and is no number to a client
+		number = -1 // 0 means "the default" to the service, and a client must not send it
 	}
 	created, err := admin.CreateAccount(ctx, identity.AccountInput{
 		Name: in.Name, NextNumber: number, DefaultLocale: in.DefaultLocale.Or(""), Languages: in.Languages.Or(nil),
@@ -111,7 +111,7 @@ func (a *api) updateAccount(ctx context.Context, d *helpdesk.Desk, in accountUpd
 	return showAccount(changed, in.Expand), err
 }
 
-// ofSeconds is a duration of n seconds; one too large to be counted is just too large.
+// ofSeconds returns a duration of n seconds, saturated rather than overflowing.
 func ofSeconds(n int64) time.Duration {
 	return time.Duration(max(-1, min(n, 1<<30))) * time.Second
 }
@@ -133,7 +133,7 @@ func showAccount(one identity.Account, expand transport.Expand) account {
 	return out
 }
 
-// mapPage shows every object of a page.
+// mapPage converts every object of a page.
 func mapPage[T, U any](page storage.Page[T], show func(T) U) storage.Page[U] {
 	out := storage.Page[U]{Items: make([]U, len(page.Items)), Next: page.Next, Prev: page.Prev}
 	for i, one := range page.Items {

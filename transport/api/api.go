@@ -16,41 +16,37 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// Config is what [New] makes the API from.
+// Config configures [New].
 type Config struct {
 	transport.Config                   // of the table
 	Service          *helpdesk.Service // required
-	// KB is the knowledge base. nil: its operations are 404 with the code
-	// feature_disabled.
+	// KB is the knowledge base. If nil, its operations are answered with 404 and the code feature_disabled.
 	KB *kb.Service
 
-	// Authenticate finds out who asks, for applications that sign in users
-	// themselves: they return Service.As(userID). An error is answered as it is; the
-	// zero Caller is nobody and gets 401. nil: access tokens, as Authorization: Bearer,
-	// and the cookie of POST /auth/login. A browser sends a cookie also with requests
-	// that other sites make it send, so with the cookie everything but GET and HEAD
-	// has to say in Sec-Fetch-Site or Origin that it comes from this site, else 403.
+	// Authenticate returns the caller of a request, for applications that sign in users themselves: they return
+	// Service.As(userID). Its errors are answered unchanged; for the zero Caller, which is no user, the answer is 401. nil:
+	// access tokens, as Authorization: Bearer, and the cookie of POST /auth/login. Browsers also send cookies with requests
+	// that other sites make, so a request with the cookie, unless it is a GET or HEAD, must show in Sec-Fetch-Site or Origin
+	// that it comes from this site; otherwise the answer is 403.
 	Authenticate func(ctx context.Context, r *http.Request) (helpdesk.Caller, error)
 
-	// Portal finds the customer who asks, on the operations that customers have too;
-	// without an error and a portal it is Authenticate that is asked. nil: portal tokens,
-	// as Authorization: Bearer, unless Authenticate is set; see
-	// [helpdesk.Service.AuthenticatePortal].
+	// Portal returns the customer who makes a request, for the operations that are open to customers, too; if it returns no
+	// portal and no error, Authenticate is called. nil: portal tokens, as Authorization: Bearer, unless Authenticate is set;
+	// see [helpdesk.Service.AuthenticatePortal].
 	Portal func(ctx context.Context, r *http.Request, accountID int64) (*helpdesk.Portal, error)
 
-	// PreviewTheme is the address where a site, by its URL and id, can be looked at in one
-	// of its themes; site.Handler has one. nil: themes have no preview.
+	// PreviewTheme returns the address of the preview of a site, by its URL and id, in one of its themes; site.Handler has
+	// one. nil: themes have no preview.
 	PreviewTheme func(siteURL string, siteID, themeID int64) string
 
-	// Version of the program that the OpenAPI document names; "": that of the API.
+	// Version is the program's version in the OpenAPI document; "": that of the API.
 	Version string
 }
 
-// New returns the table of the operations of the help desk and the knowledge base. More may be added to it
-// before it serves.
+// New returns the table of the operations of the help desk and the knowledge base. More may be added to it before it serves.
 //
-// Below a prefix that an outer mux strips, Config.BaseURL has to name it, for the
-// links to files in answers. A Service that is missing is an Invalid fault.
+// Below a prefix that an outer mux strips, Config.BaseURL must include it, for the links to files in answers. A missing
+// Service is an Invalid fault.
 func New(cfg Config) (*transport.Table, error) {
 	if cfg.Service == nil {
 		return nil, fault.Field("Service", "is required")
@@ -116,7 +112,7 @@ func New(cfg Config) (*transport.Table, error) {
 	return t, nil
 }
 
-// api holds what the operations share.
+// api holds the dependencies that operations share.
 type api struct {
 	svc          *helpdesk.Service
 	kb           *kb.Service // may be nil
@@ -130,7 +126,7 @@ type api struct {
 	previewTheme func(siteURL string, siteID, themeID int64) string
 }
 
-// caller finds out who asks.
+// caller returns the caller of a request.
 func (a *api) caller(ctx context.Context, r *transport.Request) (helpdesk.Caller, error) {
 	authenticate := a.authenticate
 	if authenticate == nil {
@@ -187,24 +183,23 @@ func (a *api) admin(ctx context.Context, r *transport.Request) (*helpdesk.Admin,
 	return a.service(r).Admin(ctx, caller)
 }
 
-// service is the service for the address that a request comes from.
+// service returns the service, bound to the client's address.
 func (a *api) service(r *transport.Request) *helpdesk.Service { return a.svc.From(r.ClientAddr()) }
 
 // member is a user in an account.
 type member struct{ account, user int64 }
 
-// presence knows when members were last seen, so that not every request costs a
-// transaction to record it.
+// presence remembers when members were last recorded as active, so that not every request costs a transaction to record it.
 type presence struct {
 	now func() time.Time
 	mu  sync.Mutex
 	at  map[member]time.Time
 }
 
-// maxPresent bounds the memory; beyond it those not seen lately are forgotten.
+// maxPresent bounds the memory; beyond it the members recorded least recently are dropped.
 const maxPresent = 10000
 
-// due reports whether to record that m is at work: once a minute.
+// due reports whether to record that m is active, at most once a minute.
 func (p *presence) due(m member) bool {
 	now := p.now()
 	p.mu.Lock()
@@ -229,14 +224,14 @@ type expanding struct {
 	Expand transport.Expand `query:"expand"`
 }
 
-// relations are what the expansions need that are no matter of course.
+// relations are the permissions required by expansions.
 var relations = map[string]identity.Permission{
 	"mailbox": identity.MailboxesView, "customer": identity.CustomersView, "attachments": identity.InteractionsView,
 	"account": identity.AccountsView, "team": identity.MembershipsView, "mailboxes": identity.MailboxesView,
 }
 
-// mayExpand is asked before something is changed: the service refuses to read a
-// relation only after that, when the answer would be a refusal of what was done.
+// mayExpand is checked before a change: the service checks permissions on a relation only when it reads it, which would
+// refuse the answer after the change was made.
 func mayExpand(d *helpdesk.Desk, expand transport.Expand) error {
 	for _, name := range expand {
 		if p, needed := relations[name]; needed && !d.Holds(p) {

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// article as the API shows it: one of its revisions.
+// article is a revision of an article as the API shows it.
 type article struct {
 	ID           int64                         `json:"id"`
 	SiteID       int64                         `json:"site_id"`
@@ -47,7 +47,7 @@ type articleTranslation struct {
 	MadeFrom *sourceText `json:"made_from,omitempty" description:"The source text it was translated from, if that is known to differ from the current source."`
 }
 
-// sourceText is what a translation was made from.
+// sourceText is the text from which a translation was made.
 type sourceText struct {
 	Title    string  `json:"title"`
 	Summary  string  `json:"summary"`
@@ -317,14 +317,14 @@ func oneArticle(ctx context.Context, site linking, a kb.ArticleRevision, err err
 	return shown[0], nil
 }
 
-// oneDraft is oneArticle for where the draft is retrieved.
+// oneDraft is oneArticle for the operations that retrieve the draft.
 func oneDraft(ctx context.Context, e editing, a kb.ArticleRevision, err error, how ShownAs) (article, error) {
 	shown, err := oneArticle(ctx, e, a, err, how, e.accept)
 	shown.HasDraft = nil
 	return shown, err
 }
 
-// showArticles shows a page with one query for each relation.
+// showArticles converts a page with one query for each relation.
 func showArticles(ctx context.Context, site linking, rows []kb.ArticleRevision, how ShownAs, accept []string) ([]article, error) {
 	wanted := how.wanted(accept)
 	collections, err := collectionsOf(ctx, site, how.Expand, wanted, ids(rows, func(a kb.ArticleRevision) []int64 { return []int64{a.Revision.CollectionID} }))
@@ -377,7 +377,7 @@ func showArticle(a kb.ArticleRevision, site linking, wanted []string) article {
 	return out
 }
 
-// Stable is the article without what readers change by reading.
+// Stable returns the article without the fields that readers change.
 func (a article) Stable() any {
 	a.Views, a.Reactions, a.Feedback, a.Collection = 0, reactions{}, feedbackCount{}, nil
 	return a

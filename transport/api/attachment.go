@@ -71,12 +71,12 @@ func (a *api) createAttachment(ctx context.Context, d *helpdesk.Desk, in attachm
 	return a.showAttachment(d.AccountID(), created), err
 }
 
-// upload opens the file that was sent, if any, for as long as it is attached.
+// upload opens the uploaded file, if any, for attaching it.
 func (in attachmentInput) upload(attach func(helpdesk.Upload) (helpdesk.Attachment, error)) (helpdesk.Attachment, error) {
 	return uploaded(in.File, in.IsInline, attach)
 }
 
-// uploaded opens a file that was sent, if any, for as long as it is stored.
+// uploaded opens an uploaded file, if any, for storing it.
 func uploaded[T any](f *transport.Upload, inline bool, store func(helpdesk.Upload) (T, error)) (T, error) {
 	up := helpdesk.Upload{IsInline: inline}
 	if f != nil {
@@ -91,7 +91,7 @@ func uploaded[T any](f *transport.Upload, inline bool, store func(helpdesk.Uploa
 	return store(up)
 }
 
-// interactionRows asks for a page of what belongs to an interaction.
+// interactionRows is the input for a page of objects that belong to an interaction.
 type interactionRows struct {
 	interactionID
 	transport.Paging
@@ -127,7 +127,7 @@ func (a *api) getAttachmentContent(ctx context.Context, d *helpdesk.Desk, in att
 	return attachedContent(ctx, found, d)
 }
 
-// attachments is who opens attachments: a member or a customer.
+// attachments opens attachments: a member or a customer.
 type attachments interface {
 	OpenAttachment(ctx context.Context, a helpdesk.Attachment, offset, length int64) (io.ReadCloser, error)
 	LinkAttachment(ctx context.Context, a helpdesk.Attachment, as storage.BlobDownload) (string, error)
@@ -145,7 +145,7 @@ func attachedContent(ctx context.Context, found helpdesk.Attachment, by attachme
 			return out, err
 		}
 	}
-	if out.Link != "" { // it is there
+	if out.Link != "" { // the file exists
 		out.Body = file.Later(found.Size, open)
 		return out, nil
 	}

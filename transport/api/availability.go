@@ -21,7 +21,7 @@ type availability struct {
 	Timezone     string    `json:"timezone" description:"IANA name of the schedule's time zone."`
 }
 
-// schedule has the working hours of each day; a day that is not there has none.
+// schedule has the working hours of each day, without the days off.
 type schedule struct {
 	Mon *hours `json:"mon,omitempty"`
 	Tue *hours `json:"tue,omitempty"`

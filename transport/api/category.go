@@ -136,7 +136,7 @@ func oneCategory(ctx context.Context, site library, c kb.Category, err error, ho
 	return shown[0], nil
 }
 
-// showCategories shows a page with one query for each relation.
+// showCategories converts a page with one query for each relation.
 func showCategories(ctx context.Context, site library, rows []kb.Category, how ShownAs, accept []string) ([]category, error) {
 	wanted := how.wanted(accept)
 	collections, err := collectionsOf(ctx, site, how.Expand, wanted, ids(rows, func(c kb.Category) []int64 { return []int64{c.CollectionID} }))
@@ -151,7 +151,7 @@ func showCategories(ctx context.Context, site library, rows []kb.Category, how S
 	return out, nil
 }
 
-// collectionsOf are the collections with some ids, if they are to be expanded.
+// collectionsOf returns the collections with the given ids, if they are to be expanded.
 func collectionsOf(ctx context.Context, site library, expand transport.Expand, wanted []string, of []int64) (map[int64]*collection, error) {
 	if !expand.Has("collection") || len(of) == 0 {
 		return nil, nil
@@ -175,7 +175,7 @@ func showCategory(c kb.Category, site speaker, wanted []string) category {
 	}
 }
 
-// Stable is the category without what readers change by reading.
+// Stable returns the category without the fields that readers change.
 func (c category) Stable() any {
 	c.ViewsCount, c.Collection = 0, nil
 	return c

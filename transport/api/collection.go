@@ -109,7 +109,7 @@ func (a *api) addCollections(t *transport.Table) {
 		})
 }
 
-// speaker knows in which language a site speaks by default, and where it is.
+// speaker has the default languages and the addresses of sites.
 type speaker interface {
 	DefaultLocale() string
 	URL() string
@@ -117,7 +117,7 @@ type speaker interface {
 
 func showCollection(c kb.Collection, site speaker, wanted []string) collection {
 	if c.ID == 0 {
-		return collection{} // of an operation that failed
+		return collection{} // the operation failed
 	}
 	served := c.Serve(site.DefaultLocale(), wanted...)
 	return collection{
@@ -128,7 +128,7 @@ func showCollection(c kb.Collection, site speaker, wanted []string) collection {
 	}
 }
 
-// Stable is the collection without what readers change by reading.
+// Stable returns the collection without the fields that readers change.
 func (c collection) Stable() any {
 	c.ViewsCount = 0
 	return c

@@ -83,7 +83,7 @@ type conversationUpdate struct {
 	Spam         storage.Opt[bool]      `json:"spam" description:"True closes it as spam; it then stays closed even if the customer writes. False reopens it unless status says otherwise. Opening a spam conversation also marks it as not spam."`
 }
 
-// CheckInput asks for the subject, which may be empty but not left out.
+// CheckInput requires the subject, which may be empty but not absent.
 func (in *conversationUpdate) CheckInput(problem func(field, text string)) {
 	if !in.Subject.IsSet() {
 		problem("subject", "is required")
@@ -96,7 +96,7 @@ func (in *conversationUpdate) CheckInput(problem func(field, text string)) {
 	}
 }
 
-// priorities are the words for how urgent a conversation is.
+// priorities are the names of the priorities of a conversation.
 func priorities() []string {
 	var words []string
 	for _, p := range helpdesk.Priorities() {
@@ -105,8 +105,7 @@ func priorities() []string {
 	return words
 }
 
-// conversationFilter narrows and orders the list of conversations, in its query and
-// in a view.
+// conversationFilter filters and sorts the list of conversations, in its query and in a view.
 type conversationFilter struct {
 	UserID       agent             `json:"agent" alias:"user_id" query:"user_id" description:"A user's id, me, or unassigned (no user, and no team unless team_id is given)."`
 	TeamID       int64             `json:"team_id" query:"team_id"`
@@ -126,10 +125,10 @@ type conversationFilter struct {
 	SortType     string            `json:"sort_type" query:"sort_type" enum:"asc,desc" default:"desc"`
 }
 
-// agent is a user's id, as text or as a number, or a word that stands for one.
+// agent is a user's id, as text or as a number, or a word such as "me".
 type agent string
 
-// BindNode reads a text or a number; the filter's check knows the words.
+// BindNode reads a text or a number; the filter's check validates words.
 func (a *agent) BindNode(n *form.Node) (problem string) {
 	switch n.Kind() {
 	case form.Text, form.Number, form.Null:
@@ -139,8 +138,8 @@ func (a *agent) BindNode(n *form.Node) (problem string) {
 	return "must be an id, me or unassigned"
 }
 
-// check refuses what is no user, no status and no order; the service would say so
-// too, but not together with what is wrong with the other parameters.
+// check refuses an invalid user, status or order. The service would do so too, but in a separate answer from the problems of
+// the other parameters.
 func (in *conversationFilter) check(user string, problem func(field, text string)) {
 	if _, ok := in.filter().Query(0); !ok {
 		problem(user, "must be an id, me or unassigned")
@@ -193,7 +192,7 @@ type conversationList struct {
 	ViewID int64 `query:"view_id" description:"Apply this view's filters and order, unless overridden here."`
 }
 
-// CheckInput refuses wrong filters.
+// CheckInput refuses invalid filters.
 func (in *conversationList) CheckInput(problem func(field, text string)) {
 	in.check("user_id", problem)
 }
@@ -202,7 +201,7 @@ type conversationBulk struct {
 	Conversations []int64 `json:"conversations" required:"true" maxItems:"100" description:"Ids. Also accepted in the query string."`
 }
 
-// deskContext tells who is at work.
+// deskContext identifies the member at work.
 type deskContext struct {
 	ActiveUsers []activeUser `json:"active_users"`
 	IsOnline    bool         `json:"is_online"`
@@ -271,7 +270,7 @@ func (a *api) createConversation(ctx context.Context, d *helpdesk.Desk, in conve
 }
 
 func (a *api) listConversations(ctx context.Context, d *helpdesk.Desk, in conversationList) (storage.Page[conversation], error) {
-	query, _ := in.filter().Query(d.UserID()) // CheckInput has seen to it
+	query, _ := in.filter().Query(d.UserID()) // CheckInput has validated it
 	query.ViewID = in.ViewID
 	page, err := d.Conversations(ctx, query, in.Request())
 	if err != nil {
@@ -318,7 +317,7 @@ func (a *api) getContext(ctx context.Context, d *helpdesk.Desk, _ struct{}) (des
 	return out, err
 }
 
-// asNamed makes a text one of a named type; absent and null stay what they are.
+// asNamed converts a text to a named type; absent and null are kept.
 func asNamed[T ~string](s storage.Opt[string]) storage.Opt[T] {
 	if text, given := s.Get(); given {
 		return storage.Some(T(text))
@@ -329,7 +328,7 @@ func asNamed[T ~string](s storage.Opt[string]) storage.Opt[T] {
 	return storage.Opt[T]{}
 }
 
-// one shows a single object in the way that a page of them is shown.
+// one converts a single object with the function for pages.
 func one[T, U, E any](ctx context.Context, d *helpdesk.Desk, row T, err error, how E, show func(context.Context, *helpdesk.Desk, []T, E) ([]U, error)) (U, error) {
 	var none U
 	if err != nil {
@@ -342,7 +341,7 @@ func one[T, U, E any](ctx context.Context, d *helpdesk.Desk, row T, err error, h
 	return shown[0], nil
 }
 
-// reached are those conversations that others refer to, if the member may see them.
+// reached returns the referenced conversations that the member may see.
 func reached(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation) (map[int64]bool, error) {
 	if !d.Holds(identity.ConversationsView) {
 		return nil, nil //nolint:nilnil // a nil map is an empty one
@@ -350,7 +349,7 @@ func reached(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation
 	return d.Reached(ctx, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.RefersTo} }))
 }
 
-// showConversations shows a page with one query for each relation.
+// showConversations converts a page with one query for each relation.
 func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation, expand transport.Expand) ([]conversation, error) {
 	of := ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.ID} })
 	marks, err := d.TagsAndUnread(ctx, of)
@@ -420,7 +419,7 @@ func showConversation(c helpdesk.Conversation) conversation {
 	}
 }
 
-// findCustomers finds customers by id for showing them.
+// findCustomers returns customers by id, for showing them.
 func findCustomers(ctx context.Context, d *helpdesk.Desk, ids []int64) (map[int64]customer, error) {
 	found, err := d.CustomersByID(ctx, ids)
 	shown := make(map[int64]customer, len(found))

@@ -38,7 +38,7 @@ type splitInput struct {
 	Subject      string  `json:"subject" maxLength:"998" description:"Subject of the new conversation. Default: that of the first moved mail, or of the conversation."`
 }
 
-// addOrganising adds what puts conversations into order.
+// addOrganising adds the operations that organise conversations.
 func (a *api) addOrganising(t *transport.Table) {
 	op := func(id, method, path, summary, description string) transport.Operation {
 		return transport.Operation{ID: id, Method: method, Path: path, Tag: "Conversations", Summary: summary, Description: description,
@@ -79,7 +79,7 @@ func (a *api) updateConversations(ctx context.Context, d *helpdesk.Desk, in bulk
 	return storage.Page[conversation]{Items: shown}, err
 }
 
-// marking makes an operation of a method that moves the caller's read mark.
+// marking makes an operation from a method that moves the caller's read mark.
 func (a *api) marking(mark func(*helpdesk.Desk, context.Context, int64) (helpdesk.Conversation, error)) func(context.Context, *helpdesk.Desk, conversationGet) (conversation, error) {
 	return func(ctx context.Context, d *helpdesk.Desk, in conversationGet) (conversation, error) {
 		if err := mayExpand(d, in.Expand); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// deskCounts are the numbers beside the lists of a desk.
+// deskCounts are the numbers of conversations next to the lists of a desk.
 type deskCounts struct {
 	Mine        int64           `json:"mine" description:"Open and assigned to the caller."`
 	Unassigned  int64           `json:"unassigned" description:"Open and assigned to no user and no team."`

@@ -66,7 +66,7 @@ type customerInput struct {
 	Websites  storage.Opt[[]websiteInput] `json:"websites" maxItems:"150"`
 }
 
-// Items without an id, or with one that the customer does not have, are new.
+// Items without an id, or with an id that the customer does not have, are new.
 
 type emailInput struct {
 	ID    storage.Opt[int64] `json:"id"`
@@ -173,7 +173,7 @@ func (in customerInput) input() helpdesk.CustomerInput {
 	}
 }
 
-// items turns a list of an input into the service's; null empties the list.
+// items converts a list in an input for the service; null empties the list.
 func items[T any](list storage.Opt[[]T], item func(T) helpdesk.Item) storage.Opt[[]helpdesk.Item] {
 	if !list.IsSet() {
 		return storage.Opt[[]helpdesk.Item]{}
@@ -214,7 +214,7 @@ type customerConversations struct {
 	SortType     string    `query:"sort_type" enum:"asc,desc" default:"desc"`
 }
 
-// list is the list of all conversations, narrowed to the customer's.
+// list returns the list of all conversations, filtered by the customer.
 func (in *customerConversations) list() conversationList {
 	return conversationList{
 		expanding: in.expanding, Paging: in.Paging, conversationFilter: conversationFilter{
@@ -224,12 +224,12 @@ func (in *customerConversations) list() conversationList {
 	}
 }
 
-// SetDefaults makes the newest come first.
+// SetDefaults sorts the newest first.
 func (in *customerConversations) SetDefaults() {
 	in.SortBy, in.SortType = string(helpdesk.ByCreated), "desc"
 }
 
-// CheckInput refuses what the list of all conversations refuses.
+// CheckInput refuses the same filters as the list of all conversations.
 func (in *customerConversations) CheckInput(problem func(field, text string)) {
 	all := in.list()
 	all.CheckInput(problem)
@@ -240,7 +240,7 @@ type customerMerge struct {
 	Into int64 `json:"into" required:"true" description:"The customer that remains." example:"2"`
 }
 
-// addCustomerActs adds what is done with a customer as a whole.
+// addCustomerActs adds the operations on a whole customer.
 func (a *api) addCustomerActs(t *transport.Table) {
 	list := transport.Operation{
 		ID: "listCustomerConversations", Method: http.MethodGet, Path: customerPath + "/conversations", Tag: "Customers",

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// customerExport is everything there is of a customer.
+// customerExport is all data of a customer.
 type customerExport struct {
 	Customer      customer               `json:"customer"`
 	Conversations []exportedConversation `json:"conversations" description:"Oldest first."`

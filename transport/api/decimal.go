@@ -8,16 +8,16 @@ import (
 // Decimal is an exact decimal with at most nine places: a JSON number.
 type Decimal struct {
 	value kb.SortOrder
-	none  bool // was the empty text of a form
+	none  bool // an empty text of a form
 }
 
 // MarshalJSON implements json.Marshaler.
 func (d Decimal) MarshalJSON() ([]byte, error) { return []byte(d.value.String()), nil }
 
-// EncodedAs tells the document's generator what a Decimal looks like in JSON.
+// EncodedAs describes the JSON of a Decimal to the document's generator.
 func (Decimal) EncodedAs() any { return float64(0) }
 
-// BindNode reads a number, or the text of one.
+// BindNode reads a number, or a text that contains one.
 func (d *Decimal) BindNode(n *form.Node) (problem string) {
 	if n.Kind() != form.Number && n.Kind() != form.Text {
 		return "must be a number"

@@ -15,7 +15,7 @@ import (
 
 const deliveriesPath = interactionPath + "/deliveries"
 
-// addSending adds what can be done with a mail on its way.
+// addSending adds the operations on a mail that is being sent.
 func (a *api) addSending(t *transport.Table) {
 	op := func(id, method, path, summary, description string) transport.Operation {
 		return transport.Operation{ID: id, Method: method, Path: path, Tag: "Interactions", Summary: summary, Description: description}
@@ -78,7 +78,7 @@ func (a *api) cancelInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 }
 
-// showDeliveries is a page of all: there are at most as many as recipients.
+// showDeliveries returns a page of all deliveries: there is at most one per recipient.
 func showDeliveries(all []sending.Delivery) storage.Page[delivery] {
 	page := storage.Page[delivery]{Items: make([]delivery, len(all))}
 	for n, one := range all {

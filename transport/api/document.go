@@ -24,7 +24,7 @@ func OpenAPI() []byte { return bytes.Clone(openAPI) }
 // AsyncAPI returns the AsyncAPI 3.0 document of the events that the API streams and posts to webhooks.
 func AsyncAPI() []byte { return bytes.Clone(asyncAPI) }
 
-// versioned puts the program's version into the document.
+// versioned sets the program's version in the document.
 func versioned(document []byte, version string) []byte {
 	if version == "" {
 		return document

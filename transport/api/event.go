@@ -66,10 +66,10 @@ func (a *api) listEvents(ctx context.Context, d *helpdesk.Desk, in eventList) (s
 	return mapPage(page, func(e storage.Event) event { return event(a.svc.CloudEvent(d.AccountID(), e)) }), err
 }
 
-// channel is what a name of a channel says; one of the ids is 0.
+// channel is a parsed channel name; one of the ids is 0.
 type channel struct{ account, conversation int64 }
 
-// parseChannel reads the realtime_channel of an account or a conversation.
+// parseChannel parses the realtime_channel of an account or a conversation.
 func parseChannel(name string) (channel, bool) {
 	noun, text, _ := strings.Cut(name, ".")
 	id, err := strconv.ParseInt(text, 10, 64)
@@ -85,7 +85,7 @@ func parseChannel(name string) (channel, bool) {
 	return channel{}, false
 }
 
-// parseEventID reads the Last-Event-ID header; none is absent.
+// parseEventID parses the Last-Event-ID header; "" is the zero Opt.
 func parseEventID(text string) (storage.Opt[int64], error) {
 	if text == "" {
 		return storage.Opt[int64]{}, nil
@@ -137,12 +137,11 @@ func (a *api) follower(ctx context.Context, r *transport.Request) (*following, e
 	return f, nil
 }
 
-// errNoChannel is the same for a channel that does not exist and for one of another
-// account.
+// errNoChannel is the same for channels that do not exist and channels of another account.
 var errNoChannel = fault.New(fault.NotFound, "There is no such channel.")
 
-// channelDesk opens the account of a channel for a caller. A conversation is looked
-// for in the accounts of the caller: ids of others must not be told apart from none.
+// channelDesk opens the account of a channel for a caller. A conversation is looked up in the accounts of the caller only:
+// its id in another account must look like one that does not exist.
 func (a *api) channelDesk(ctx context.Context, caller helpdesk.Caller, c channel) (*helpdesk.Desk, error) {
 	if c.account != 0 {
 		d, err := a.svc.Desk(ctx, caller, c.account)
@@ -176,8 +175,7 @@ func (a *api) channelDesk(ctx context.Context, caller helpdesk.Caller, c channel
 	}
 }
 
-// beat is how often a stream shows that it is alive, and reconnect how long a client
-// waits before it comes back.
+// beat is the interval of a stream's heartbeats, and reconnect is how long a client waits before it reconnects.
 const (
 	beat      = 15 * time.Second
 	reconnect = 2 * time.Second
@@ -212,8 +210,7 @@ func (a *api) followEvents(ctx context.Context, f *following, in realtimeInput) 
 	}, nil
 }
 
-// writeEvents writes events until the client has gone, may not see them any more, or
-// the server stops.
+// writeEvents writes events until the client disconnects, loses access to them, or the server stops.
 func (a *api) writeEvents(ctx context.Context, account int64, follower *helpdesk.EventFollower, w *transport.EventWriter) error {
 	if err := w.Begin(reconnect); err != nil {
 		return err
@@ -257,8 +254,7 @@ func (a *api) writeEvents(ctx context.Context, account int64, follower *helpdesk
 	return err
 }
 
-// encodings keeps the latest events as they are sent, so that an event is encoded once for all who
-// read it.
+// encodings caches the encoding of the latest events, so that an event is encoded once for all its readers.
 type encodings struct {
 	slots [256]atomic.Pointer[encoding]
 }
@@ -282,23 +278,23 @@ func (c *encodings) of(account int64, e storage.Event, make func(accountID int64
 	return data, err
 }
 
-// is reports whether it encodes this very event. A log that was restored may have another with the same Seq.
+// is reports whether the encoding is that of this very event. A restored log may have another event with the same Seq.
 func (c *encoding) is(account int64, e storage.Event) bool {
 	there := c.event
 	return c.account == account && there.Seq == e.Seq && there.Type == e.Type && there.Subject == e.Subject && there.MailboxID == e.MailboxID &&
 		there.ConversationID == e.ConversationID && there.ActorID == e.ActorID && there.Time.Equal(e.Time) && bytes.Equal(there.Data, e.Data)
 }
 
-// maxStreams is how many streams one user may have in this process.
+// maxStreams is the maximum number of streams of one user in this process.
 const maxStreams = 50
 
-// streams counts those of each user.
+// streams counts the streams of each user.
 type streams struct {
 	mu   sync.Mutex
 	open map[int64]int
 }
 
-// enter counts one more, unless there are too many.
+// enter counts one more stream, unless there are too many.
 func (s *streams) enter(user int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -40,7 +40,7 @@ type feedbackList struct {
 	ArticleID int64 `query:"article_id"`
 }
 
-// reactionInput is what a visitor thinks.
+// reactionInput is a visitor's reaction to an article.
 type reactionInput struct {
 	ArticleID int64       `path:"article_id"`
 	Reaction  kb.Reaction `json:"reaction" required:"true" enum:"positive,negative"`
@@ -59,7 +59,7 @@ const (
 	feedbackPath  = feedbacksPath + "/{feedback_id}"
 )
 
-// visiting is the handle of operations by which visitors say something.
+// visiting is the handle of operations with which visitors give feedback.
 type visiting struct {
 	*kb.Visitor
 	who string
@@ -68,8 +68,7 @@ type visiting struct {
 // Rehearsal changes nothing, see [kb.Visitor.Rehearsal].
 func (v visiting) Rehearsal() visiting { return visiting{v.Visitor.Rehearsal(), v.who} }
 
-// visiting is the resolver of operations that need no token. Members are told apart
-// by who they are, everybody else by address.
+// visiting is the resolver of operations that need no token. Members are distinguished by user, all others by address.
 func (a *api) visiting(ctx context.Context, r *transport.Request) (visiting, error) {
 	caller, err := a.anyone(ctx, r)
 	if err != nil {
@@ -142,7 +141,7 @@ func showFeedback(f kb.Feedback) articleFeedback {
 	return articleFeedback{ID: f.ID, ArticleID: f.ArticleID, Revision: f.Revision, Feedback: f.Text, CreatedAt: transport.Time(f.CreatedAt)}
 }
 
-// showFeedbacks shows a page with one query for the articles.
+// showFeedbacks converts a page with one query for the articles.
 func showFeedbacks(ctx context.Context, e editing, rows []kb.Feedback, how ShownAs) ([]articleFeedback, error) {
 	out := make([]articleFeedback, len(rows))
 	for i, f := range rows {

@@ -19,7 +19,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// imageProxyPath is where remote images come from.
+// imageProxyPath is the path from which remote images are served.
 const imageProxyPath = accountPath + "/image-proxy/{image_token}"
 
 type remoteImage struct {
@@ -37,7 +37,7 @@ func (a *api) addImages(t *transport.Table) {
 	}, a.getRemoteImage)
 }
 
-// seenPath is the image that tells that an answer was opened.
+// seenPath is the path of the image that records that an answer was opened.
 const seenPath = "/seen/{seen_token}"
 
 type seenToken struct {
@@ -53,8 +53,7 @@ func (a *api) addSeen(t *transport.Table) {
 	}, a.getSeenImage)
 }
 
-// opened is the resolver of the image: it tells whether the request counts, as a HEAD
-// does not.
+// opened is the resolver of the image: it decides whether the request counts, as a HEAD does not.
 func (a *api) opened(_ context.Context, r *transport.Request) (bool, error) {
 	return r.HTTP().Method == http.MethodGet, nil
 }
@@ -71,7 +70,7 @@ func (a *api) getSeenImage(ctx context.Context, counts bool, in seenToken) (tran
 	return transport.Content{Type: "image/gif", NoStore: true, Body: memory{bytes.NewReader([]byte(pixel))}}, nil
 }
 
-// unasked is the resolver of operations whose input says all about who may.
+// unasked is the resolver of operations whose input has its own proof of access.
 func (a *api) unasked(context.Context, *transport.Request) (struct{}, error) { return struct{}{}, nil }
 
 func (a *api) getRemoteImage(ctx context.Context, _ struct{}, in remoteImage) (transport.Content, error) {
@@ -90,13 +89,13 @@ func (a *api) getRemoteImage(ctx context.Context, _ struct{}, in remoteImage) (t
 	}, nil
 }
 
-// memory is content that needs no closing.
+// memory is content that need not be closed.
 type memory struct{ *bytes.Reader }
 
 func (memory) Close() error { return nil }
 
-// attachmentURL is where an attachment's content is. The key goes with it into bodies,
-// and comes back from there: see [api.stored].
+// attachmentURL returns the address of an attachment's content. The address includes the key, is put into bodies, and comes
+// back from there: see [api.stored].
 func (a *api) attachmentURL(accountID int64, one helpdesk.Attachment, key string) string {
 	at := fmt.Sprintf("%s/accounts/%d/conversations/%d/interactions/%d/attachments/%d/content",
 		a.base, accountID, one.ConversationID, one.InteractionID, one.ID)
@@ -106,7 +105,7 @@ func (a *api) attachmentURL(accountID int64, one helpdesk.Attachment, key string
 	return at
 }
 
-// bodyView shows images of the mail and, if asked for, remote ones under our own addresses.
+// bodyView shows images of the mail and, if requested, remote ones under our own addresses.
 func (a *api) bodyView(accountID int64, v view) helpdesk.BodyView {
 	return helpdesk.BodyView{
 		Fold: v.fold, RemoteImages: identity.RemoteImages(v.images),
@@ -117,8 +116,7 @@ func (a *api) bodyView(accountID int64, v view) helpdesk.BodyView {
 	}
 }
 
-// showBodies makes bodies ready to be shown. Who may write but not read gets them with
-// all images but those of data: held back.
+// showBodies prepares bodies for display. For members who may write but not read, all images except data URLs are held back.
 func (a *api) showBodies(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Interaction, v view) ([]helpdesk.ShownBody, error) {
 	shown := a.bodyView(d.AccountID(), v)
 	if d.Holds(identity.InteractionsView) {
@@ -132,8 +130,8 @@ func (a *api) showBodies(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.
 	return out, nil
 }
 
-// customersBodies makes bodies ready to be shown to a customer, with the images that
-// they may see. Remote ones are held back unless the request asks for the proxy.
+// customersBodies prepares bodies for display to a customer, with the images that the customer may see. Remote images are
+// held back unless the request chooses the proxy.
 func (a *api) customersBodies(
 	ctx context.Context, p *helpdesk.Portal, conversationID int64, rows []helpdesk.Interaction, v view,
 ) ([]helpdesk.ShownBody, error) {
@@ -151,7 +149,7 @@ func (a *api) customersBodies(
 	return out, nil
 }
 
-// stored turns the addresses that bodies were shown with back into what they stand for.
+// stored replaces the addresses in displayed bodies by the stored references.
 func (a *api) stored(accountID int64, body string) string {
 	if !strings.Contains(body, "<img") && !strings.Contains(body, "<IMG") {
 		return body

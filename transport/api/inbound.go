@@ -17,8 +17,7 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/file"
 )
 
-// failure is a received mail that could not be filed, or, when other states are
-// asked for, any row of a mailbox's ledger.
+// failure is a received mail that could not be filed or, if other states are requested, any row of a mailbox's ledger.
 type failure struct {
 	ID         int64          `json:"id"`
 	State      string         `json:"state" enum:"received,filed,ignored,quarantined"`
@@ -64,12 +63,12 @@ type failureIgnore struct {
 	Note string `json:"note" maxLength:"500" description:"Reason, for the other members."`
 }
 
-// replayOrder tells what a replay of all is about.
+// replayOrder selects the mails that a replay of all includes.
 type replayOrder struct {
 	Mails int64 `json:"mails" description:"Number of mails being replayed in the background."`
 }
 
-// among refuses a value that is not one of the known.
+// among refuses a value that is not one of the known ones.
 func among(problem func(field, text string), field, value string, known ...string) {
 	if !slices.Contains(known, value) {
 		last := len(known) - 1
@@ -77,10 +76,10 @@ func among(problem func(field, text string), field, value string, known ...strin
 	}
 }
 
-// words are values of a query parameter: `a=x,y`, `a[]=x&a[]=y` or `a=x`.
+// words are the values of a query parameter: `a=x,y`, `a[]=x&a[]=y` or `a=x`.
 type words []string
 
-// BindNode reads the values; which of them are known the operation checks.
+// BindNode reads the values; the operation checks that they are known.
 func (w *words) BindNode(n *form.Node) (problem string) {
 	var names transport.Expand
 	problem = names.BindNode(n)
@@ -88,7 +87,7 @@ func (w *words) BindNode(n *form.Node) (problem string) {
 	return problem
 }
 
-// numbers are ids given as [words] are.
+// numbers are ids in the form of [words].
 type numbers []int64
 
 // BindNode reads the ids.

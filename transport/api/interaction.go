@@ -57,7 +57,7 @@ type interaction struct {
 	Authentication *mailAuthentication `json:"authentication,omitempty" description:"For customers' mail, if known: whether it comes from the domain in its From."`
 }
 
-// delivery is how far an answer got to one recipient.
+// delivery is the state of an answer's delivery to one recipient.
 type delivery struct {
 	Address       string          `json:"address"`
 	Field         string          `json:"field" enum:"to,cc,bcc"`
@@ -110,7 +110,7 @@ type interactionUpdate struct {
 	LastSeenID storage.Opt[int64]     `json:"last_seen_interaction_id" description:"When posting a draft: the same check as on creation. 409 with code crossed leaves it a draft."`
 }
 
-// showing is how bodies are shown.
+// showing selects how bodies are shown.
 type showing struct {
 	Quotes       string `query:"quotes" enum:"full,fold" default:"full" description:"fold: a quoted mail at the end is in a closed <details>."`
 	RemoteImages string `query:"remote_images" enum:"block,proxy" description:"Remote images: blocked, or loaded through this server's proxy. Default: the account's setting."`
@@ -125,7 +125,7 @@ func (q *showing) check(problem func(field, text string)) {
 	}
 }
 
-// view is what a request for interactions asks for.
+// view holds the parameters of a request for interactions.
 func (q *showing) view(expand transport.Expand) view {
 	return view{expand: expand, fold: q.Quotes == "fold", images: q.RemoteImages}
 }
@@ -136,7 +136,7 @@ type interactionGet struct {
 	showing
 }
 
-// CheckInput refuses unknown ways to show bodies.
+// CheckInput refuses unknown ways of showing bodies.
 func (in *interactionGet) CheckInput(problem func(field, text string)) { in.check(problem) }
 
 type interactionList struct {
@@ -146,7 +146,7 @@ type interactionList struct {
 	transport.Paging
 }
 
-// CheckInput refuses unknown ways to show bodies.
+// CheckInput refuses unknown ways of showing bodies.
 func (in *interactionList) CheckInput(problem func(field, text string)) { in.check(problem) }
 
 func (a *api) addInteractions(t *transport.Table) {
@@ -227,14 +227,14 @@ func (a *api) interactionInput(d *helpdesk.Desk, in interactionInput) helpdesk.I
 	}
 }
 
-// view is how interactions are shown.
+// view selects how interactions are shown.
 type view struct {
 	expand transport.Expand
 	fold   bool
-	images string // of other servers: "block", "proxy" or as the account says
+	images string // remote ones: "block", "proxy", or "" for the account's setting
 }
 
-// related is what interactions of a page refer to.
+// related has the objects to which the interactions of a page refer.
 type related struct {
 	users       map[int64]user
 	customers   map[int64]customer
@@ -242,7 +242,7 @@ type related struct {
 	deliveries  map[int64][]delivery
 }
 
-// showInteractions shows a page with one query for each relation.
+// showInteractions converts a page with one query for each relation.
 func (a *api) showInteractions(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Interaction, v view) ([]interaction, error) {
 	rel, err := a.relate(ctx, d, rows, v.expand)
 	if err != nil {
@@ -255,7 +255,7 @@ func (a *api) showInteractions(ctx context.Context, d *helpdesk.Desk, rows []hel
 	return showAll(rows, bodies, rel, v), nil
 }
 
-// showAll shows a page whose bodies and relations are known.
+// showAll converts a page whose bodies and relations are loaded.
 func showAll(rows []helpdesk.Interaction, bodies []helpdesk.ShownBody, rel related, v view) []interaction {
 	out := make([]interaction, len(rows))
 	for n, i := range rows {
@@ -312,8 +312,8 @@ func (a *api) relate(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Inte
 	return rel, err
 }
 
-// findDeliveries asks for those of the posted answers only. Who may write but not
-// read sees none: the answer to their own POST must not fail for it.
+// findDeliveries returns the deliveries of posted answers only. A member who may write but not read gets none, rather than
+// an error: the answer to their own POST must not fail.
 func findDeliveries(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Interaction) (map[int64][]delivery, error) {
 	if !d.Holds(identity.InteractionsView) {
 		return nil, nil //nolint:nilnil // a nil map is an empty one

@@ -9,13 +9,13 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// mailAddress is an address of a mail's header.
+// mailAddress is an address in a mail's header.
 type mailAddress struct {
 	Name  string `json:"name"`
 	Email string `json:"email"`
 }
 
-// recipients are addresses, of a mail that came with the names that it gives them.
+// recipients are addresses; those of received mails have the names given in the mail.
 type recipients struct {
 	plain []string
 	named []mailAddress
@@ -32,10 +32,10 @@ func (r recipients) MarshalJSON() ([]byte, error) {
 	return json.Marshal(listed(r.plain))
 }
 
-// JSONSchemaAnyOf tells the document's generator what may be there.
+// JSONSchemaAnyOf lists the possible types for the document's generator.
 func (recipients) JSONSchemaAnyOf() []any { return []any{[]string{}, []mailAddress{}} }
 
-// forwarded is a mail that a member has passed on, as the member's mail tells of it.
+// forwarded is a mail that a member has forwarded, as the member's mail quotes it.
 type forwarded struct {
 	UserID    int64           `json:"user_id" description:"The member."`
 	From      []mailAddress   `json:"from"`
@@ -57,8 +57,7 @@ func showForwarded(m ledger.Forwarded) *forwarded {
 	}
 }
 
-// fillHeader shows what the header of a mail says. Of mails that were filed before it
-// was kept, only the addresses are known.
+// fillHeader shows the header of a mail. For mails filed before headers were kept, only the addresses are known.
 func (out *interaction) fillHeader(i helpdesk.Interaction) {
 	h := i.Mail
 	if len(h.From) == 0 {
@@ -83,7 +82,7 @@ func unnamed(emails []string) []mailaddr.Address {
 	return out
 }
 
-// mailAddresses shows addresses; a mail that names nobody has none.
+// mailAddresses converts addresses; the result is empty for a mail without any.
 func mailAddresses(all []mailaddr.Address) []mailAddress {
 	out := []mailAddress{}
 	for _, a := range all {

@@ -4,7 +4,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 )
 
-// mailSecurity says how a mail was signed or encrypted.
+// mailSecurity describes how a mail was signed or encrypted.
 type mailSecurity struct {
 	Protocol    *string `json:"protocol" enum:"openpgp,smime" description:"Null if it is neither signed nor encrypted."`
 	Encrypted   bool    `json:"encrypted" description:"The received message is attached; it cannot be decrypted here."`
@@ -21,7 +21,7 @@ func showSecurity(s ledger.Security) *mailSecurity {
 	}
 }
 
-// mailAuthentication says whether a mail comes from the domain that its From names.
+// mailAuthentication reports whether a mail comes from the domain in its From.
 type mailAuthentication struct {
 	Source      string      `json:"source" enum:"intake,header" description:"intake: evaluated while receiving the mail. header: read from a trusted server's Authentication-Results."`
 	Server      *string     `json:"server" description:"Server that wrote the header."`

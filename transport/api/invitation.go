@@ -41,7 +41,7 @@ type acceptInput struct {
 	Code     string `json:"code" maxLength:"50" example:"123456" description:"Code from the authenticator app, for a user with a second factor who signs in with a password. Without it: 401 with code second_factor_required."`
 }
 
-// accepted is what came of an invitation.
+// accepted is the result of accepting an invitation.
 type accepted struct {
 	Membership membership `json:"membership"`
 	Token      string     `json:"token" description:"An access token of the member."`
@@ -72,13 +72,13 @@ func (a *api) addInvitations(t *transport.Table) {
 	}, a.acceptInvitation)
 }
 
-// visitor is who asks for operations that work for nobody too.
+// visitor is the handle of operations that also work without credentials.
 type visitor struct {
 	svc    *helpdesk.Service
 	caller helpdesk.Caller
 }
 
-// visitor is the resolver of operations that work for nobody too.
+// visitor is the resolver of operations that also work without credentials.
 func (a *api) visitor(ctx context.Context, r *transport.Request) (visitor, error) {
 	caller, err := a.caller(ctx, r)
 	if fault.Is(err, fault.Unauthenticated) && r.Header("Authorization") == "" {

@@ -102,7 +102,7 @@ func (a *api) showJoinRule(ctx context.Context, d *helpdesk.Desk, r identity.Joi
 		return joinRule{}, err
 	}
 	applies, err := d.JoinRulesApply(ctx, []identity.JoinRule{r})
-	if errors.Is(err, helpdesk.ErrForbidden) { // a token that may create rules need not be one that may list them
+	if errors.Is(err, helpdesk.ErrForbidden) { // a token that may create rules is not always permitted to list them
 		err = nil
 	}
 	return a.joinRuleOf(r, applies[r.ID]), err
@@ -116,7 +116,7 @@ func (a *api) joinRuleOf(r identity.JoinRule, applies bool) joinRule {
 	}
 }
 
-// providerKey is the key of the identity provider with an issuer; nil: it is not configured.
+// providerKey returns the key of the identity provider with an issuer, nil if it is not configured.
 func (a *api) providerKey(issuer string) *string {
 	for _, p := range a.svc.IdentityProviders() {
 		if p.Issuer == issuer {

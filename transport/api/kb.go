@@ -17,13 +17,13 @@ const (
 	accountSitesPath = accountPath + "/sites"
 )
 
-// siteAlias is the other path of an operation that creates something in a site.
+// siteAlias returns the alternative path of an operation that creates something in a site.
 func siteAlias(path string) []string {
 	return []string{strings.Replace(path, sitePath, "/site/{site_id}", 1)}
 }
 
-// Members finds the memberships of a help desk, for kb.Config.Membership: callers
-// are those of [helpdesk.Service].Authenticate and As.
+// Members returns the memberships of a help desk, for kb.Config.Membership: callers are those of
+// [helpdesk.Service].Authenticate and As.
 func Members(svc *helpdesk.Service) func(ctx context.Context, c kb.Caller, accountID int64) (kb.Membership, error) {
 	return func(ctx context.Context, c kb.Caller, accountID int64) (kb.Membership, error) {
 		caller, ok := c.(helpdesk.Caller)
@@ -53,7 +53,7 @@ func (a *api) addKnowledgeBase(t *transport.Table) {
 	a.addFeedback(t)
 }
 
-// knowledge is the knowledge base, if the server has one.
+// knowledge returns the knowledge base, if the server has one.
 func (a *api) knowledge(r *transport.Request) (*kb.Service, error) {
 	if a.kb == nil {
 		return nil, fault.New(fault.Disabled, "This server has no knowledge base.")
@@ -87,8 +87,7 @@ func (a *api) editor(ctx context.Context, r *transport.Request) (*kb.Editor, err
 	return svc.Editor(ctx, caller, r.ParamID("site_id"))
 }
 
-// anyone is the caller of a request that may come without credentials: the zero
-// Caller, nobody.
+// anyone returns the caller of a request that may come without credentials; without them it is the zero Caller.
 func (a *api) anyone(ctx context.Context, r *transport.Request) (helpdesk.Caller, error) {
 	if a.authenticate == nil && r.Credentials() == "" {
 		return helpdesk.Caller{}, nil

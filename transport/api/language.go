@@ -50,8 +50,7 @@ func showLanguages(codes []string) []accountLanguage {
 	return list
 }
 
-// languageID is the place of a code in the list, and for others a number above 2^32
-// that is made of it.
+// languageID returns a code's position in the list, and for other codes a number above 2^32 derived from the code.
 func languageID(code string) int64 {
 	canonical := language.Make(code).String()
 	if i := slices.Index(strings.Fields(languageCodes), canonical); i >= 0 {
@@ -62,8 +61,8 @@ func languageID(code string) int64 {
 	return 1<<32 + int64(h.Sum32())
 }
 
-// languageCodes are the languages of the list. A code's place is the language's id:
-// others are added at the end, and none is removed.
+// languageCodes are the languages of the list. A code's position is the language's id: new codes are added at the end, and
+// none is ever removed.
 const languageCodes = `
 af agq ak am ar ar-EG ar-LY ar-SA as asa ast az az-Cyrl bas be bem bez bg bm bn bn-IN bo bo-IN br brx bs
 bs-Cyrl ca ccp ce cgg chr ckb cs cy da dav de de-AT de-CH de-LU dje dsb dua dyo dz ebu ee el en en-AU en-CA

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// mailHealth is whether the mail of an account moves.
+// mailHealth reports whether mail flows in and out of an account.
 type mailHealth struct {
 	Since   transport.Time `json:"since"`
 	Traffic []mailTraffic  `json:"traffic" description:"Counts per mailbox and quarter of an hour. Periods without mail are omitted."`

@@ -34,7 +34,7 @@ type connection struct {
 	Inbound inbound `json:"inbound"`
 }
 
-// inbound is how mail reaches a mailbox: by forwarding, or fetched from a server.
+// inbound is the way in which mail reaches a mailbox: forwarded, or fetched from a server.
 type inbound struct {
 	Type                string          `json:"type" enum:"FWD,IMAP,POP3"`
 	ForwardTo           string          `json:"forward_to,omitempty" description:"For FWD: the address to forward mail to."`
@@ -112,7 +112,7 @@ type mailboxDeletion struct {
 	Force bool `query:"force" description:"Also delete the conversations."`
 }
 
-// mailboxStatus tells how fetching goes.
+// mailboxStatus is the state of fetching.
 type mailboxStatus struct {
 	State         string          `json:"state" enum:"waiting,connecting,connected,failing,parked" description:"waiting: not fetched yet. connecting: the server has not answered yet. parked: the process crashed several times while fetching this mailbox, so it is retried after a minute and then less and less often, until its connection is tested or changed."`
 	Connected     bool            `json:"connected"`
@@ -127,7 +127,7 @@ type mailboxStatus struct {
 	Tagged taggedAddress `json:"tagged_address" description:"Whether mail to the mailbox's tagged address arrives."`
 }
 
-// taggedAddress is what a test of a mailbox's tagged addresses found out.
+// taggedAddress is the result of the test of a mailbox's tagged addresses.
 type taggedAddress struct {
 	State   string          `json:"state" enum:"none,pending,arrived,refused,missing" description:"State of the last test mail: none was sent, it is on its way, it arrived, it was returned, or it did not arrive in time."`
 	Address *string         `json:"address" description:"Address it was sent to."`
@@ -187,7 +187,7 @@ func (a *api) addMailboxes(t *transport.Table) {
 	}, a.testMailbox)
 }
 
-// connectionTest is what trying a mailbox's connection gave.
+// connectionTest is the result of a test of a mailbox's connection.
 type connectionTest struct {
 	OK    bool    `json:"ok"`
 	Error *string `json:"error" description:"The step that failed and why. Null if none failed."`
@@ -243,7 +243,7 @@ func (a *api) getMailboxStatus(ctx context.Context, d *helpdesk.Desk, in mailbox
 	}, err
 }
 
-// input is what the service is given. A connection without inbound says nothing.
+// input converts the input for the service. A connection without inbound is left out.
 func (in mailboxInput) input() helpdesk.MailboxInput {
 	out := helpdesk.MailboxInput{Name: in.Name, Email: in.Email, From: in.From, IsDefault: in.IsDefault, Signature: in.Signature}
 	if quotes, given := in.Quotes.Get(); given {
@@ -282,7 +282,7 @@ func showMailbox(d *helpdesk.Desk, m helpdesk.Mailbox) mailbox {
 		CreatedAt: transport.Time(m.CreatedAt), UpdatedAt: transport.Time(m.UpdatedAt),
 	}
 	switch in := m.Inbound; in.Type {
-	case "": // not for this caller
+	case "": // hidden from this caller
 	case ledger.InboundForward:
 		out.Connection = &connection{Inbound: inbound{Type: string(in.Type), ForwardTo: out.InternalAddress}}
 	default:

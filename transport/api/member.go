@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// Paths of what is about people.
+// Paths of members, users and roles.
 const (
 	membershipsPath  = accountPath + "/memberships"
 	membershipPath   = membershipsPath + "/{membership_id}"

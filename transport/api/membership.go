@@ -26,7 +26,7 @@ type membership struct {
 	UpdatedAt    transport.Time  `json:"updated_at"`
 }
 
-// fullUser is a user to the members of the account.
+// fullUser is a user as members of the account see it.
 type fullUser struct {
 	ID              int64           `json:"id"`
 	Name            string          `json:"name"`
@@ -39,7 +39,7 @@ type fullUser struct {
 	UpdatedAt       transport.Time  `json:"updated_at"`
 }
 
-// user is who assigned, wrote or sent something.
+// user is the user who assigned, wrote or sent something.
 type user struct {
 	ID       int64   `json:"id"`
 	Name     string  `json:"name"`
@@ -85,7 +85,7 @@ func (a *api) getOwnMembership(ctx context.Context, d *helpdesk.Desk, in expandi
 	return one(ctx, d, m, err, in.Expand, showMemberships)
 }
 
-// showMemberships shows a page with one query for each relation.
+// showMemberships converts a page with one query for each relation.
 func showMemberships(ctx context.Context, d *helpdesk.Desk, rows []identity.Membership, expand transport.Expand) ([]membership, error) {
 	found, err := findRelations(ctx, d, rows, expand)
 	if err != nil {
@@ -121,7 +121,7 @@ func showMemberships(ctx context.Context, d *helpdesk.Desk, rows []identity.Memb
 	return out, nil
 }
 
-// memberRelations is what memberships refer to.
+// memberRelations are the objects to which memberships refer.
 type memberRelations struct {
 	users     map[int64]fullUser
 	account   *account
@@ -131,7 +131,7 @@ type memberRelations struct {
 
 func findRelations(ctx context.Context, d *helpdesk.Desk, rows []identity.Membership, expand transport.Expand) (found memberRelations, err error) {
 	others := func(m identity.Membership) bool { return m.UserID != d.UserID() }
-	if expand.Has("roles") || slices.ContainsFunc(rows, others) { // the caller's own permissions the desk knows
+	if expand.Has("roles") || slices.ContainsFunc(rows, others) { // the desk has the caller's own permissions
 		roles, err := d.Roles(ctx)
 		if err != nil {
 			return memberRelations{}, err
@@ -173,7 +173,7 @@ func findRelations(ctx context.Context, d *helpdesk.Desk, rows []identity.Member
 	return found, nil
 }
 
-// picked are the objects of ids, in their order; those that are not there are left out.
+// picked returns the objects with the given ids, in that order, without missing ones.
 func picked[T any](shown map[int64]T, ids []int64) []T {
 	var out []T
 	for _, id := range ids {
@@ -184,7 +184,7 @@ func picked[T any](shown map[int64]T, ids []int64) []T {
 	return out
 }
 
-// users finds users by id for showing them.
+// findUsers returns users by id, for showing them.
 func findUsers(ctx context.Context, d *helpdesk.Desk, ids []int64) (map[int64]user, error) {
 	found, err := d.UsersByID(ctx, ids)
 	shown := make(map[int64]user, len(found))
@@ -194,7 +194,7 @@ func findUsers(ctx context.Context, d *helpdesk.Desk, ids []int64) (map[int64]us
 	return shown, err
 }
 
-// pick is the object of an id, nil when there is none: a user may have left.
+// pick returns the object with an id, nil if it is missing: a user may have left.
 func pick[T any](shown map[int64]T, id int64) *T {
 	if one, ok := shown[id]; ok {
 		return &one

@@ -42,7 +42,7 @@ type notificationRead struct {
 	UpTo           int64 `json:"up_to" description:"Only those not newer than this id, such as the first in a displayed list."`
 }
 
-// notificationSettings are in which channels a member is told of each kind.
+// notificationSettings are the channels in which a member is notified of each kind.
 type notificationSettings struct {
 	Assigned   []string `json:"assigned" description:"A conversation is assigned to the member."`
 	Unassigned []string `json:"unassigned" description:"A new conversation is unassigned."`

@@ -5,30 +5,28 @@ import (
 	"encoding/json"
 )
 
-// nullable is a field of an answer that is absent (the zero value), null or a
-// value. Fields have it with `omitzero`.
+// nullable is a field of an answer that is absent (the zero value), null or a value. Fields have it with `omitzero`.
 type nullable[T any] struct {
 	value *T
 	shown bool
 }
 
-// shownOrNull shows v, null for nil.
+// shownOrNull shows v, and null for nil.
 func shownOrNull[T any](v *T) nullable[T] { return nullable[T]{value: v, shown: true} }
 
 // MarshalJSON implements json.Marshaler.
 func (n nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.value) }
 
-// SetNull and Target tell the document's generator what the field may hold, as
-// those of storage.Opt do for inputs.
+// SetNull and Target describe the field to the document's generator, as the methods of storage.Opt do for inputs.
 func (n *nullable[T]) SetNull() { *n = nullable[T]{shown: true} }
 
-// Target returns where the value is.
+// Target returns a pointer to the value.
 func (n *nullable[T]) Target() any {
 	*n = nullable[T]{value: new(T), shown: true}
 	return n.value
 }
 
-// idOrNull is null for 0, which stands for no object.
+// idOrNull returns null for 0, which means no object.
 func idOrNull(id int64) *int64 {
 	if id == 0 {
 		return nil
@@ -36,7 +34,7 @@ func idOrNull(id int64) *int64 {
 	return &id
 }
 
-// textOrNull is null for "".
+// textOrNull returns null for "".
 func textOrNull(s string) *string {
 	if s == "" {
 		return nil
@@ -44,7 +42,7 @@ func textOrNull(s string) *string {
 	return &s
 }
 
-// listed is a list that is shown also when it is empty.
+// listed is a list that is also shown when it is empty.
 func listed[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -52,7 +50,7 @@ func listed[T any](list []T) []T {
 	return list
 }
 
-// ids collects what rows refer to, each once, without 0.
+// ids collects the ids to which rows refer, each once, without 0.
 func ids[T any](rows []T, refs func(T) []int64) []int64 {
 	var all []int64
 	seen := map[int64]bool{0: true}
@@ -76,5 +74,5 @@ func byID[T any](rows []T, id func(T) int64) map[int64]T {
 	return index
 }
 
-// base64OrNull is null for no bytes.
+// base64OrNull returns null for no bytes.
 func base64OrNull(b []byte) *string { return textOrNull(base64.StdEncoding.EncodeToString(b)) }

@@ -8,13 +8,13 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// pageOf is the page that is asked for of a list that is at hand whole: what belongs to
-// one object, by id.
+// pageOf returns the requested page of a list that is completely in memory, such as the rows that belong to one object, by
+// id.
 func pageOf[T any](p transport.Paging, all []T, id func(T) int64) (storage.Page[T], error) {
 	return pageBy(p, all, func(one T) storage.Position { return storage.Position{ID: id(one)} })
 }
 
-// pageBy is pageOf for a list in the order of positions.
+// pageBy is pageOf for a list sorted by position.
 func pageBy[T any](p transport.Paging, all []T, position func(T) storage.Position) (storage.Page[T], error) {
 	return storage.List(p.Request(), false, position, func(seek storage.Seek) ([]T, error) {
 		var found []T

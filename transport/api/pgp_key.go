@@ -20,8 +20,7 @@ type pgpKey struct {
 	UpdatedAt     transport.Time  `json:"updated_at"`
 }
 
-// emailOfKey is an address with times. An address has none of its own: they are
-// those of its customer.
+// emailOfKey is an address with times. Addresses have no times of their own, so they are the customer's.
 type emailOfKey struct {
 	ID        int64          `json:"id"`
 	Email     string         `json:"email"`

@@ -12,8 +12,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// talk is who asks for an operation that customers have too: a member's desk, or a
-// customer's portal.
+// talk is the handle of an operation that is open to customers, too: a member's desk or a customer's portal.
 type talk struct {
 	desk   *helpdesk.Desk
 	portal *helpdesk.Portal
@@ -27,7 +26,7 @@ func (t talk) Rehearsal() talk {
 	return talk{desk: t.desk.Rehearsal()}
 }
 
-// talk is the resolver of operations that customers have too.
+// talk is the resolver of operations that are open to customers, too.
 func (a *api) talk(ctx context.Context, r *transport.Request) (talk, error) {
 	portal, err := a.portalOf(ctx, r)
 	if err != nil {
@@ -39,15 +38,15 @@ func (a *api) talk(ctx context.Context, r *transport.Request) (talk, error) {
 	}
 	who := fmt.Sprintf("portal %d %s", portal.AccountID(), mailaddr.Key(portal.Email()))
 	r.Identify(who)
-	// A customer has as many tokens as the application likes to sign.
+	// The application can sign any number of tokens for a customer.
 	if err := r.Limit(who); err != nil {
 		return talk{}, err
 	}
 	return talk{portal: portal}, nil
 }
 
-// portalOf is the portal of the customer who asks, nil when it is somebody else. Where the
-// application authenticates and names no portals, there are none.
+// portalOf returns the portal of the caller, nil if the caller is not a customer. If the application authenticates callers
+// and configures no portals, there are none.
 func (a *api) portalOf(ctx context.Context, r *transport.Request) (*helpdesk.Portal, error) {
 	account := r.ParamID("account_id")
 	switch {
@@ -59,7 +58,7 @@ func (a *api) portalOf(ctx context.Context, r *transport.Request) (*helpdesk.Por
 	return nil, nil //nolint:nilnil // nobody's portal
 }
 
-// both gives an operation to the members and to the customers.
+// both adds an operation for members and for customers.
 func both[In, Out any](
 	desk func(context.Context, *helpdesk.Desk, In) (Out, error), portal func(context.Context, *helpdesk.Portal, In) (Out, error),
 ) func(context.Context, talk, In) (Out, error) {
@@ -73,7 +72,7 @@ func both[In, Out any](
 
 const notForCustomers = "is not for portal tokens"
 
-// customersExpand refuses the relations that are the members' own.
+// customersExpand refuses relations that only members may see.
 func customersExpand(expand transport.Expand, allowed ...string) error {
 	for _, name := range expand {
 		if !transport.Expand(allowed).Has(name) {
@@ -90,7 +89,7 @@ func customersType(kind string) error {
 	return nil
 }
 
-// customersConversation is a conversation without what is the members' own.
+// customersConversation is a conversation without the fields that only members may see.
 func customersConversation(c helpdesk.Conversation) conversation {
 	out := showConversation(c)
 	out.RealtimeChannel, out.Tags, out.SnoozedUntil, out.SpamAt, out.Priority = "", []conversationTag{}, nil, nil, ""
@@ -118,7 +117,7 @@ func (a *api) portalCreateConversation(ctx context.Context, p *helpdesk.Portal, 
 	}
 	if problems.Err() != nil {
 		_, err := p.Rehearsal().CreateConversation(ctx, input)
-		_ = problems.Take(err) // others will be told when these are right
+		_ = problems.Take(err) // the other problems are reported when these are fixed
 		return conversation{}, problems.Err()
 	}
 	c, err := p.CreateConversation(ctx, input)
@@ -195,7 +194,7 @@ func (a *api) portalGetInteraction(ctx context.Context, p *helpdesk.Portal, in i
 	return a.customersInteraction(ctx, p, in.ConversationID, i, err, in.view(in.Expand))
 }
 
-// customersRelations are what a portal token can expand of interactions.
+// customersRelations are the relations of interactions that a portal token can expand.
 var customersRelations = []string{"user", "posted_by", "attachments"}
 
 func (a *api) customersInteraction(
@@ -211,8 +210,7 @@ func (a *api) customersInteraction(
 	return shown[0], nil
 }
 
-// customersInteractions shows a page with one query for each relation, without what
-// is the members' own.
+// customersInteractions converts a page with one query for each relation, without the fields that only members may see.
 func (a *api) customersInteractions(
 	ctx context.Context, p *helpdesk.Portal, conversationID int64, rows []helpdesk.Interaction, v view,
 ) ([]interaction, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// atConversation is who is at a conversation, as the API shows it.
+// atConversation is a member present at a conversation, as the API shows it.
 type atConversation struct {
 	ConversationID int64          `json:"conversation_id"`
 	UserID         int64          `json:"user_id"`

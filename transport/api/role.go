@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// fullRole is a role with what it gives.
+// fullRole is a role with its permissions.
 type fullRole struct {
 	ID          int64          `json:"id"`
 	Name        string         `json:"name"`

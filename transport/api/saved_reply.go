@@ -49,7 +49,7 @@ type savedReplyFill struct {
 	savedReplyID
 }
 
-// filledReply is the body of a saved reply for an answer.
+// filledReply is the body of a saved reply, filled in for an answer.
 type filledReply struct {
 	ID   int64  `json:"id"`
 	Body string `json:"body" description:"Sanitized HTML."`

@@ -18,7 +18,7 @@ type loginInput struct {
 	Code     string `json:"code" maxLength:"50" example:"123456" description:"Code from the authenticator app or a recovery code. Required for users with a second factor."`
 }
 
-// session is what signing in begins; the cookie goes into the header.
+// session is the session that a sign-in begins; the cookie goes into the header.
 type session struct {
 	User      me             `json:"user"`
 	ExpiresAt transport.Time `json:"expires_at"`
@@ -43,7 +43,7 @@ func (a *api) addSessions(t *transport.Table) {
 	}, a.logout)
 }
 
-// door lets in, and makes the cookies of a request.
+// door signs in callers and makes the cookies of a request.
 type door struct {
 	svc    *helpdesk.Service
 	secure bool
@@ -51,8 +51,8 @@ type door struct {
 
 func (a *api) door(_ context.Context, r *transport.Request) (door, error) {
 	secure := r.Secure()
-	// Programs send neither header; a browser that does must not be signed in by
-	// another site, as somebody else.
+	// Programs send neither header. For browsers, another site must not be able to sign the user in under a different
+	// account.
 	if r.Header("Sec-Fetch-Site") != "" || r.Header("Origin") != "" {
 		return door{a.service(r), secure}, r.SameSite()
 	}
@@ -84,7 +84,7 @@ func (a *api) login(ctx context.Context, d door, in loginInput) (session, error)
 	return session{User: showMe(u), ExpiresAt: transport.Time(begun.ExpiresAt), cookie: d.cookie(begun.Secret, seconds)}, err
 }
 
-// leaving is who signs out.
+// leaving is the handle for signing out.
 type leaving struct {
 	svc     *helpdesk.Service
 	caller  helpdesk.Caller

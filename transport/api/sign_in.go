@@ -37,7 +37,7 @@ type passkey struct {
 	UsedAt    *transport.Time `json:"used_at" description:"Last sign-in. Null: never."`
 }
 
-// proof is what shows who asks.
+// proof is the caller's proof of identity.
 type proof struct {
 	CurrentPassword string `json:"current_password" maxLength:"200" description:"The caller's password. Required if there is one."`
 }

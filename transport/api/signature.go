@@ -10,7 +10,7 @@ import (
 
 const signaturePath = accountPath + "/signature"
 
-// signature is what the answers of a member end with.
+// signature is the text that ends the answers of a member.
 type signature struct {
 	Body string `json:"body" description:"Sanitized HTML with placeholders. Empty: none."`
 }

@@ -40,7 +40,7 @@ type siteInput struct {
 	siteLookInput
 }
 
-// CheckInput asks for the account, and with it for all that is required.
+// CheckInput requires the account, and thereby all required fields.
 func (in *siteInput) CheckInput(problem func(field, text string)) {
 	if in.AccountID != 0 {
 		return
@@ -63,7 +63,7 @@ type siteList struct {
 	transport.Paging
 }
 
-// CheckInput asks for the account.
+// CheckInput requires the account.
 func (in *siteList) CheckInput(problem func(field, text string)) {
 	if in.AccountID == 0 {
 		problem("account_id", "is required")
@@ -117,7 +117,7 @@ func (a *api) addSites(t *transport.Table) {
 
 func (a *api) showSite(s kb.Site) site {
 	if s.ID == 0 {
-		return site{} // of an operation that failed
+		return site{} // the operation failed
 	}
 	return site{
 		ID: s.ID, AccountID: s.AccountID, MailboxID: idOrNull(s.MailboxID), Name: s.Name, Host: a.kb.Host(s), Path: s.Path,

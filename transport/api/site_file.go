@@ -45,7 +45,7 @@ const (
 	siteFilePath  = siteFilesPath + "/{file_id}"
 )
 
-// multipartRoom is what a multipart body has beside its file.
+// multipartRoom is the size of a multipart body in addition to its file.
 const multipartRoom = 1 << 20
 
 func (a *api) addSiteFiles(t *transport.Table) {
@@ -84,8 +84,7 @@ func (a *api) addSiteFiles(t *transport.Table) {
 	transport.HandleContent(t, a.publicKnowledge, content, a.getSiteFileContent)
 }
 
-// publicKnowledge is the resolver of operations that everybody may use, whoever they
-// say they are.
+// publicKnowledge is the resolver of operations that are open to everyone, with any credentials or none.
 func (a *api) publicKnowledge(_ context.Context, r *transport.Request) (*kb.Service, error) {
 	return a.knowledge(r)
 }
@@ -119,7 +118,7 @@ func (a *api) getSiteFileContent(ctx context.Context, svc *kb.Service, in siteFi
 	return publicContent(ctx, found)
 }
 
-// publicContent answers with a file that everybody may read and keep.
+// publicContent answers with a file that anyone may read and cache.
 func publicContent(ctx context.Context, found kb.Content) (transport.Content, error) {
 	body, err := file.Open(found.Size, func(offset int64) (io.ReadCloser, error) { return found.Open(ctx, offset) })
 	if err != nil {
@@ -132,8 +131,8 @@ func publicContent(ctx context.Context, found kb.Content) (transport.Content, er
 	return transport.Content{Name: found.Filename, Type: found.ContentType, ModTime: found.ModTime, ETag: found.ETag, Body: body, Public: true, MaxAge: age}, nil
 }
 
-// SiteFileURL is the address of a file's content at the API whose address is base, such
-// as "https://desk.example.net/api/v1": the url of the file in answers.
+// SiteFileURL returns the address of a file's content at the API with the address base, such as
+// "https://desk.example.net/api/v1": the url of the file in answers.
 func SiteFileURL(base string, f kb.File) string {
 	return fmt.Sprintf("%s/sites/%d/files/%d/%s/%s", base, f.SiteID, f.ID, f.URLKey, url.PathEscape(f.Filename))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// library is what editors and visitors of a site read alike.
+// library has the methods for reading a site that editors and visitors have in common.
 type library interface {
 	Collections(ctx context.Context, desc bool, req storage.PageRequest) (storage.Page[kb.Collection], error)
 	Collection(ctx context.Context, id int64) (kb.Collection, error)
@@ -25,9 +25,8 @@ type library interface {
 	URL() string
 }
 
-// reading is the handle of operations that need no token, and editing that of those
-// which change something, both with the languages that the client prefers and the
-// address of the API.
+// reading is the handle of operations that need no token, and editing that of operations that change something, both with
+// the languages that the client prefers and the address of the API.
 type (
 	reading struct {
 		library
@@ -41,7 +40,7 @@ type (
 	}
 )
 
-// linking is a library that knows the addresses of what its articles refer to.
+// linking is a library with the addresses of the objects to which its articles refer.
 type linking interface {
 	library
 	address(locale string, r kb.Reference) string
@@ -55,8 +54,8 @@ func (e editing) address(locale string, to kb.Reference) string {
 	return addressOf(e.base, e, locale, to)
 }
 
-// addressOf is where a reference in the content of a site leads: pages are the site's,
-// and files come from the API, whether or not the site is served.
+// addressOf returns the address of a reference in the content of a site: pages are on the site, and files come from the API,
+// whether or not the site is served.
 func addressOf(base string, site library, locale string, to kb.Reference) string {
 	if to.Kind == kb.FilePages {
 		return SiteFileURL(base, kb.File{SiteID: site.SiteID(), ID: to.ID, URLKey: to.URLKey, Filename: to.Filename}) + to.Suffix
@@ -67,9 +66,8 @@ func addressOf(base string, site library, locale string, to kb.Reference) string
 // Rehearsal changes nothing, see [kb.Editor.Rehearsal].
 func (e editing) Rehearsal() editing { return editing{e.Editor.Rehearsal(), e.accept, e.base} }
 
-// reading is the resolver of operations that need no token: a member who holds a
-// permission reads as an editor, also what is not published, everybody else as a
-// visitor.
+// reading is the resolver of operations that need no token: a member with a permission reads as an editor, including
+// unpublished content, everyone else as a visitor.
 func (a *api) reading(p kb.Permission) transport.Resolver[reading] {
 	return func(ctx context.Context, r *transport.Request) (reading, error) {
 		caller, err := a.anyone(ctx, r)
@@ -95,7 +93,7 @@ func (a *api) reading(p kb.Permission) transport.Resolver[reading] {
 	}
 }
 
-// editing is the resolver of operations that change what is in a site.
+// editing is the resolver of operations that change the content of a site.
 func (a *api) editing(ctx context.Context, r *transport.Request) (editing, error) {
 	e, err := a.editor(ctx, r)
 	return editing{e, kb.AcceptedLocales(r.Header("Accept-Language")), a.base}, err
@@ -106,14 +104,14 @@ type Localized struct {
 	Locale string `query:"locale" example:"de-AT" description:"Language of the texts (BCP 47). Default: Accept-Language. Missing translations fall back to the account's default language, then to the source language."`
 }
 
-// CheckInput refuses what is no language code.
+// CheckInput refuses invalid language codes.
 func (in *Localized) CheckInput(problem func(field, text string)) {
 	if _, ok := kb.Locale(in.Locale); in.Locale != "" && !ok {
 		problem("locale", "is not a language code (BCP 47)")
 	}
 }
 
-// wanted are the languages in their order.
+// wanted returns the languages in order of preference.
 func (in Localized) wanted(accept []string) []string {
 	if in.Locale != "" {
 		return []string{in.Locale}
@@ -144,7 +142,7 @@ type nameInput struct {
 	Summary storage.Opt[string] `json:"summary" maxLength:"5000"`
 }
 
-// sectionInput is what makes or changes a collection or a category.
+// sectionInput is the input that creates or changes a collection or a category.
 type sectionInput struct {
 	SourceLocale string                            `json:"source_locale" required:"true" example:"en" description:"Language whose translation is complete and the source of the others (BCP 47)."`
 	SortOrder    storage.Opt[Decimal]              `json:"sort_order" description:"At most nine decimal places. Default: last."`
@@ -183,7 +181,7 @@ type sectionTranslation struct {
 	Outdated bool   `json:"outdated" description:"Whether the source has changed since."`
 }
 
-// translationID is one that no other translation of the same noun has.
+// translationID returns an id that no other translation of the same noun has.
 func translationID(ownerID int64, t kb.Translation) int64 { return ownerID*1000 + t.Number }
 
 func showSectionTranslations(ownerID int64, text kb.Text) map[string]sectionTranslation {
@@ -196,7 +194,7 @@ func showSectionTranslations(ownerID int64, text kb.Text) map[string]sectionTran
 	return shown
 }
 
-// sameID notes an id of a body that is not that of the path.
+// sameID reports a problem if an id in the body differs from the one in the path.
 func sameID(problem func(field, text string), field string, body, path int64) {
 	switch {
 	case body == 0:
@@ -206,7 +204,7 @@ func sameID(problem func(field, text string), field string, body, path int64) {
 	}
 }
 
-// mayExpandLibrary is asked before something is changed, as [mayExpand] is.
+// mayExpandLibrary is checked before a change, as [mayExpand] is.
 func mayExpandLibrary(e editing, expand transport.Expand) error {
 	for name, p := range map[string]kb.Permission{"collection": kb.CollectionsView, "categories": kb.CategoriesView} {
 		if expand.Has(name) && !e.Holds(p) {

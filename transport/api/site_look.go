@@ -7,8 +7,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// siteLook is what a site shows of its own to readers, beside the fields of the
-// specification.
+// siteLook has the settings of a site's appearance, in addition to the fields of the specification.
 type siteLook struct {
 	Accent        string              `json:"accent" example:"#016770" description:"Accent color of the site. The palette is derived from it."`
 	Hero          string              `json:"hero" enum:"tint,plain,accent" description:"Background of the home page's hero: a tint of the accent, plain, or the accent itself."`
@@ -21,7 +20,7 @@ type siteLook struct {
 	Texts         map[string]siteText `json:"texts" description:"Texts by language code. Missing ones fall back to the account's default language, then to the theme."`
 }
 
-// siteText are the words of a site in a language; empty ones are left to the theme.
+// siteText are the texts of a site in a language; empty ones are left to the theme.
 type siteText struct {
 	Title       string     `json:"title" description:"Title of the home page."`
 	Line        string     `json:"line" description:"Text below the home page's title."`

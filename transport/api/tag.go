@@ -32,13 +32,13 @@ type tagUpdate struct {
 	tagInput
 }
 
-// tagging is what changes the tags of a conversation.
+// tagging is the input that changes the tags of a conversation.
 type tagging struct {
 	conversationID
 	Tags storage.Opt[[]int64] `json:"tags" required:"true" maxItems:"100" description:"Ids of tags."`
 }
 
-// CheckInput asks for the tags, which may be none but not left out.
+// CheckInput requires the tags, which may be empty but not absent.
 func (in *tagging) CheckInput(problem func(field, text string)) {
 	if !in.Tags.IsSet() {
 		problem("tags", "is required")
@@ -79,7 +79,7 @@ func (a *api) addTags(t *transport.Table) {
 	a.addTagging(t)
 }
 
-// addTagging adds what changes the tags of a conversation.
+// addTagging adds the operations that change the tags of a conversation.
 func (a *api) addTagging(t *transport.Table) {
 	const path = conversationPath + "/tags"
 	op := func(id, method, summary, description string) transport.Operation {
@@ -99,7 +99,7 @@ func (a *api) addTagging(t *transport.Table) {
 	})
 }
 
-// retag makes an operation of a method that changes the tags of a conversation.
+// retag makes an operation from a method that changes the tags of a conversation.
 func retag(change func(*helpdesk.Desk, context.Context, int64, []int64) ([]helpdesk.Tag, error)) func(context.Context, *helpdesk.Desk, tagging) (storage.Page[conversationTag], error) {
 	return func(ctx context.Context, d *helpdesk.Desk, in tagging) (storage.Page[conversationTag], error) {
 		tags, err := change(d, ctx, in.ConversationID, in.Tags.Or(nil))

@@ -32,7 +32,7 @@ type teamUpdate struct {
 	teamInput
 }
 
-// teamMembers is what changes the members of a team.
+// teamMembers is the input that changes the members of a team.
 type teamMembers struct {
 	teamID
 	Users []int64 `json:"users" required:"true" maxItems:"500" description:"Ids of users."`
@@ -87,7 +87,7 @@ func (a *api) addTeams(t *transport.Table) {
 	})
 }
 
-// changeTeam makes an operation of a method that changes the members of a team.
+// changeTeam makes an operation from a method that changes the members of a team.
 func changeTeam(change func(*helpdesk.Desk, context.Context, int64, []int64) (helpdesk.Team, error)) func(context.Context, *helpdesk.Desk, teamMembers) (team, error) {
 	return func(ctx context.Context, d *helpdesk.Desk, in teamMembers) (team, error) {
 		changed, err := change(d, ctx, in.TeamID, in.Users)
@@ -99,7 +99,7 @@ func showTeam(t helpdesk.Team) team {
 	return team{ID: t.ID, Name: t.Name, Users: append([]int64{}, t.MemberIDs...), CreatedAt: transport.Time(t.CreatedAt), UpdatedAt: transport.Time(t.UpdatedAt)}
 }
 
-// findTeams finds teams by id for showing them.
+// findTeams returns teams by id, for showing them.
 func findTeams(ctx context.Context, d *helpdesk.Desk, ids []int64) (map[int64]team, error) {
 	found, err := d.TeamsByID(ctx, ids)
 	shown := make(map[int64]team, len(found))

@@ -102,8 +102,7 @@ func (a *api) uploadTheme(ctx context.Context, e *kb.Editor, in themeUpload) (si
 	return a.showTheme(e)(e.UploadTheme(ctx, kb.ThemeUpload{Name: in.Name, Filename: in.Zip.Filename, Archive: content, Size: in.Zip.Size}))
 }
 
-// downloadTheme makes the archive in a temporary file, as it may be large and ranges
-// of it may be asked for.
+// downloadTheme makes the archive in a temporary file, as it may be large and clients may request ranges.
 func (a *api) downloadTheme(ctx context.Context, e *kb.Editor, in themeID) (transport.Content, error) {
 	file, err := os.CreateTemp("", "helpwright-theme-*")
 	if err != nil {
@@ -125,7 +124,7 @@ func (a *api) downloadTheme(ctx context.Context, e *kb.Editor, in themeID) (tran
 	}, nil
 }
 
-// tempFile goes when it is closed.
+// tempFile is removed when it is closed.
 type tempFile struct{ *os.File }
 
 func (f tempFile) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
@@ -145,7 +144,7 @@ func (a *api) themeShown(e *kb.Editor, t kb.Theme) siteTheme {
 	return out
 }
 
-// Stable is the theme without its preview, whose address is another one each time.
+// Stable returns the theme without its preview, whose address changes each time.
 func (t siteTheme) Stable() any {
 	t.PreviewURL, t.IframePreviewURL = nil, nil
 	return t

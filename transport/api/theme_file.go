@@ -84,8 +84,8 @@ func (a *api) putThemeFile(ctx context.Context, e *kb.Editor, in themeFileInput)
 	return a.withContent(e.PutThemeFile(ctx, in.ThemeID, in.FilePath, content))
 }
 
-// decodeBase64 reads both alphabets of RFC 4648, with and without padding, in lines or
-// in one. It never returns nil without an error.
+// decodeBase64 decodes both alphabets of RFC 4648, with and without padding and line breaks. It never returns nil without an
+// error.
 func decodeBase64(text string) ([]byte, error) {
 	text = strings.NewReplacer("\r", "", "\n", "", " ", "", "\t", "", "-", "+", "_", "/").Replace(text)
 	content, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))

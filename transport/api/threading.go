@@ -29,7 +29,7 @@ func showRefused(all []helpdesk.RefusedThread) []refusedThread {
 	return out
 }
 
-// explanation tells all that led an interaction to where it is.
+// explanation lists everything that led to an interaction's place.
 type explanation struct {
 	ConversationID int64   `json:"conversation_id"`
 	Rule           *string `json:"rule" enum:"token,references,colleague,report,new,split,rethread,merge" description:"How it came into its conversation. Null if it was written there."`
@@ -41,7 +41,7 @@ type explanation struct {
 	Authentication *mailAuthentication `json:"authentication" description:"Whether it comes from the domain in its From. Null if unknown."`
 }
 
-// filed is what the rules of threading found.
+// filed is the result of the threading rules.
 type filed struct {
 	threading
 	Token      *int64 `json:"token_conversation_id" description:"Conversation that a valid reply token names."`
@@ -49,7 +49,7 @@ type filed struct {
 	Known      int    `json:"known" description:"Mails of the mailbox with one of these Message-IDs."`
 }
 
-// move is what took an interaction into another conversation.
+// move is a move of an interaction into another conversation.
 type move struct {
 	Rule      string         `json:"rule" enum:"split,rethread,merge"`
 	FromID    *int64         `json:"from_conversation_id" description:"Null if it is in a mailbox the member cannot reach."`

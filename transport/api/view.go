@@ -20,7 +20,7 @@ type conversationView struct {
 	UpdatedAt transport.Time `json:"updated_at"`
 }
 
-// savedFilter shows what was given only.
+// savedFilter shows only the fields that were given.
 type savedFilter struct {
 	Agent        string              `json:"agent,omitempty" description:"me, unassigned or a user's id."`
 	TeamID       int64               `json:"team_id,omitempty"`
@@ -40,14 +40,14 @@ type savedFilter struct {
 	SortType     string              `json:"sort_type,omitempty"`
 }
 
-// viewFilter is the filter of the list of conversations in a body. A name that the
-// list does not know is refused: a view that silently shows too much misleads.
+// viewFilter is the filter of the list of conversations in a body. Unknown names are refused: a view that silently shows too
+// much is misleading.
 type viewFilter struct{ conversationFilter }
 
-// RefuseUnknown makes names that are not known a problem.
+// RefuseUnknown reports unknown names as problems.
 func (*viewFilter) RefuseUnknown() {}
 
-// CheckInput refuses what the list of conversations refuses.
+// CheckInput refuses the same filters as the list of conversations.
 func (in *viewFilter) CheckInput(problem func(field, text string)) { in.check("agent", problem) }
 
 type viewInput struct {
@@ -55,7 +55,7 @@ type viewInput struct {
 	Filter storage.Opt[viewFilter] `json:"filter" alias:"filters" required:"true" description:"Filters and order, as in the list of conversations. All are optional."`
 }
 
-// CheckInput asks for the filter, which may be empty but not left out.
+// CheckInput requires the filter, which may be empty but not absent.
 func (in *viewInput) CheckInput(problem func(field, text string)) {
 	if _, given := in.Filter.Get(); !given {
 		problem("filter", "is required")
@@ -71,14 +71,14 @@ type viewID struct {
 	ViewID int64 `path:"view_id"`
 }
 
-// viewUpdate is not made of viewInput: embedded inputs with checks are exported.
+// viewUpdate does not embed viewInput, as embedded inputs with checks are exported.
 type viewUpdate struct {
 	viewID
 	Name   string                  `json:"name" required:"true" maxLength:"100"`
 	Filter storage.Opt[viewFilter] `json:"filter" alias:"filters" required:"true" description:"Replaces the filter."`
 }
 
-// CheckInput asks for the filter.
+// CheckInput requires the filter.
 func (in *viewUpdate) CheckInput(problem func(field, text string)) {
 	(&viewInput{Filter: in.Filter}).CheckInput(problem)
 }

@@ -36,7 +36,7 @@ type webhook struct {
 	Secret          string          `json:"secret,omitempty" description:"Returned only on creation and by rotate-secret." example:"whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"`
 }
 
-// Stable implements [Stabler]: deliveries are no changes that an editor could overwrite.
+// Stable implements [Stabler]: deliveries are not changes that an editor could overwrite.
 func (w webhook) Stable() any {
 	w.FailingSince, w.Failures, w.LastSuccessAt, w.FormerExpiresAt = nil, 0, nil, nil
 	return w

@@ -18,13 +18,12 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// asset is a file that pages use. Its address has its hash, so that browsers keep it for
-// good.
+// asset is a static file of the pages. Its address includes its hash, so that browsers can cache it permanently.
 type asset struct {
 	name    string // with the hash
 	kind    string
 	content []byte
-	zipped  []byte // content compressed; nil: it does not get smaller
+	zipped  []byte // compressed content; nil if compression does not make it smaller
 }
 
 func loadAssets() (map[string]asset, error) {
@@ -46,7 +45,7 @@ func loadAssets() (map[string]asset, error) {
 	return files, err
 }
 
-// zip compresses a file once, for all who ask for it. There is nothing secret in it.
+// zip compresses a file once for all requests. The files contain no secrets.
 func zip(content []byte) []byte {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -60,7 +59,7 @@ func zip(content []byte) []byte {
 	return b.Bytes()
 }
 
-// assetURL is the address of an asset.
+// assetURL returns the address of an asset.
 func (h *Handler) assetURL(name string) string { return h.url("/assets/" + h.files[name].name) }
 
 func (h *Handler) asset(w http.ResponseWriter, r *http.Request) {

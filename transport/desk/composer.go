@@ -27,16 +27,16 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/file"
 )
 
-// composer is the form that answers, notes and forwards are written in.
+// composer is the form for replies, notes and forwards.
 type composer struct {
 	Action                         string
 	Kind                           string // reply, note or forward
-	Draft                          int64  // the member's draft, 0: none
+	Draft                          int64  // the member's draft; 0 for none
 	Saved                          string // when it was saved
 	Body                           string // text of the draft, for the textarea
 	HTML                           template.HTML
 	To, Cc, Bcc                    string
-	All                            string // everybody in the conversation, for "reply to all"
+	All                            string // everyone in the conversation, for "reply to all"
 	Files                          []fileView
 	Nonce                          string
 	Seen                           int64
@@ -48,16 +48,16 @@ type composer struct {
 	CanReply, CanClose, CanNote    bool
 	DraftURL, FilesURL, DiscardURL string
 	MaxUpload                      int64
-	New                            bool // of a new conversation
+	New                            bool // for a new conversation
 	Replies                        []savedReply
-	InsertURL, RepliesURL, SaveURL string        // "": there are none here
+	InsertURL, RepliesURL, SaveURL string        // "" if there are none here
 	ArticleURL, MembersURL         string        // likewise
 	Ending                         template.HTML // the signature below the answer
-	Laters                         []nap         // when it can be sent later
-	Zone, LaterAt                  string        // of these times, and what was typed
+	Laters                         []nap         // if it can be sent later
+	Zone, LaterAt                  string        // of these times, and the text typed
 }
 
-// crossed is a message that came in while the member was writing.
+// crossed is a message that arrived while the member was writing.
 type crossed struct {
 	Person  person
 	Ago     string
@@ -113,7 +113,7 @@ func (v *visit) newComposer(id int64) *composer {
 	return f
 }
 
-// answered is whom a reply goes to, and who else has been written to.
+// answered returns the recipients of a reply, and the other correspondents.
 func (v *visit) answered(c helpdesk.Conversation, all []helpdesk.Interaction) (to, everybody string) {
 	to = c.CustomerEmail
 	own := map[string]bool{}
@@ -136,7 +136,7 @@ func (v *visit) answered(c helpdesk.Conversation, all []helpdesk.Interaction) (t
 	return to, strings.Join(others, ", ")
 }
 
-// ours reports whether an address is that of a mailbox.
+// ours reports whether an address belongs to a mailbox.
 func (v *visit) ours(key string) bool {
 	boxes, err := v.mailboxes()
 	return err == nil && slices.ContainsFunc(boxes, func(m helpdesk.Mailbox) bool {
@@ -165,14 +165,14 @@ func (v *visit) fillDraft(f *composer, i helpdesk.Interaction) error {
 	}
 	f.Cc, f.Bcc = strings.Join(i.Cc, ", "), strings.Join(i.Bcc, ", ")
 	for _, file := range files[i.ID] {
-		if !strings.Contains(string(f.HTML), v.fileURL(file, "")) { // else it is an image in the text
+		if !strings.Contains(string(f.HTML), v.fileURL(file, "")) { // otherwise it is an image in the text
 			f.Files = append(f.Files, v.showFile(file))
 		}
 	}
 	return nil
 }
 
-// written is what came with the form.
+// written is the submitted form.
 type written struct {
 	conversation int64
 	kind         string
@@ -180,14 +180,14 @@ type written struct {
 	body         string // HTML
 	to, cc, bcc  []string
 	seen         int64
-	anyway       bool // although a newer message is there
+	anyway       bool // in spite of a newer message
 	nonce        string
 	files        []*multipart.FileHeader
-	later        bool // it is to leave at a time
+	later        bool // send at a chosen time
 	sendAt       time.Time
 }
 
-// maxForm bounds the fields of the form: a body and its addresses.
+// maxForm is the maximum size of the form's fields: a body and its addresses.
 const maxForm = helpdesk.MaxBody + 256<<10
 
 // written reads the form.
@@ -211,7 +211,7 @@ func (v *visit) written() (written, error) {
 	return w, nil
 }
 
-// formFiles reads a form and returns the files that came with it.
+// formFiles reads a form and returns its files.
 func (v *visit) formFiles() ([]*multipart.FileHeader, error) {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm+4*v.h.cfg.MaxUpload)
 	if err := v.r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) {
@@ -226,7 +226,7 @@ func (v *visit) formFiles() ([]*multipart.FileHeader, error) {
 	return slices.DeleteFunc(v.r.MultipartForm.File["file"], func(f *multipart.FileHeader) bool { return f.Filename == "" }), nil
 }
 
-// split reads addresses with commas between them. Names in quotes may have commas too.
+// split splits a list of addresses at commas. Quoted names may contain commas.
 func split(list string) []string {
 	var out []string
 	quoted, begin := false, 0
@@ -244,7 +244,7 @@ func split(list string) []string {
 	return out
 }
 
-// stored turns addresses of images in what was written back into what they stand for.
+// stored replaces addresses of images in the written text by the stored references.
 func (v *visit) stored(body string) string {
 	prefix := v.at("/c/")
 	return mailhtml.RewriteImages(body, func(src string) string {
@@ -267,7 +267,7 @@ func (v *visit) stored(body string) string {
 	})
 }
 
-// send sends a reply, or adds a note. Sent twice it does so once.
+// send sends a reply or adds a note. Submitting the form twice does so once.
 func (v *visit) send() error {
 	w, err := v.written()
 	if err != nil {
@@ -288,16 +288,15 @@ func (v *visit) send() error {
 	return v.see(back)
 }
 
-// posted is what sending made.
+// posted is the result of sending.
 type posted struct {
 	Interaction int64
 	Changed     int64  // UpdatedAt of the conversation, in microseconds
-	Was         *state `json:",omitempty"` // what the conversation was, where sending has changed its status
-	Left        int    // conversations that undoing has left as others have made them
+	Was         *state `json:",omitempty"` // the previous state of the conversation, if sending has changed its status
+	Left        int    // conversations that undo has left as others changed them
 }
 
-// post makes of what was written what it is to be, and then closes the conversation if that
-// is wanted: all of it or nothing.
+// post posts the form as its kind requires, and then closes the conversation if requested, all in one transaction.
 func (v *visit) post(ctx context.Context, w written, then string) (posted, error) {
 	old, err := v.Conversation(ctx, w.conversation)
 	if err != nil {
@@ -346,7 +345,7 @@ func (v *visit) contribute(ctx context.Context, w written) (helpdesk.Interaction
 	return v.UpdateInteraction(ctx, w.conversation, draft.ID, update)
 }
 
-// addNote adds what was written as a note, with the files of the draft, which is gone then.
+// addNote adds the written text as a note, with the files of the draft, which is then deleted.
 func (v *visit) addNote(ctx context.Context, w written) (helpdesk.Interaction, error) {
 	note, err := v.CreateInteraction(ctx, w.conversation, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: w.body})
 	if err != nil {
@@ -367,8 +366,7 @@ func (v *visit) addNote(ctx context.Context, w written) (helpdesk.Interaction, e
 	return note, v.DeleteInteraction(ctx, w.conversation, w.draft)
 }
 
-// takeFiles copies the files of the draft to another interaction, and returns the body with
-// the images that were in the draft.
+// takeFiles copies the files of the draft to another interaction, and returns the body with the draft's images rewritten.
 func (v *visit) takeFiles(ctx context.Context, w written, to int64) (string, error) {
 	taken, err := v.CopyAttachments(ctx, w.conversation, w.draft, to)
 	if err != nil {
@@ -387,7 +385,7 @@ func (v *visit) takeFiles(ctx context.Context, w written, to int64) (string, err
 	return body, nil
 }
 
-// keep stores what was written as the member's draft.
+// keep stores the form as the member's draft.
 func (v *visit) keep(ctx context.Context, w written) (helpdesk.Interaction, error) {
 	forward := w.kind == "forward"
 	if w.draft != 0 {
@@ -403,8 +401,8 @@ func (v *visit) keep(ctx context.Context, w written) (helpdesk.Interaction, erro
 	})
 }
 
-// unsent makes sure that a draft is one still: what is written in a window that does not know that the reply has been
-// sent must not change what is about to leave.
+// unsent checks that a draft is still a draft: a window that does not know that the reply was sent must not change a mail
+// that is about to be sent.
 func (v *visit) unsent(ctx context.Context, w written) error {
 	i, err := v.Interaction(ctx, w.conversation, w.draft)
 	if err == nil && i.Status != helpdesk.StatusDraft {
@@ -429,7 +427,7 @@ func (v *visit) attachOne(ctx context.Context, conversation, interaction int64, 
 	})
 }
 
-// opened opens a file of a form for as long as it is stored.
+// opened opens a file of a form for storing it.
 func opened[T any](f *multipart.FileHeader, store func(helpdesk.Upload) (T, error)) (T, error) {
 	content, err := f.Open()
 	if err != nil {
@@ -440,8 +438,7 @@ func opened[T any](f *multipart.FileHeader, store func(helpdesk.Upload) (T, erro
 	return store(helpdesk.Upload{Filename: f.Filename, Content: content})
 }
 
-// once runs fn in one transaction, unless the form with this nonce has been sent before: then
-// it returns what that made.
+// once runs fn in one transaction, unless the form with this nonce was submitted before: then it returns the earlier result.
 func (v *visit) once(what, nonce, content string, fn func(ctx context.Context) (posted, error)) (posted, error) {
 	key := sha256.Sum256(fmt.Appendf(nil, "desk %s\x00%d\x00%d\x00%s", what, v.UserID(), v.AccountID(), nonce))
 	request := sha256.Sum256([]byte(content))
@@ -463,7 +460,7 @@ func (v *visit) once(what, nonce, content string, fn func(ctx context.Context) (
 	return made, err
 }
 
-// content is all that is said in what was written, by which what is sent again is told from what was changed since.
+// content is the complete content of the form, to distinguish a repeated submission from a changed one.
 func (w written) content() string {
 	said := []any{w.kind, w.body, w.to, w.cc, w.bcc, w.later, w.sendAt.Unix()}
 	for _, f := range w.files {
@@ -472,7 +469,7 @@ func (w written) content() string {
 	return fmt.Sprintf("%q", said)
 }
 
-// sent says what became of it.
+// sent responds to a sent form.
 func (v *visit) sent(w written, made posted) {
 	if w.kind == "note" {
 		v.say(toast{Text: v.words.T("Note added")})
@@ -494,15 +491,15 @@ func (v *visit) sent(w written, made posted) {
 	v.say(toast{Text: v.words.T("Reply goes out in %s s", seconds), Undo: pack(inv), Seconds: seconds})
 }
 
-// crossedCode is the code of the fault when a newer message is there.
+// crossedCode is the code of the fault for a newer message.
 const crossedCode = "crossed"
 
-// notSent shows the conversation again with what was written, and says why it was not sent.
+// notSent shows the conversation again with the form, and the reason why it was not sent.
 func (v *visit) notSent(w written, err error) error {
 	return v.writtenAgain(w, err, v.words.T("Your reply has not been sent."))
 }
 
-// notKept is notSent for what was to be kept as a draft.
+// notKept is notSent for a form that should be kept as a draft.
 func (v *visit) notKept(w written, err error) error {
 	return v.writtenAgain(w, err, v.words.T("This was not done"))
 }
@@ -517,7 +514,7 @@ func (v *visit) writtenAgain(w written, err error, text string) error {
 		return err
 	}
 	if w.draft != 0 && v.unsent(v.ctx(), w) != nil {
-		w.draft = 0 // deleted or sent from elsewhere: what is written here becomes another
+		w.draft = 0 // the draft was deleted or sent elsewhere: the text becomes a new one
 	}
 	query := url.Values{"in": {v.r.PostFormValue("in")}}
 	v.r.URL.Path, v.r.URL.RawQuery = "/a/"+itoa(v.AccountID())+"/c/"+itoa(c.ID), query.Encode()
@@ -544,7 +541,7 @@ func (v *visit) writtenAgain(w written, err error, text string) error {
 	return v.showConversation(view, http.StatusUnprocessableEntity)
 }
 
-// nonceAgain is the nonce of a form that is shown again: another one, if something was sent under the old one.
+// nonceAgain returns the nonce of a form that is shown again: a new one if something was sent under the old one.
 func (v *visit) nonceAgain(w written, f *fault.Error) string {
 	if f.Kind == fault.Conflict && f.Code != crossedCode {
 		return rand.Text()
@@ -552,7 +549,7 @@ func (v *visit) nonceAgain(w written, f *fault.Error) string {
 	return w.nonce
 }
 
-// shownAgain is what was written with the addresses of its images.
+// shownAgain returns the written text with the addresses of its images.
 func (v *visit) shownAgain(c helpdesk.Conversation, body string) string {
 	shown, err := v.ShowBodies(v.ctx(), []helpdesk.Interaction{{ConversationID: c.ID, Type: helpdesk.TypeUser, Body: mailhtml.FromInput(body)}}, v.bodyView(false))
 	if err != nil {
@@ -561,7 +558,7 @@ func (v *visit) shownAgain(c helpdesk.Conversation, body string) string {
 	return shown[0].HTML
 }
 
-// crossing is the newest message that the member has not seen.
+// crossing returns the newest message that the member has not seen.
 func (v *visit) crossing(view *conversationView, seen int64) *crossed {
 	for _, e := range slices.Backward(view.Entries) {
 		if e.ID > seen && (e.Kind == "customer" || e.Kind == "agent" && e.Person.ID != v.UserID()) {
@@ -571,8 +568,7 @@ func (v *visit) crossing(view *conversationView, seen int64) *crossed {
 	return &crossed{}
 }
 
-// saveDraft stores what was written so far. The module calls it while the member writes,
-// and gets the id of the draft.
+// saveDraft stores the text written so far. The script calls it while the member writes, and gets the id of the draft.
 func (v *visit) saveDraft() error {
 	w, err := v.written()
 	if err != nil {
@@ -593,8 +589,8 @@ func (v *visit) saveDraft() error {
 	return v.goOnWriting(w)
 }
 
-// keepAll stores what was written as the member's draft, with the files that came along,
-// whatever button was pressed: without scripts that is all there is of it.
+// keepAll stores the form as the member's draft, with its files, whichever button was pressed: without scripts the form is
+// the only copy.
 func (v *visit) keepAll(w written) (helpdesk.Interaction, error) {
 	draft, err := v.keep(v.ctx(), w)
 	if fault.Is(err, fault.NotFound) && w.draft != 0 { // discarded elsewhere
@@ -607,7 +603,7 @@ func (v *visit) keepAll(w written) (helpdesk.Interaction, error) {
 	return draft, v.attach(v.ctx(), w.conversation, draft.ID, w.files)
 }
 
-// goOnWriting leads back to the composer, as it was.
+// goOnWriting redirects back to the composer with its content.
 func (v *visit) goOnWriting(w written) error {
 	query := url.Values{}
 	if in := v.r.PostFormValue("in"); in != "" {
@@ -628,7 +624,7 @@ func (v *visit) json(value any) error {
 	return json.NewEncoder(v.w).Encode(value)
 }
 
-// discard throws the member's draft away.
+// discard deletes the member's draft.
 func (v *visit) discard() error {
 	w, err := v.written()
 	if err != nil {
@@ -647,8 +643,7 @@ func (v *visit) discard() error {
 	return v.see(v.at("/c/" + itoa(w.conversation)))
 }
 
-// addFile attaches a file to the member's draft at once, for the module: a file or an image
-// in the text.
+// addFile attaches a file or an image in the text to the member's draft at once, for the script.
 func (v *visit) addFile() error {
 	w, err := v.written()
 	if err != nil {
@@ -668,7 +663,7 @@ func (v *visit) addFile() error {
 	return v.filesAdded(w.draft, a)
 }
 
-// draftOf is the member's draft, which is made where there is none.
+// draftOf returns the member's draft, and creates it if there is none.
 func (v *visit) draftOf(w written) (int64, error) {
 	if w.draft != 0 {
 		if err := v.unsent(v.ctx(), w); !fault.Is(err, fault.NotFound) {
@@ -680,7 +675,7 @@ func (v *visit) draftOf(w written) (int64, error) {
 	return draft.ID, err
 }
 
-// filesAdded tells the module what is attached to the draft now.
+// filesAdded sends the script the current attachments of the draft.
 func (v *visit) filesAdded(draft int64, files ...helpdesk.Attachment) error {
 	var out strings.Builder
 	for _, a := range files {
@@ -695,8 +690,8 @@ func (v *visit) filesAdded(draft int64, files ...helpdesk.Attachment) error {
 	return v.json(map[string]any{"draft": draft, "url": url, "html": out.String()})
 }
 
-// removeFile takes a file from the draft. Its button is one of the composer's form: what was
-// written comes along and is kept.
+// removeFile removes a file from the draft. Its button belongs to the composer's form, so the written text is submitted and
+// saved, too.
 func (v *visit) removeFile() error {
 	w, err := v.written()
 	if err != nil {
@@ -708,7 +703,7 @@ func (v *visit) removeFile() error {
 		}
 	}
 	err = v.DeleteAttachment(v.ctx(), v.number("id"), v.number("i"), v.number("file"))
-	if err != nil && (w.draft == 0 || !fault.Is(err, fault.NotFound)) { // else it is gone as it was to be
+	if err != nil && (w.draft == 0 || !fault.Is(err, fault.NotFound)) { // otherwise it is removed already
 		return err
 	}
 	return v.goOnWriting(w)
@@ -720,12 +715,12 @@ type newView struct {
 	Mailbox  string
 	Boxes    []Link
 	Assignee string // me, nobody, user-1 or team-1
-	Members  []Link // but the member; nobody may be assigned where there are no choices
+	Members  []Link // except the member; without choices, the conversation must stay unassigned
 	Teams    []Link
 	Choices  bool
 }
 
-// newPage is the form of a new conversation.
+// newPage shows the form of a new conversation.
 func (v *visit) newPage() error {
 	return v.showNew(newView{Form: &composer{To: v.r.URL.Query().Get("to"), Errors: map[string]string{}}}, 0)
 }
@@ -748,7 +743,7 @@ func (v *visit) showNew(view newView, status int) error {
 	return v.show(screen{template: "new", title: v.words.T("New conversation"), data: view, status: status})
 }
 
-// assignees lists to whom a new conversation can be assigned.
+// assignees lists the possible assignees of a new conversation.
 func (v *visit) assignees(view *newView) error {
 	if view.Choices = v.may(identity.ConversationsAssign); !view.Choices {
 		return nil
@@ -770,8 +765,7 @@ func (v *visit) assignees(view *newView) error {
 	return err
 }
 
-// assigned puts a choice of assignees into a new conversation: the member, unless another
-// was chosen.
+// assigned sets the chosen assignee of a new conversation; the default is the member.
 func (v *visit) assigned(in *helpdesk.ConversationInput, choice string) {
 	if !v.may(identity.ConversationsAssign) {
 		return
@@ -788,7 +782,7 @@ func (v *visit) assigned(in *helpdesk.ConversationInput, choice string) {
 	}
 }
 
-// create begins a conversation and sends its first mail.
+// create creates a conversation and sends its first mail.
 func (v *visit) create() error {
 	w, err := v.written()
 	if err != nil {
@@ -822,7 +816,7 @@ func (v *visit) create() error {
 	return v.see(v.at("/c/" + itoa(c.ID)))
 }
 
-// begin makes the conversation, its draft with the files, and posts that.
+// begin creates the conversation and its draft with the files, and posts the draft.
 func (v *visit) begin(ctx context.Context, w written, view newView) (posted, error) {
 	first := ""
 	if len(w.to) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// check is a line that says whether something works.
+// check is a line that reports whether something works.
 type check struct {
 	Icon, Class      string // "check" and "ok", "alert" and "bad", "clock" and "wait"
 	Name, Text, When string
@@ -32,7 +32,7 @@ func waits(name, text, when string) check {
 	return check{Icon: "clock", Class: "wait", Name: name, Text: text, When: when}
 }
 
-// tested is what trying a mailbox's connection gave, for the page that follows.
+// tested is the result of a test of a mailbox's connection, for the next page.
 type tested struct {
 	Mailbox int64  `json:"m"`
 	Failure string `json:"f,omitempty"`
@@ -45,7 +45,7 @@ const testCookie = "desk_test"
 func (v *visit) try(id int64) (tested, error) {
 	began := time.Now()
 	got, err := v.TestMailbox(v.ctx(), id)
-	if fault.Is(err, fault.Disabled) { // this program reaches no mail servers
+	if fault.Is(err, fault.Disabled) { // this program has no access to mail servers
 		return tested{}, nil
 	}
 	if err != nil {
@@ -58,7 +58,7 @@ func (v *visit) try(id int64) (tested, error) {
 	return out, nil
 }
 
-// lastTest is what the last test of a mailbox gave, if it was in this browser a moment ago.
+// lastTest returns the result of the last test of a mailbox, if it was made in this browser a moment ago.
 func (v *visit) lastTest(id int64) (tested, bool) {
 	c, err := v.r.Cookie(testCookie)
 	if err != nil {
@@ -68,7 +68,7 @@ func (v *visit) lastTest(id int64) (tested, bool) {
 	return out, unpack(c.Value, &out) && out.Mailbox == id
 }
 
-// steps tells of a test step by step.
+// steps reports a test step by step.
 func (v *visit) steps(m helpdesk.Mailbox, t tested) []check {
 	w := v.words
 	folders := strings.Join(m.Inbound.Folders, ", ")
@@ -94,7 +94,7 @@ func seconds(millis int64) string {
 	return itoa(millis/1000) + "." + itoa(millis%1000/100)
 }
 
-// failedStep is the step that the text of a failure names.
+// failedStep returns the step that the text of a failure names.
 func failedStep(failure string) int {
 	_, rest, _ := strings.Cut(failure, ": ")
 	step, _, _ := strings.Cut(rest, ":")
@@ -108,7 +108,7 @@ func failedStep(failure string) int {
 	return 0
 }
 
-// whyFailed says what a failure means and what to do, with what the server said.
+// whyFailed explains a failure and its remedy, with the server's own text.
 func (v *visit) whyFailed(failure string) string {
 	_, rest, _ := strings.Cut(failure, ": ")
 	step, reason, found := strings.Cut(rest, ": ")
@@ -131,12 +131,12 @@ func (v *visit) whyFailed(failure string) string {
 	return reason
 }
 
-// connectionForm is what a form says about how mail is fetched.
+// connectionForm is the part of a form that sets how mail is fetched.
 type connectionForm struct {
 	Email, Type, Host, Port, Encryption, Username string
-	Stored                                        bool // there is a password
+	Stored                                        bool // there is a stored password
 	Folders                                       string
-	Insecure                                      bool // the certificate is not looked at
+	Insecure                                      bool // the certificate is not verified
 }
 
 func formOf(m helpdesk.Mailbox) connectionForm {
@@ -149,7 +149,7 @@ func formOf(m helpdesk.Mailbox) connectionForm {
 	return f
 }
 
-// typed is the form as it came.
+// typed returns the form as submitted.
 func (v *visit) typed() connectionForm {
 	value := func(name string) string { return strings.TrimSpace(v.r.PostFormValue(name)) }
 	return connectionForm{
@@ -158,8 +158,7 @@ func (v *visit) typed() connectionForm {
 	}
 }
 
-// inbound is the input that a form stands for. The password is not in the form, which is
-// shown again.
+// inbound returns the input for the service. The password is not part of the form, which may be shown again.
 func (f connectionForm) inbound(password string) helpdesk.InboundInput {
 	in := helpdesk.InboundInput{Type: ledger.InboundType(f.Type)}
 	if in.Type == ledger.InboundForward {
@@ -178,8 +177,8 @@ func (f connectionForm) inbound(password string) helpdesk.InboundInput {
 	return in
 }
 
-// changed is the input that a form stands for, if it is another connection than a mailbox
-// has. A mailbox with access tokens keeps them unless it gets a password.
+// changed returns the input for the service if the connection differs from the mailbox's current one. A mailbox with access
+// tokens keeps them unless it is given a password.
 func (f connectionForm) changed(m helpdesk.Mailbox, password string) (helpdesk.InboundInput, bool) {
 	in, now := f.inbound(password), formOf(m)
 	if f.Type == now.Type && f.Type == string(ledger.InboundForward) {
@@ -195,8 +194,7 @@ func (f connectionForm) changed(m helpdesk.Mailbox, password string) (helpdesk.I
 	return in, password != "" || f != now
 }
 
-// problems are those of an Invalid fault by the last names of its fields, in the member's
-// language.
+// problems returns the problems of an Invalid fault by the last parts of their field names, in the member's language.
 func (v *visit) problems(err error) map[string]string {
 	out := map[string]string{}
 	for field, text := range wholeFields(err) {
@@ -211,7 +209,7 @@ func (v *visit) problems(err error) map[string]string {
 	return out
 }
 
-// plain says what forms say in the words of the desk, by those of the domain.
+// plain maps texts of the domain to the wording of the desk's forms.
 var plain = map[string]string{
 	"is required":                                                 say("This is missing"),
 	"is not an email address":                                     say("This is not an email address"),

@@ -29,35 +29,35 @@ type conversationView struct {
 	Wait, Level     string
 	Asleep          string
 	Naps            []nap
-	Spam            *spamView // nil: it is none
+	Spam            *spamView // nil if it is not spam
 	CanBlock        bool
 	Priority        urgency
-	Unusual         *urgency // the priority when it is not normal
+	Unusual         *urgency // the priority if it is not normal
 	Priorities      []urgency
 	Tags            []tagView
 	AllTags         []tagView
 	Assignee        *person
 	Team            []person
-	TeamName        string // whose it is, beside the assignee
+	TeamName        string // its team, in addition to the assignee
 	Teams           []Link
 	Boxes           []Link
 
 	Entries  []entry
-	Hidden   int // entries before these that are folded away
+	Hidden   int // number of earlier entries that are folded
 	Whole    string
 	Composer *composer
-	Others   []companion // at the conversation too
+	Others   []companion // others present at the conversation
 
 	Followers []person
-	Follows   bool // the member does
+	Follows   bool // the member follows it
 
 	Customer *customerPanel
 	Panel    *Panel
 
-	In           string // name of the list that the member comes from
+	In           string // name of the list from which the member came
 	List         string // address of it
 	ListTitle    string
-	Place, Of    int // in the list, 0: not known
+	Place, Of    int // position in the list; 0 if not known
 	Before, Next string
 	Here, Self   string // addresses of this page, with and without the list
 
@@ -66,7 +66,7 @@ type conversationView struct {
 	Last                                              int64 // newest interaction shown
 }
 
-// conversation shows one.
+// conversation shows a conversation.
 func (v *visit) conversation() error {
 	c, err := v.Conversation(v.ctx(), v.number("id"))
 	if err != nil {
@@ -162,7 +162,7 @@ func (v *visit) fillHead(c helpdesk.Conversation, view *conversationView) error 
 	return err
 }
 
-// customerPanel is who asks.
+// customerPanel is the panel about the customer.
 type customerPanel struct {
 	ID      int64
 	Person  person
@@ -175,7 +175,7 @@ type customerPanel struct {
 	Earlier []earlier
 	Total   int
 	Note    string
-	NoteURL string // where it is changed; "": the member may not
+	NoteURL string // where it is edited; "" if the member may not
 	Here    string // the page to come back to
 }
 
@@ -228,7 +228,7 @@ func (v *visit) customerPanel(c helpdesk.Customer) customerPanel {
 // panelTime is how long the application may take for its panel.
 const panelTime = 2 * time.Second
 
-// panelOf asks the application about a customer.
+// panelOf calls the application for its panel about a customer.
 func (v *visit) panelOf(c helpdesk.Customer) *Panel {
 	if v.h.cfg.Panel == nil {
 		return nil
@@ -246,7 +246,7 @@ func (v *visit) panelOf(c helpdesk.Customer) *Panel {
 	return &p
 }
 
-// fillPlace finds the neighbours in the list that the member comes from.
+// fillPlace finds the neighbours in the list from which the member came.
 func (v *visit) fillPlace(c helpdesk.Conversation, view *conversationView) error {
 	name := cmp.Or(view.In, "all")
 	kind, query, _ := strings.Cut(name, "?")
@@ -260,7 +260,7 @@ func (v *visit) fillPlace(c helpdesk.Conversation, view *conversationView) error
 	if err == nil {
 		l, err = in.settle(l)
 	}
-	if err != nil { // a view that is gone, or a name that somebody made up
+	if err != nil { // a deleted view, or an invented name
 		l = in.listing("all")
 		title = v.words.T("All open")
 	}
@@ -295,7 +295,7 @@ func (v *visit) fillPlace(c helpdesk.Conversation, view *conversationView) error
 	return nil
 }
 
-// setStatus closes, opens or parks.
+// setStatus closes, reopens or parks a conversation.
 func (v *visit) setStatus() error {
 	return v.changeOne(v.r.PostFormValue("act"), "")
 }
@@ -311,8 +311,7 @@ func (v *visit) move() error {
 	return v.changeOne("move", v.r.PostFormValue("mailbox"))
 }
 
-// changeOne does an act to the conversation of the address. Closing goes on to the next of
-// the list.
+// changeOne performs an action on the conversation in the address. After closing it, the next one of the list is shown.
 func (v *visit) changeOne(act, value string) error {
 	id := v.number("id")
 	if err := v.change([]int64{id}, act, value); err != nil {
@@ -347,7 +346,7 @@ func (v *visit) setTags() error {
 	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
 }
 
-// tagNamed finds a tag by its name, or makes it.
+// tagNamed finds a tag by name, or creates it.
 func (v *visit) tagNamed(name string) (int64, error) {
 	tags, err := v.allTags()
 	if err != nil {
@@ -385,7 +384,7 @@ func (v *visit) rename() error {
 	return v.see(v.back(v.at("/c/" + itoa(id))))
 }
 
-// merge puts the conversation into another, which its number names.
+// merge merges the conversation into another, given by its number.
 func (v *visit) merge() error {
 	number := conversationNumber(v.r.PostFormValue("into"))
 	into, err := v.numbered(number)
@@ -399,8 +398,7 @@ func (v *visit) merge() error {
 	return v.see(v.at("/c/" + itoa(into)))
 }
 
-// numbered finds a conversation by its number: the first of the list by numbers that is not
-// above it.
+// numbered finds a conversation by its number: the first one, in a list by descending number, that is not above it.
 func (v *visit) numbered(n int64) (int64, error) {
 	cursor := storage.CursorAt(storage.Position{Key: n + 1}, true)
 	page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{Sort: helpdesk.ByNumber}, storage.PageRequest{Limit: 1, Cursor: cursor})

@@ -120,7 +120,7 @@ func (v *visit) customerView(c helpdesk.Customer) (customerView, error) {
 	return view, err
 }
 
-// saveCustomer changes names, company and addresses; one line of a field is one of them.
+// saveCustomer changes names, company and addresses; each line of a field is one item.
 func (v *visit) saveCustomer() error {
 	id := v.number("id")
 	old, err := v.Desk.Customer(v.ctx(), id)
@@ -152,7 +152,7 @@ func (v *visit) saveCustomer() error {
 	return v.see(v.at("/customers/" + itoa(id)))
 }
 
-// customerNotSaved shows the form again, with what is wrong at its fields.
+// customerNotSaved shows the form again with its problems.
 func (v *visit) customerNotSaved(old helpdesk.Customer, err error) error {
 	view, failed := v.customerView(old)
 	if failed != nil {
@@ -164,7 +164,7 @@ func (v *visit) customerNotSaved(old helpdesk.Customer, err error) error {
 	return v.showCustomer(view, http.StatusUnprocessableEntity)
 }
 
-// items are the lines of a field, with the ids of those that are there already.
+// items returns the lines of a field, with the ids of existing ones.
 func items(lines string, known map[string]int64) []helpdesk.Item {
 	var out []helpdesk.Item
 	for line := range strings.Lines(lines) {
@@ -175,7 +175,7 @@ func items(lines string, known map[string]int64) []helpdesk.Item {
 	return out
 }
 
-// fieldErrors are the problems of an Invalid fault by the names of fields.
+// fieldErrors returns the problems of an Invalid fault by field name.
 func fieldErrors(err error) map[string]string {
 	out := map[string]string{}
 	f, ok := errors.AsType[*fault.Error](err)
@@ -189,7 +189,7 @@ func fieldErrors(err error) map[string]string {
 	return out
 }
 
-// noteCustomer changes what the team notes about a customer, and nothing else.
+// noteCustomer changes only the team's notes about a customer.
 func (v *visit) noteCustomer() error {
 	id := v.number("id")
 	_, err := v.SetCustomerNote(v.ctx(), id, v.r.PostFormValue("note"))
@@ -216,8 +216,7 @@ type mergeView struct {
 	Action, Back string
 }
 
-// mergePage finds the customer whom another is the same as, and shows both before they are
-// merged: that cannot be undone.
+// mergePage finds the duplicate of a customer and shows both before they are merged, as that cannot be undone.
 func (v *visit) mergePage() error {
 	if !v.may(identity.CustomersUpdate) || !v.may(identity.CustomersDelete) {
 		return v.missing()

@@ -17,76 +17,70 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Config is what a [Handler] is made of.
+// Config configures a [Handler].
 type Config struct {
 	Service *helpdesk.Service // required
 
-	// Once makes forms safe to send twice: an answer that is submitted again, by a double
-	// click or by a browser that lost the connection, is not sent again. Required; stores of
-	// bunstore and memstore are one.
+	// Once makes forms safe to submit twice: an answer submitted again, by a double click or by a browser that lost the
+	// connection, is not sent again. Required; the stores of bunstore and memstore implement it.
 	Once storage.Idempotency
 
-	// Prefix is the path that the handler is mounted at, such as "/desk". "": the root.
+	// Prefix is the path at which the handler is mounted, such as "/desk". "": the root.
 	Prefix string
 
-	// Authenticate finds out who asks, for applications that sign in their users
-	// themselves. An Unauthenticated fault, and the zero Caller, send the browser to
-	// SignIn. nil: the desk has a page to sign in at, and the session's cookie is the one
-	// of the API.
+	// Authenticate returns the caller of a request, for applications that sign in their users themselves. An Unauthenticated
+	// fault and the zero Caller redirect the browser to SignIn. nil: the desk has its own sign-in page and shares the
+	// session cookie with the API.
 	Authenticate func(r *http.Request) (helpdesk.Caller, error)
-	// SignIn is the address of the application's own page to sign in at. The page that was
-	// asked for is added to it as the parameter "next". Used with Authenticate.
+	// SignIn is the address of the application's own sign-in page. The requested page is added to it as the parameter
+	// "next". Used with Authenticate.
 	SignIn string
 
-	// Panel adds what the application knows about a customer beside a conversation, such as
-	// their orders. It has 2 seconds; an error is logged, and the panel left out. nil: none.
+	// Panel returns the application's own data about a customer, such as their orders, to be shown next to a conversation.
+	// It must return within 2 seconds; an error is logged, and the panel left out. nil: no panel.
 	Panel func(ctx context.Context, d *helpdesk.Desk, c helpdesk.Customer) (Panel, error)
 	// Links are added to the navigation, below the desk's own.
 	Links []Link
 
-	// HelpCentre is the address of the public help centre, "" when there is none.
+	// HelpCentre is the address of the public help centre, "" if there is none.
 	HelpCentre string
 
-	// KB is the knowledge base, whose help centres members edit. nil: there is no editor.
+	// KB is the knowledge base whose help centres members edit. nil: no editor.
 	KB *kb.Service
-	// PreviewDraft is the address where the draft of an article can be looked at as readers
-	// would see it, and PreviewTheme where a site can in one of its themes. nil: there is none.
+	// PreviewDraft returns the address of the preview of an article's draft, and PreviewTheme that of a site in one of its
+	// themes. nil: no preview.
 	PreviewDraft func(s kb.Site, a kb.ArticleRevision, locale string) string
 	PreviewTheme func(siteURL string, siteID, themeID int64) string
 
-	// AssistantURL is the endpoint of an account for assistants, see transport/mcp. nil: the desk names none.
+	// AssistantURL returns the endpoint of an account for assistants, see transport/mcp. nil: the desk shows none.
 	AssistantURL func(accountID int64) string
 
-	// Resolver finds the mail server of an address that a mailbox is made for. nil: names are
-	// guessed without asking.
+	// Resolver looks up the mail servers of the domain of a new mailbox. nil: names are guessed without DNS.
 	Resolver Resolver
 
-	// Secure reports whether the browser's connection is encrypted. nil: whether the
-	// request's is.
+	// Secure reports whether the browser's connection is encrypted. nil: whether the request has TLS.
 	Secure func(r *http.Request) bool
-	// Addr is the address that a request comes from, which failed sign-ins are counted by.
-	// nil: the peer's.
+	// Addr returns the client's address, by which failed sign-ins are counted. nil: the peer's.
 	Addr func(r *http.Request) netip.Addr
 
-	MaxUpload int64            // bytes of a file, 0: 20 MiB
+	MaxUpload int64            // maximum bytes of a file; 0: 20 MiB
 	Now       func() time.Time // nil: time.Now
-	Logger    *slog.Logger     // nil: discards
+	Logger    *slog.Logger     // default: discarded
 }
 
-// Panel is what an application shows about a customer.
+// Panel is the application's panel about a customer.
 type Panel struct {
 	Title string
-	// HTML is shown as it is. Scripts and style attributes in it are refused by the
-	// browser.
+	// HTML is shown unchanged. The browser blocks scripts and style attributes in it.
 	HTML template.HTML
-	Link Link // shown beside the title; the zero value: none
+	Link Link // shown next to the title; zero for none
 }
 
 // Link is an address with its text.
 type Link struct {
 	Text string
 	URL  string
-	Icon string // a name of an icon of the desk, such as "globe"; "": "link"
+	Icon string // name of one of the desk's icons, such as "globe"; default "link"
 }
 
 // Handler serves the desk.
@@ -100,7 +94,7 @@ type Handler struct {
 	buffers buffers
 }
 
-// New makes a handler. What is missing in cfg is an Invalid fault.
+// New makes a handler. Missing fields of cfg are an Invalid fault.
 func New(cfg Config) (*Handler, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Service != nil, "Service", "is required")

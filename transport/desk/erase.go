@@ -15,7 +15,7 @@ type eraseView struct {
 	Action, Back string
 }
 
-// erasePage shows whom and what an erasure removes, before it does: that cannot be undone.
+// erasePage shows which customer and which data an erasure will remove, as it cannot be undone.
 func (v *visit) erasePage() error {
 	if !v.mayErase() {
 		return v.missing()
@@ -30,7 +30,7 @@ func (v *visit) erasePage() error {
 }
 
 func (v *visit) eraseCustomer() error {
-	if v.r.PostFormValue("sure") == "" { // the browser asks for it
+	if v.r.PostFormValue("sure") == "" { // the browser requires it
 		return v.see(v.at("/customers/" + itoa(v.number("id")) + "/erase"))
 	}
 	err := v.EraseCustomer(v.ctx(), v.number("id"))

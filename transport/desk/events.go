@@ -13,11 +13,10 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/sse"
 )
 
-// heartbeat is how often a stream without events shows that it is alive.
+// heartbeat is the interval of heartbeats on a stream without events.
 const heartbeat = 20 * time.Second
 
-// change is an event as the module hears of it: what to ask for anew, and nothing of its
-// content.
+// change is an event as the script receives it: which parts to reload, without any content.
 type change struct {
 	Type         string `json:"type"`
 	Subject      int64  `json:"subject"`
@@ -26,7 +25,7 @@ type change struct {
 	Actor        int64  `json:"actor,omitempty"`
 }
 
-// events follows the log of the account for as long as the browser listens.
+// events follows the log of the account until the browser disconnects.
 func (v *visit) events() error {
 	in := helpdesk.FollowInput{}
 	if last := cmp.Or(v.r.Header.Get("Last-Event-ID"), v.r.URL.Query().Get("after")); last != "" {
@@ -52,7 +51,7 @@ func (v *visit) events() error {
 	}
 }
 
-// pass passes on what happened, or a beat.
+// pass sends changes, or a heartbeat.
 func (v *visit) pass(follower *helpdesk.EventFollower, out *sse.Writer) error {
 	ctx, cancel := context.WithTimeout(v.ctx(), heartbeat)
 	defer cancel()
@@ -66,7 +65,7 @@ func (v *visit) pass(follower *helpdesk.EventFollower, out *sse.Writer) error {
 	if err != nil {
 		return err
 	}
-	last := int64(0) // that was sent
+	last := int64(0) // of the last one sent
 	for _, e := range found {
 		heard, concerns := v.hears(e)
 		if !concerns {
@@ -87,8 +86,7 @@ func (v *visit) pass(follower *helpdesk.EventFollower, out *sse.Writer) error {
 	return nil
 }
 
-// hears is what the module is told of an event, if it concerns the member: of notifications,
-// each member hears of their own.
+// hears returns the change for the script, if the event concerns the member: members receive only their own notifications.
 func (v *visit) hears(e storage.Event) (change, bool) {
 	heard := change{Type: e.Type, Subject: e.Subject, Conversation: e.ConversationID, Mailbox: e.MailboxID, Actor: e.ActorID}
 	if e.Type != "notification.created" {

@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/file"
 )
 
-// serveFile answers with what somebody sent.
+// serveFile answers with an uploaded file.
 func (v *visit) serveFile(kind, name, tag string, at time.Time, size int64, open func(offset int64) (io.ReadCloser, error)) error {
 	body, err := file.Open(size, open)
 	if err != nil {
@@ -26,8 +26,7 @@ func (v *visit) serveFile(kind, name, tag string, at time.Time, size int64, open
 	return nil
 }
 
-// remoteImage serves an image of another server, so that the sender does not learn who reads
-// their mail, when and where.
+// remoteImage serves an image of another server, so that the sender does not learn who reads their mail, when and where.
 func (v *visit) remoteImage() error {
 	image, err := v.h.cfg.Service.RemoteImage(v.ctx(), v.AccountID(), v.r.PathValue("token"))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// fillFollowers shows who follows a conversation.
+// fillFollowers shows the followers of a conversation.
 func (v *visit) fillFollowers(c helpdesk.Conversation, view *conversationView) error {
 	all, err := v.Followers(v.ctx(), []int64{c.ID})
 	if err != nil {
@@ -28,7 +28,7 @@ func (v *visit) fillFollowers(c helpdesk.Conversation, view *conversationView) e
 	return err
 }
 
-// follow has the member told of what the customer writes, or not any more.
+// follow adds or removes the member as a follower, who is notified of the customer's messages.
 func (v *visit) follow() error {
 	id, on := v.number("id"), v.r.PostFormValue("follow") != "0"
 	if _, err := v.FollowConversation(v.ctx(), id, on); err != nil {
@@ -42,7 +42,7 @@ func (v *visit) follow() error {
 	return v.see(v.back(v.at("/c/" + itoa(id))))
 }
 
-// mentionedMember is one whom a note can mention.
+// mentionedMember is a member who can be mentioned in a note.
 type mentionedMember struct {
 	ID       int64  `json:"id"`
 	Name     string `json:"name"`
@@ -51,7 +51,7 @@ type mentionedMember struct {
 	Hue      int    `json:"hue"`
 }
 
-// mentionable answers the module with the members whom a note can mention.
+// mentionable sends the script the members who can be mentioned in a note.
 func (v *visit) mentionable() error {
 	users, err := v.Mentionable(v.ctx(), v.number("id"))
 	if err != nil {
@@ -72,10 +72,10 @@ func (v *visit) mentionable() error {
 	return v.json(out)
 }
 
-// mentionLink is a mention as helpdesk shows it.
+// mentionLink matches a mention as helpdesk renders it.
 var mentionLink = regexp.MustCompile(`<a href="mailto:member-([0-9]+)@mention\.invalid"[^>]*>([^<]*)</a>`)
 
-// chips shows mentions as what they are. Nobody can write to their addresses.
+// chips renders mentions as labels, as nobody can write to their addresses.
 func (v *visit) chips(body string) string {
 	if !strings.Contains(body, "@mention.invalid") {
 		return body

@@ -11,8 +11,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// designed reports whether a mail has a layout of its own, rather than being text that can
-// be shown in the type of the desk. html is what mailhtml.Clean made.
+// designed reports whether a mail has a layout of its own, rather than text that can be shown in the desk's font. html is
+// the output of mailhtml.Clean.
 func designed(body string) bool {
 	if strings.Contains(body, "bgcolor=") || strings.Contains(body, "background") {
 		return true
@@ -30,8 +30,7 @@ func plainStyle(body string) string {
 	return out.String()
 }
 
-// lift copies HTML without its style attributes and returns them as rules of classes, if
-// rules is not nil.
+// lift copies HTML without its style attributes and, if rules is not nil, returns them as rules of classes.
 func lift(out *bytes.Buffer, body string, rules map[string]string) {
 	z := html.NewTokenizer(strings.NewReader(body))
 	for {
@@ -43,7 +42,7 @@ func lift(out *bytes.Buffer, body string, rules map[string]string) {
 			out.Write(z.Raw())
 			continue
 		}
-		raw := string(z.Raw()) // Token reads on
+		raw := string(z.Raw()) // Token moves the tokenizer on
 		t := z.Token()
 		if !strings.Contains(raw, "style") {
 			out.WriteString(raw)
@@ -53,7 +52,7 @@ func lift(out *bytes.Buffer, body string, rules map[string]string) {
 	}
 }
 
-// lifted is a tag with a class in place of its style.
+// lifted is a tag with a class instead of its style.
 func lifted(t html.Token, rules map[string]string) html.Token {
 	var kept []html.Attribute
 	class := ""
@@ -85,7 +84,7 @@ func lifted(t html.Token, rules map[string]string) html.Token {
 	return t
 }
 
-// frame serves a designed mail as a page of its own, on white, where nothing can run.
+// frame serves a designed mail as a page of its own, on white, in which no script can run.
 func (v *visit) frame() error {
 	i, err := v.Interaction(v.ctx(), v.number("id"), v.number("i"))
 	if err != nil {
@@ -110,11 +109,11 @@ func (v *visit) frame() error {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; img-src 'self' data:; style-src 'nonce-"+nonce+"'; base-uri 'none'; form-action 'none'; "+
 		"frame-ancestors 'self'; sandbox allow-same-origin allow-popups allow-popups-to-escape-sandbox")
-	_, _ = v.w.Write(page.Bytes()) // the browser may have gone
+	_, _ = v.w.Write(page.Bytes()) // the browser may have disconnected
 	return nil
 }
 
-// frameStyle makes a mail fit the width that there is.
+// frameStyle makes a mail fit the available width.
 const frameStyle = `:root{color-scheme:light}
 body{margin:0;padding:12px;background:#fff;color:#24201b;font:15px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 img{max-width:100%;height:auto}table{max-width:100%}blockquote{margin:0 0 0 8px;padding-left:10px;border-left:2px solid #ccc}

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
-// mailServer is where a mailbox's mail is fetched.
+// mailServer is the server from which a mailbox's mail is fetched.
 type mailServer struct {
 	host       string
 	port       int
@@ -30,7 +30,7 @@ var wellKnown = map[string]string{
 	"migadu.com": "imap.migadu.com", "yandex.net": "imap.yandex.com", "yandex.ru": "imap.yandex.com", "secureserver.net": "imap.secureserver.net",
 }
 
-// known finds the server of a name or of a name that it is below.
+// known finds the server of a domain or of one of its parent domains.
 func known(name string) (mailServer, bool) {
 	for name = strings.ToLower(strings.TrimSuffix(name, ".")); name != ""; {
 		if host, ok := wellKnown[name]; ok {
@@ -45,9 +45,8 @@ func known(name string) (mailServer, bool) {
 	return mailServer{}, false
 }
 
-// guess finds the server that an address's mail is likely fetched from: by what the
-// provider is known for, by what the domain says (RFC 6186), by who takes its mail, or
-// else by custom. It takes 3 seconds at most.
+// guess guesses the server from which an address's mail is fetched: from the table of providers, from the domain's own
+// records (RFC 6186), from its mail exchangers, or else by convention. It takes 3 seconds at most.
 func (h *Handler) guess(ctx context.Context, email string) mailServer {
 	_, domain, _ := strings.Cut(email, "@")
 	if s, ok := known(domain); ok {
@@ -74,7 +73,7 @@ func (h *Handler) guess(ctx context.Context, email string) mailServer {
 	return custom
 }
 
-// Resolver looks up what a domain says about its mail. [net.Resolver] is one.
+// Resolver looks up a domain's mail records. [net.Resolver] is one.
 type Resolver interface {
 	LookupSRV(ctx context.Context, service, proto, name string) (cname string, addrs []*net.SRV, err error)
 	LookupMX(ctx context.Context, name string) ([]*net.MX, error)

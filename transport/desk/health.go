@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// What the page reads at most, so that it costs the same however large the account is.
+// Limits of the page's queries, so that its cost is the same for accounts of any size.
 const (
 	healthDays  = 14
 	healthWaits = 1000
@@ -27,14 +27,14 @@ type healthView struct {
 	Waiting    string
 	Ages       []ageBar
 	Boxes      []healthBox
-	Cut        string // what is left out of the ages
+	Cut        string // note about the part left out of the ages
 	Queues     []queueLine
 }
 
-// queueLine is how much waits for something.
+// queueLine is the length of a queue.
 type queueLine struct{ Name, N, Text string }
 
-// need is something that somebody has to look at.
+// need is a problem that needs attention.
 type need struct{ Icon, Title, Text, URL string }
 
 // tile is a large figure.
@@ -59,7 +59,7 @@ type chart struct {
 
 type bar struct {
 	X, Y, W, H, Middle int
-	Date               string // under the bar; "": none
+	Date               string // under the bar; "" for none
 	Today, Out         bool
 }
 
@@ -71,7 +71,7 @@ type gridLine struct {
 type ageBar struct {
 	Text  string
 	N     int
-	Width int // of 100
+	Width int // percent
 	Bad   bool
 }
 
@@ -82,7 +82,7 @@ type healthBox struct {
 	In, Out, NotImported int
 }
 
-// healthPage shows whether mail is moving, and who waits.
+// healthPage shows whether mail is flowing, and how long customers have been waiting.
 func (v *visit) healthPage() error {
 	if !v.seesHealth() {
 		return v.notSeen(section{title: "Health"})
@@ -118,7 +118,7 @@ func (v *visit) midnight(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, v.zone)
 }
 
-// mailFlow fills in what moves: mails by day, and how the mailboxes do.
+// mailFlow fills in the flow of mail: mails by day, and the state of the mailboxes.
 func (v *visit) mailFlow(view *healthView) error {
 	boxes, err := v.readMailboxes()
 	if err != nil {
@@ -162,7 +162,7 @@ func (v *visit) mailFlow(view *healthView) error {
 	return nil
 }
 
-// flow is what came in and went out.
+// flow is the number of mails received and sent.
 type flow struct{ in, out int64 }
 
 func (f flow) plus(t helpdesk.MailTraffic) flow { return flow{f.in + t.Received, f.out + t.Sent} }
@@ -183,7 +183,7 @@ func (v *visit) healthBox(m helpdesk.Mailbox, days []dayCount) (healthBox, error
 	return row, err
 }
 
-// queues fills in what waits, and returns the tile about what is on its way out.
+// queues fills in the queues, and returns the tile about outbound mail.
 func (v *visit) queues(view *healthView, all []helpdesk.MailQueue) tile {
 	var filing, sending int64
 	var since time.Time
@@ -203,7 +203,7 @@ func (v *visit) queues(view *healthView, all []helpdesk.MailQueue) tile {
 	return out
 }
 
-// spark is a line over the days, of 100 by 20.
+// spark returns a line over the days, 100 by 20.
 func spark(days []dayCount) string {
 	most := 1
 	for _, d := range days {
@@ -227,7 +227,7 @@ func (v *visit) needsOf(row healthBox) []need {
 	return out
 }
 
-// daysFrom lists the days up to today.
+// daysFrom lists the days until today.
 func (v *visit) daysFrom(from time.Time, counts map[time.Time]flow) []dayCount {
 	var out []dayCount
 	today := v.midnight(v.now)
@@ -247,7 +247,7 @@ func (v *visit) date(t time.Time) string {
 	return fmt.Sprintf(c.day, t.Day(), c.months[t.Month()-1])
 }
 
-// chartOf draws bars with a line at each half of a round number above them.
+// chartOf draws bars, with a grid line at each half of a round number above them.
 func (v *visit) chartOf(days []dayCount, width int) chart {
 	const height, left, top, bottom = 210, 40, 12, 178
 	highest := 0
@@ -283,7 +283,7 @@ func (v *visit) chartOf(days []dayCount, width int) chart {
 	return c
 }
 
-// roundUp is an even number that is easy to halve, at least n.
+// roundUp returns an even number, at least n, that is easy to halve.
 func roundUp(n int) int {
 	for unit := 10; ; unit *= 10 {
 		for _, times := range []int{1, 2, 4, 6, 8} {
@@ -294,7 +294,7 @@ func roundUp(n int) int {
 	}
 }
 
-// waiting fills in who has waited longest, and how many have waited how long.
+// waiting fills in the conversations that have waited longest, and the numbers by waiting time.
 func (v *visit) waiting(view *healthView, counts helpdesk.Counts) error {
 	w := v.words
 	limits := []time.Duration{time.Hour, 4 * time.Hour, 8 * time.Hour, 24 * time.Hour}

@@ -22,7 +22,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// routeHelp says what is served where below /a/{account}/help.
+// routeHelp registers the pages below /a/{account}/help.
 func (h *Handler) routeHelp() {
 	if h.cfg.KB == nil {
 		return
@@ -92,7 +92,7 @@ type helpVisit struct {
 
 func (v *visit) kb() *kb.Service { return v.h.cfg.KB.From(v.h.cfg.Addr(v.r)) }
 
-// openSite opens a site of this account; one of another account is not there.
+// openSite opens a site of this account; a site of another account is not found.
 func (v *visit) openSite(id int64) (*helpVisit, error) {
 	ed, err := v.kb().Editor(v.ctx(), v.caller, id)
 	if err != nil {
@@ -111,7 +111,7 @@ func (v *visit) openSite(id int64) (*helpVisit, error) {
 // here is the address of a page of the site.
 func (hv *helpVisit) here(path string) string { return hv.at("/help/" + itoa(hv.site.ID) + path) }
 
-// seesHelp reports whether the member has pages of help centres.
+// seesHelp reports whether the member may see pages of help centres.
 func (v *visit) seesHelp() bool { return v.h.cfg.KB != nil && v.may(identity.Permission(kb.SitesView)) }
 
 // writesArticles reports whether the member writes articles.
@@ -131,7 +131,7 @@ func (v *visit) sites() ([]kb.Site, error) {
 
 type sitesView struct {
 	Rows []siteRow
-	New  string // "": not allowed
+	New  string // "" if not allowed
 }
 
 type siteRow struct {
@@ -139,7 +139,7 @@ type siteRow struct {
 	Private           bool
 }
 
-// helpHome goes to the only help centre, or lists them.
+// helpHome redirects to the only help centre, or lists them.
 func (v *visit) helpHome() error {
 	sites, err := v.sites()
 	if err != nil {
@@ -169,8 +169,8 @@ func (v *visit) showHelp(template, title string, data any, status int) error {
 type newSiteView struct {
 	Action, Nonce         string
 	Name, Path, Subdomain string
-	Base                  string // what precedes the path
-	Domain                string // what follows the subdomain
+	Base                  string // prefix of the path
+	Domain                string // suffix after the subdomain
 	Private               bool
 	Locale                string
 	Errors                map[string]string
@@ -222,7 +222,7 @@ func (v *visit) createSite() error {
 	return v.see(v.at("/help/" + itoa(id)))
 }
 
-// onceID makes something once, however often its form is sent, and returns its id.
+// onceID creates something only once, even if its form is submitted repeatedly, and returns its id.
 func (v *visit) onceID(what, nonce string, fn func(ctx context.Context) (int64, error)) (int64, error) {
 	if nonce == "" {
 		return fn(v.ctx())
@@ -238,7 +238,7 @@ func (v *visit) onceID(what, nonce string, fn func(ctx context.Context) (int64, 
 
 // ---- Languages ----
 
-// languageName is how a language calls itself.
+// languageName returns a language's name in that language.
 func languageName(code string) string {
 	tag, err := language.Parse(code)
 	if err != nil {
@@ -252,7 +252,7 @@ func languageName(code string) string {
 	return string(unicode.ToUpper(first)) + name[size:]
 }
 
-// direction is how the script of a language is written.
+// direction returns the direction of a language's script.
 func direction(code string) string {
 	tag, err := language.Parse(code)
 	if err != nil {
@@ -265,8 +265,7 @@ func direction(code string) string {
 	return "ltr"
 }
 
-// locales are the languages of the site, the default one first, with those that a text has
-// beside them.
+// locales returns the languages of the site, the default one first, and the other languages in which a text exists.
 func (hv *helpVisit) locales(t kb.Text) []string {
 	all := []string{}
 	add := func(code string) {

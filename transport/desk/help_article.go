@@ -22,18 +22,18 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// articleView is the page that an article is written or translated at.
+// articleView is the page for writing or translating an article.
 type articleView struct {
 	ID                         int64
 	In, InURL                  string // the collection
 	Title                      string
-	Tag                        string // what is shown: a draft, what is live
-	Live                       bool   // readers see it
+	Tag                        string // the shown revision: draft or live
+	Live                       bool   // readers can see it
 	Saved                      string
 	HistoryURL, PreviewURL     string
-	Public                     string // where readers find it
+	Public                     string // address for readers
 	Action, PreviewAction      string
-	FilesAction                string // "": not allowed
+	FilesAction                string // "" if not allowed
 	MaxFile                    int64
 	CanEdit, CanPublish        bool
 	UnpublishURL, DiscardURL   string
@@ -42,7 +42,7 @@ type articleView struct {
 	Categories                 []shelfChoice
 	Langs                      []langTab
 	AddURL                     string
-	To, Lang, Dir              string // what is written
+	To, Lang, Dir              string // the languages of the text
 	Language, SourceLanguage   string
 	SourceLang, SourceDir      string
 	SourceNote                 string
@@ -53,11 +53,11 @@ type articleView struct {
 	PlainURL, BlocksURL        string
 	NameUnit, SummaryUnit      unit
 	Units                      []unit
-	Last                       unit // for what the source has not
+	Last                       unit // for text beyond the end of the source
 	Work, Of                   int
-	Blank                      int    // blocks of the source that have no translation, as it was made so
-	First                      string // anchor of the first that needs work
-	Unknown                    string // the source has changed, and it is not known how
+	Blank                      int    // number of source blocks left untranslated on purpose
+	First                      string // anchor of the first block that needs work
+	Unknown                    string // the source has changed, in unknown ways
 	FromHTML                   bool
 	Error                      string
 	Errors                     map[string]string
@@ -68,10 +68,10 @@ type articleView struct {
 	Done                       []string
 }
 
-// conflict is what somebody else has saved meanwhile.
+// conflict is a version saved by another member in the meantime.
 type conflict struct {
 	Name, Theirs string
-	Shown        template.HTML // theirs, with what is different in ours marked
+	Shown        template.HTML // theirs, with the differences from ours marked
 	URL          string
 }
 
@@ -89,7 +89,7 @@ type unit struct {
 	Rows                       int
 }
 
-// address leads from a page of the desk to what content refers to.
+// address returns the address, from a page of the desk, of a reference in content.
 func (hv *helpVisit) address(locale string) func(string) string {
 	return func(to string) string {
 		if r, ok := kb.ParseReference(to); ok {
@@ -105,7 +105,7 @@ func (hv *helpVisit) address(locale string) func(string) string {
 	}
 }
 
-// markdownOf is a text as it is edited: what was given as HTML becomes Markdown.
+// markdownOf returns a text for editing: HTML is converted to Markdown.
 func (hv *helpVisit) markdownOf(t kb.Translation) string {
 	t = t.Linked(func(r kb.Reference) string { return r.Path(t.Locale) })
 	return cmp.Or(t.Markdown, fromHTML(t.Content))
@@ -123,15 +123,15 @@ func fromHTML(content string) string {
 	return contenthtml.ToMarkdown(content)
 }
 
-// translated is a translation beside its source.
+// translated is a translation next to its source.
 type translated struct {
 	rows          []pair
 	name, summary pair
-	unknown       bool // the source has changed, and it is not known how
+	unknown       bool // the source has changed, in unknown ways
 	fresh         bool // there is no translation yet
 }
 
-// beside puts a translation beside its source.
+// beside puts a translation next to its source.
 func (hv *helpVisit) beside(t kb.Text, locale string) translated {
 	source, _ := t.Translation(t.SourceLocale)
 	o, _ := t.Translation(locale)
@@ -155,7 +155,7 @@ func (hv *helpVisit) beside(t kb.Text, locale string) translated {
 	return out
 }
 
-// work is how many blocks are to be done, of how many.
+// work returns how many blocks need work, out of how many.
 func (t translated) work() (open, of int) {
 	for _, r := range append([]pair{t.name, t.summary}, t.rows...) {
 		if r.source == "" && r.base == "" && r.text == "" {
@@ -169,7 +169,8 @@ func (t translated) work() (open, of int) {
 	return open, of
 }
 
-// blank is how many blocks of the source have no translation although they have not changed since it was made.
+// blank returns how many blocks of the source have no translation although they have not changed since the translation was
+// made.
 func (t translated) blank() int {
 	n := 0
 	for _, r := range append([]pair{t.name, t.summary}, t.rows...) {
@@ -180,7 +181,7 @@ func (t translated) blank() int {
 	return n
 }
 
-// articlePage shows an article to who edits it.
+// articlePage shows an article for editing.
 func (hv *helpVisit) articlePage() error {
 	a, err := hv.ed.Draft(hv.ctx(), hv.number("id"))
 	if err != nil {
@@ -200,8 +201,8 @@ func (hv *helpVisit) showArticle(view articleView, status int) error {
 	return hv.show(s)
 }
 
-// articleView prepares the page; to is the language that is translated to, the source's or ""
-// for writing the source.
+// articleView prepares the page; to is the language into which the article is translated, or the source's or "" for writing
+// the source.
 func (hv *helpVisit) articleView(a ArticleDraft, to string) (articleView, error) {
 	t := a.Revision.Text
 	source, _ := t.Translation(t.SourceLocale)
@@ -239,7 +240,7 @@ func (hv *helpVisit) articleView(a ArticleDraft, to string) (articleView, error)
 	return view, nil
 }
 
-// ArticleDraft is an article with what is worked on.
+// ArticleDraft is an article with the revision being edited.
 type ArticleDraft = kb.ArticleRevision
 
 func seenOf(t kb.Translation) string {
@@ -249,7 +250,7 @@ func seenOf(t kb.Translation) string {
 	return itoa(t.UpdatedAt.UnixMicro())
 }
 
-// tag says which revision is shown.
+// tag describes the shown revision.
 func (hv *helpVisit) tag(view *articleView, a ArticleDraft) {
 	switch {
 	case a.Revision.Number != a.Article.Live:
@@ -262,7 +263,7 @@ func (hv *helpVisit) tag(view *articleView, a ArticleDraft) {
 	}
 }
 
-// fillDeeds names what the member may do with the article.
+// fillDeeds fills in the actions that the member may take on the article.
 func (hv *helpVisit) fillDeeds(view *articleView, a ArticleDraft, self string) {
 	if hv.h.cfg.PreviewDraft != nil {
 		view.PreviewURL = hv.h.cfg.PreviewDraft(hv.site, a, view.To)
@@ -284,7 +285,7 @@ func (hv *helpVisit) fillDeeds(view *articleView, a ArticleDraft, self string) {
 	}
 }
 
-// fillPlace lists where the article is and could be.
+// fillPlace lists the article's place and the possible others.
 func (hv *helpVisit) fillPlace(view *articleView, a ArticleDraft) error {
 	var err error
 	if view.Collections, err = hv.collectionChoices(a.Article.CollectionID); err != nil {
@@ -306,7 +307,7 @@ func (hv *helpVisit) fillPlace(view *articleView, a ArticleDraft) error {
 	return nil
 }
 
-// langTabs are the languages with what is to be done in each.
+// langTabs returns the languages with the work left in each.
 func (hv *helpVisit) langTabs(t kb.Text, to, self string) []langTab {
 	var tabs []langTab
 	for _, code := range append(hv.locales(t), to) {
@@ -330,7 +331,7 @@ func (hv *helpVisit) langTabs(t kb.Text, to, self string) []langTab {
 	return tabs
 }
 
-// fillUnits prepares the blocks with what has changed in them.
+// fillUnits prepares the blocks with their changes marked.
 func (hv *helpVisit) fillUnits(view *articleView, t kb.Text, to string) {
 	source, _ := t.Translation(t.SourceLocale)
 	b := hv.beside(t, to)
@@ -375,7 +376,7 @@ func (hv *helpVisit) fillUnits(view *articleView, t kb.Text, to string) {
 	}
 }
 
-// plainChange is a line of text with what has changed in it.
+// plainChange returns a line of text with its changes marked.
 func plainChange(r pair, fresh bool) template.HTML {
 	if fresh || !r.open() {
 		return template.HTML(template.HTMLEscapeString(r.source)) //nolint:gosec // it is escaped
@@ -383,7 +384,7 @@ func plainChange(r pair, fresh bool) template.HTML {
 	return editsHTML(wordEdits(r.base, r.source))
 }
 
-// editsHTML marks what is new and what is gone.
+// editsHTML marks inserted and deleted text.
 func editsHTML(edits []edit) template.HTML {
 	var b strings.Builder
 	for _, e := range edits {
@@ -396,7 +397,7 @@ func editsHTML(edits []edit) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // it is escaped
 }
 
-// changeNote says in words what has changed.
+// changeNote describes a change in words.
 func (hv *helpVisit) changeNote(from, to, lang, day string) string {
 	var ins, del []string
 	for _, e := range wordEdits(from, to) {
@@ -424,7 +425,7 @@ func (hv *helpVisit) changeNote(from, to, lang, day string) string {
 	return w.T("%s changed here on %s", lang, day)
 }
 
-// day is the day of a time: 18 Nov.
+// day formats a date: 18 Nov.
 func (v *visit) day(t time.Time) string {
 	t = t.In(v.zone)
 	c := calendars[v.words.lang]
@@ -437,16 +438,16 @@ func (v *visit) day(t time.Time) string {
 
 // ---- Writing ----
 
-// posted is what came with the form of an article.
+// posted is the submitted form of an article.
 type postedText struct {
 	to, name, summary, text string
 	done                    map[string]bool
-	units                   []string        // nil: the text came whole
+	units                   []string        // nil: the text was submitted as a whole
 	filled                  map[string]bool // blocks with a text, by the keys of their changes
 	seen                    storage.Opt[time.Time]
 }
 
-// maxArticleForm bounds the form: a text twice over, as browsers encode it.
+// maxArticleForm is the maximum size of the form: the text twice, as encoded by browsers.
 const maxArticleForm = 3*kb.MaxContent + 1<<20
 
 // postedText reads the form.
@@ -487,8 +488,7 @@ func (hv *helpVisit) postedText() (postedText, error) {
 	return p, nil
 }
 
-// translationInput is what the form changes of a translation; ok is false when that is
-// nothing.
+// translationInput returns the input for a changed translation; ok is false if nothing changed.
 func (hv *helpVisit) translationInput(t kb.Text, p postedText) (in storage.Opt[kb.TranslationInput], ok bool) {
 	o, there := t.Translation(p.to)
 	o.Locale = p.to
@@ -516,10 +516,10 @@ func (hv *helpVisit) translationInput(t kb.Text, p postedText) (in storage.Opt[k
 	return storage.Some(one), ok || changed
 }
 
-// joined is a text as blocks make it.
+// joined joins blocks to a text.
 func joined(text string) string { return strings.Join(blocksOf(text), "\n\n") }
 
-// nowOf is the source that a translation is of, once what the form marks as done is.
+// nowOf returns the source on which a translation is based, after the blocks marked as done in the form.
 func (hv *helpVisit) nowOf(t kb.Text, p postedText) (of storage.Opt[kb.SourceText], changed bool) {
 	source, _ := t.Translation(t.SourceLocale)
 	b := hv.beside(t, p.to)
@@ -527,7 +527,7 @@ func (hv *helpVisit) nowOf(t kb.Text, p postedText) (of storage.Opt[kb.SourceTex
 		if p.done["all"] {
 			return storage.Null[kb.SourceText](), true
 		}
-		return storage.Some(kb.SourceText{}), false // it stays behind
+		return storage.Some(kb.SourceText{}), false // it stays outdated
 	}
 	base, left, changed := baseOf(b.rows, p)
 	name, summary := b.name.base, b.summary.base
@@ -537,7 +537,7 @@ func (hv *helpVisit) nowOf(t kb.Text, p postedText) (of storage.Opt[kb.SourceTex
 	if p.done["summary"] || p.done["all"] || b.fresh && p.summary != "" || b.summary.base == "" && p.summary != "" {
 		summary, changed = source.Summary, changed || b.summary.open()
 	}
-	if p.units == nil && b.fresh { // written as one text, it is taken for a whole translation
+	if p.units == nil && b.fresh { // a translation submitted as a whole is considered complete
 		return storage.Null[kb.SourceText](), true
 	}
 	if !left && name == source.Title && summary == source.Summary {
@@ -546,8 +546,8 @@ func (hv *helpVisit) nowOf(t kb.Text, p postedText) (of storage.Opt[kb.SourceTex
 	return storage.Some(kb.SourceText{Title: name, Summary: summary, Markdown: strings.Join(base, "\n\n")}), changed
 }
 
-// baseOf is the text that a translation is of, once what the form marks as done is; left
-// says that something of the source is not translated yet.
+// baseOf returns the text on which a translation is based, after the blocks marked as done in the form; left means that
+// parts of the source are not translated yet.
 func baseOf(rows []pair, p postedText) (base []string, left, changed bool) {
 	for _, r := range rows {
 		done := p.done[r.key] || p.done["all"] || r.base == "" && !r.gone && p.filled[r.key]
@@ -565,7 +565,7 @@ func baseOf(rows []pair, p postedText) (base []string, left, changed bool) {
 	return base, left, changed
 }
 
-// saveArticle keeps what was written as the draft, or publishes it.
+// saveArticle saves the form as the draft, or publishes it.
 func (hv *helpVisit) saveArticle() error {
 	id := hv.number("id")
 	p, err := hv.postedText()
@@ -592,14 +592,14 @@ func (hv *helpVisit) saveArticle() error {
 	return hv.answerSaved(a, p, publish, err)
 }
 
-// seenDiffers reports whether the form is of another version than the one there is.
+// seenDiffers reports whether the form was made from another version than the current one.
 func seenDiffers(t kb.Text, locale string, in kb.TranslationInput) bool {
 	o, _ := t.Translation(locale)
 	seen, given := in.Seen.Get()
 	return given && !seen.Equal(o.UpdatedAt)
 }
 
-// answerSaved tells the module, or the browser, what became of it.
+// answerSaved reports the result to the script or the browser.
 func (hv *helpVisit) answerSaved(a ArticleDraft, p postedText, publish bool, err error) error {
 	module := strings.Contains(hv.r.Header.Get("Accept"), "application/json")
 	f, _ := asFault(err)
@@ -648,7 +648,7 @@ func (v *visit) firstProblem(err error) string {
 	return ""
 }
 
-// showRefused shows what was written, with what is wrong with it or what somebody else wrote.
+// showRefused shows the form again, with its problems or the other member's changes.
 func (hv *helpVisit) showRefused(p postedText, err error, status int) error {
 	a, failed := hv.ed.Draft(hv.ctx(), hv.number("id"))
 	if failed != nil {
@@ -691,7 +691,7 @@ func lineEdits(from, to string) []edit {
 	return out
 }
 
-// preview renders what is being written, for the module as a part of a page, else as a page.
+// preview renders the text in the form: a part of a page for the script, otherwise a page.
 func (hv *helpVisit) preview() error {
 	p, err := hv.postedText()
 	if err != nil {
@@ -732,8 +732,8 @@ func (hv *helpVisit) preview() error {
 
 // ---- New articles ----
 
-// newArticlePage is the page of an article that is not there yet; with an answer of a
-// conversation it begins with that.
+// newArticlePage shows the page of an article that does not exist yet; the article can begin with an answer of a
+// conversation.
 func (hv *helpVisit) newArticlePage() error {
 	if !hv.may(kb.ArticlesCreate) {
 		return fault.New(fault.Forbidden, "You may not write articles.")
@@ -820,7 +820,7 @@ func (hv *helpVisit) createArticle() error {
 	return hv.see(hv.here("/a/" + itoa(id)))
 }
 
-// ---- What becomes of an article ----
+// ---- Changes of an article's state ----
 
 func (hv *helpVisit) placeArticle() error {
 	id, collection := hv.number("id"), hv.field("collection")
@@ -858,7 +858,7 @@ func (hv *helpVisit) unpublishArticle() error {
 func (hv *helpVisit) discardDraft() error {
 	id := hv.number("id")
 	err := hv.ed.DeleteDraft(hv.ctx(), id)
-	if fault.Is(err, fault.NotFound) { // it went at the first click
+	if fault.Is(err, fault.NotFound) { // the first click deleted it
 		err = nil
 	}
 	return hv.done(err, "/a/"+itoa(id), hv.words.T("Draft discarded"))

@@ -15,8 +15,7 @@ import (
 	"github.com/helpwright/helpwright/kb/contenthtml"
 )
 
-// blocksOf splits Markdown into what is translated at once: paragraphs, headings, whole lists
-// and whole blocks of code.
+// blocksOf splits Markdown into units of translation: paragraphs, headings, whole lists and whole blocks of code.
 func blocksOf(source string) []string {
 	var out []string
 	var now []string
@@ -39,7 +38,7 @@ func blocksOf(source string) []string {
 			fence = bare[:len(bare)-len(strings.TrimLeft(bare, bare[:1]))]
 		case bare == "":
 			if next := following(lines[i+1:]); list && (item(next) || indented(next)) || len(now) > 0 && indented(next) {
-				now = append(now, line) // the list or the indented part goes on
+				now = append(now, line) // the list or the indented part continues
 				continue
 			}
 			flush()
@@ -58,7 +57,7 @@ func blocksOf(source string) []string {
 	return out
 }
 
-// following is the next line that is not empty.
+// following returns the next line that is not empty.
 func following(lines []string) string {
 	for _, line := range lines {
 		if strings.TrimSpace(line) != "" {
@@ -82,7 +81,7 @@ func item(line string) bool {
 	return len(digits) < len(line) && len(line)-len(digits) < 10 && len(digits) > 1 && (digits[0] == '.' || digits[0] == ')') && digits[1] == ' '
 }
 
-// heading is the level of a heading, 0 for anything else.
+// heading returns the level of a heading, 0 for other lines.
 func heading(line string) int {
 	n := len(line) - len(strings.TrimLeft(line, "#"))
 	if n > 6 || n == 0 || len(line) > n && line[n] != ' ' {
@@ -91,7 +90,7 @@ func heading(line string) int {
 	return n
 }
 
-// kindOf is what a block is, by which blocks of two languages are told to be the same.
+// kindOf returns the kind of a block, by which blocks in two languages are matched.
 func kindOf(block string) string {
 	first, _, _ := strings.Cut(strings.TrimLeft(block, " "), "\n")
 	switch n := heading(first); {
@@ -115,12 +114,11 @@ func kindOf(block string) string {
 	return "p"
 }
 
-// maxAligned bounds the work of aligning two texts: beyond it, blocks are taken one after
-// another.
+// maxAligned limits the work of aligning two texts: longer ones are paired by position.
 const maxAligned = 400
 
-// align pairs the blocks of two texts in their order; like says how much two have in common,
-// from 0, and a pair of 0 is none. What has no partner is paired with -1.
+// align pairs the blocks of two texts in order; like returns how much two blocks have in common, and 0 means no pair. Blocks
+// without a partner are paired with -1.
 func align(a, b []string, like func(a, b string) int) [][2]int {
 	if len(a) > maxAligned || len(b) > maxAligned {
 		return inTurn(len(a), len(b))
@@ -179,7 +177,7 @@ func inTurn(a, b int) [][2]int {
 	return pairs
 }
 
-// alike says how much two versions of a text in one language have in common.
+// alike returns how much two versions of a text in one language have in common.
 func alike(a, b string) int {
 	if a == b {
 		return 1000
@@ -208,7 +206,7 @@ func alike(a, b string) int {
 	return 0
 }
 
-// alikeKind says whether blocks of two languages may be the same.
+// alikeKind reports whether blocks in two languages may correspond.
 func alikeKind(a, b string) int {
 	switch x, y := kindOf(a), kindOf(b); {
 	case x == y && x != "p":
@@ -221,22 +219,22 @@ func alikeKind(a, b string) int {
 	return 0
 }
 
-// pair is a block of the source with its translation beside it.
+// pair is a block of the source next to its translation.
 type pair struct {
-	source, base string // base: the source that the translation was made from; "": it was not there
+	source, base string // base: the source from which the translation was made; "" if the block is new
 	text         string // the translation
-	gone         bool   // the source has no such block any more, and base is what it was
-	extra        bool   // there is no source
-	key          string // names the change
+	gone         bool   // the block was removed from the source; base is its former text
+	extra        bool   // there is no source block
+	key          string // identifies the change
 }
 
 // open reports whether the source has changed since.
 func (r pair) open() bool { return !r.extra && (r.gone || r.base != r.source) }
 
-// rowsOf puts a translation beside its source. base is the source that it was made from.
+// rowsOf puts a translation next to its source. base is the source from which it was made.
 func rowsOf(source, base, text []string) []pair {
 	ofBase := make([]string, len(base)) // the translation of each block of base
-	before := map[int][]string{}        // what the translation has before a block of base, and base has not
+	before := map[int][]string{}        // blocks of the translation before a block of base, without a counterpart in base
 	at := 0
 	for _, p := range align(base, text, alikeKind) {
 		switch {
@@ -281,13 +279,13 @@ func rowsOf(source, base, text []string) []pair {
 
 // ---- Differences ----
 
-// edit is a run of words: kept, new or gone.
+// edit is a run of words: kept, inserted or deleted.
 type edit struct {
 	Text string
 	Kind string // "", "ins" or "del"
 }
 
-// wordsIn splits a text into words, what is between them, and line breaks.
+// wordsIn splits a text into words, the text between them, and line breaks.
 func wordsIn(text string) []string {
 	var out []string
 	kind := func(r rune) int {
@@ -316,7 +314,7 @@ func wordsIn(text string) []string {
 	return out
 }
 
-// maxDiff bounds the work of a comparison; beyond it, one text stands for the other.
+// maxDiff limits the work of a comparison; beyond it, one text replaces the other.
 const maxDiff = 4 << 20
 
 // differ compares lists of words or lines.
@@ -351,11 +349,11 @@ func differ(a, b []string) []edit {
 	return out
 }
 
-// middle finds the longest words that two lists have in common, in order.
+// middle finds the longest runs of words that two lists have in common, in order.
 func middle(x, y []string, add func(kind string, parts ...string)) {
 	width := len(y) + 1
 	best := make([]int32, (len(x)+1)*width)
-	weight := func(s string) int32 { // words count more than what is between them
+	weight := func(s string) int32 { // words count more than the text between them
 		if strings.TrimSpace(s) == "" {
 			return 1
 		}
@@ -388,8 +386,7 @@ func middle(x, y []string, add func(kind string, parts ...string)) {
 	add("ins", y[j:]...)
 }
 
-// wordEdits are what makes one text of another. Single spaces between changed words belong
-// to the change.
+// wordEdits returns the edits that turn one text into another. Single spaces between changed words belong to the change.
 func wordEdits(from, to string) []edit {
 	edits := differ(wordsIn(from), wordsIn(to))
 	var out []edit
@@ -408,7 +405,7 @@ func wordEdits(from, to string) []edit {
 	return out
 }
 
-// Signs that stand for marks while Markdown is rendered; nothing else may have them.
+// Control characters that represent marks while Markdown is rendered; they must not occur in the text.
 const (
 	signIns, signInsEnd = "\uE0F0", "\uE0F1"
 	signDel, signDelEnd = "\uE0F2", "\uE0F3"
@@ -416,12 +413,12 @@ const (
 
 var signs = strings.NewReplacer(signIns, "", signInsEnd, "", signDel, "", signDelEnd, "")
 
-// rendered is Markdown as the help centre shows it, for a page of the desk.
+// rendered renders Markdown as the help centre does, for a page of the desk.
 func rendered(markdown string, address func(string) string) template.HTML {
 	return renderedWith(signs.Replace(markdown), address)
 }
 
-// renderedChange is the new text with what is new and what is gone marked in it.
+// renderedChange renders the new text with insertions and deletions marked.
 func renderedChange(from, to string, address func(string) string) template.HTML {
 	var b strings.Builder
 	for _, e := range wordEdits(signs.Replace(from), signs.Replace(to)) {
@@ -437,14 +434,14 @@ func renderedChange(from, to string, address func(string) string) template.HTML 
 	return renderedWith(b.String(), address)
 }
 
-// begins reports whether what comes next begins a line.
+// begins reports whether the next edit begins a line.
 func begins(text string) bool { return text == "" || strings.HasSuffix(text, "\n") }
 
-// signed puts signs around the words of a change, and leaves what Markdown reads between
-// them as it is. Of what is gone, only words are shown.
+// signed puts marks around the words of a change, and leaves the Markdown syntax between them alone. Of deleted text, only
+// words are shown.
 func signed(text, begin, end string, keep, first bool) string {
 	var b strings.Builder
-	if bare := strings.TrimLeft(text, " "); bare != text { // the space before it is no part of it
+	if bare := strings.TrimLeft(text, " "); bare != text { // the leading space is not part of it
 		b.WriteString(text[:len(text)-len(bare)])
 		text = bare
 	}
@@ -486,8 +483,8 @@ func renderedWith(markdown string, address func(string) string) template.HTML {
 	return shownContent(made, address)
 }
 
-// shownContent makes content of an article, which contenthtml has cleaned, fit into a page of
-// the desk: without ids, classes and styles, which are the page's, and without frames.
+// shownContent prepares an article's content, as cleaned by contenthtml, for a page of the desk: without ids, classes and
+// styles, which would clash with the page's, and without frames.
 func shownContent(content string, address func(string) string) template.HTML {
 	var out bytes.Buffer
 	z := html.NewTokenizer(strings.NewReader(content))
@@ -519,7 +516,7 @@ func shownContent(content string, address func(string) string) template.HTML {
 					a.Val = address(a.Val)
 					kept = append(kept, a, html.Attribute{Key: "target", Val: "_blank"}, html.Attribute{Key: "rel", Val: "noopener noreferrer"}, html.Attribute{Key: "data-plain"})
 				case "src":
-					if a.Val = address(a.Val); strings.HasPrefix(a.Val, "/") { // the page shows pictures of its own only
+					if a.Val = address(a.Val); strings.HasPrefix(a.Val, "/") { // the page's policy allows images of its own origin only
 						kept = append(kept, a)
 					}
 				case "alt", "title", "width", "height", "colspan", "rowspan", "start", "dir", "lang", "open":
@@ -537,7 +534,7 @@ func shownContent(content string, address func(string) string) template.HTML {
 	}
 }
 
-// unsigned takes the signs out of an address, where they are encoded.
+// unsigned removes the marks from an address, where they are encoded.
 func unsigned(address string) string {
 	address = signs.Replace(address)
 	if !strings.Contains(address, "%EE%83%B") {

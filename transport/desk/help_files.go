@@ -49,7 +49,7 @@ func (hv *helpVisit) listFiles(problems map[string]string, status int) error {
 	return hv.showHelp("help-files", hv.words.T("Files"), view, status)
 }
 
-// fileMarkdown is how a file is put into a text.
+// fileMarkdown returns the Markdown that inserts a file into a text.
 func fileMarkdown(f kb.File) string {
 	name := strings.NewReplacer("[", "", "]", "", "\\", "").Replace(f.Filename)
 	if strings.HasPrefix(f.ContentType, "image/") {
@@ -60,7 +60,7 @@ func fileMarkdown(f kb.File) string {
 
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// uploadFile adds a file; the module is told how to put it into the text.
+// uploadFile adds a file; the script is sent the Markdown that inserts it.
 func (hv *helpVisit) uploadFile() error {
 	module := strings.Contains(hv.r.Header.Get("Accept"), "application/json")
 	hv.r.Body = http.MaxBytesReader(hv.w, hv.r.Body, hv.h.cfg.KB.MaxFile()+1<<20)
@@ -83,7 +83,7 @@ func (hv *helpVisit) uploadFile() error {
 	return hv.done(err, "/files", hv.words.T("File added"))
 }
 
-// storeUpload reads the one file of the form as it comes.
+// storeUpload stores the one file of the form while it is read.
 func (hv *helpVisit) storeUpload() (kb.File, error) {
 	parts, err := hv.r.MultipartReader()
 	if err != nil {
@@ -105,7 +105,7 @@ func (hv *helpVisit) storeUpload() (kb.File, error) {
 	}
 }
 
-// tooLarge says so of a form that went on for too long.
+// tooLarge reports that a form exceeded the size limit.
 func tooLarge(err error) error {
 	if m, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return fault.Newf(fault.TooLarge, "The file is larger than %d MB.", m.Limit>>20)
@@ -122,7 +122,7 @@ func (hv *helpVisit) deleteFile() error {
 	return hv.done(hv.ed.DeleteFile(hv.ctx(), hv.number("file")), "/files", hv.words.T("File deleted"))
 }
 
-// siteFile serves a file of the site to who edits it.
+// siteFile serves a file of the site to its editors.
 func (hv *helpVisit) siteFile() error {
 	if !hv.may(kb.ArticlesView) {
 		return fault.Missing("file", hv.number("file"))

@@ -10,22 +10,21 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// historyView is the list of the revisions of an article, or one of them with what it
-// changed.
+// historyView is the list of the revisions of an article, or one of them with its changes.
 type historyView struct {
 	Title, Back, Next string
 	Rows              []historyRow
 	Number            int64
 	When              string
 	Langs             []langTab
-	Against           []Link // what it can be compared with
-	With              string // what it is compared with
+	Against           []Link // the revisions for comparison
+	With              string // the revision of the comparison
 	Name, Summary     template.HTML
 	Lines             template.HTML
 	Same              bool
 	Lang, Dir         string
-	RestoreURL        string // "": it cannot be restored
-	Live              bool   // restoring it changes what readers see
+	RestoreURL        string // "" if it cannot be restored
+	Live              bool   // restoring it changes the article for readers
 }
 
 type historyRow struct {
@@ -33,7 +32,7 @@ type historyRow struct {
 	URL, When string
 	State     string
 	Class     string
-	Changed   string // languages that it changed
+	Changed   string // the languages changed
 }
 
 // history lists the revisions, newest first.
@@ -82,7 +81,7 @@ func (hv *helpVisit) revisionState(a kb.Article, number int64) (text, class stri
 	return "", ""
 }
 
-// revisionPage shows what a revision changed, against the one before it or a chosen one.
+// revisionPage shows the changes of a revision, compared with the previous one or a chosen one.
 func (hv *helpVisit) revisionPage() error {
 	id, number := hv.number("id"), hv.number("revision")
 	a, err := hv.ed.Revision(hv.ctx(), id, number)
@@ -133,7 +132,7 @@ func (hv *helpVisit) revisionPage() error {
 	return hv.showHelp("help-revision", hv.words.T("Revision %s", number), view, http.StatusOK)
 }
 
-// restore makes the text of a former revision live again.
+// restore publishes the text of a former revision.
 func (hv *helpVisit) restore() error {
 	id, number := hv.number("id"), hv.number("revision")
 	_, err := hv.ed.Restore(hv.ctx(), id, number)

@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// linkedArticle is one that an answer can link to.
+// linkedArticle is an article to which an answer can link.
 type linkedArticle struct {
 	Title string `json:"title"`
 	URL   string `json:"url"`
@@ -16,11 +16,10 @@ type linkedArticle struct {
 	Lang  string `json:"lang"`
 }
 
-// maxLinked bounds how many articles are offered.
+// maxLinked is the maximum number of articles offered.
 const maxLinked = 8
 
-// linkedArticles finds published articles for an answer, in the language of the customer
-// where there is one.
+// linkedArticles finds published articles for an answer, in the customer's language if available.
 func (v *visit) linkedArticles(query, locale string) ([]linkedArticle, error) {
 	sites, err := v.sites()
 	if err != nil {
@@ -69,7 +68,7 @@ func (v *visit) linkedArticles(query, locale string) ([]linkedArticle, error) {
 	return found, nil
 }
 
-// linkable answers the module with the articles that words find.
+// linkable sends the script the articles that match a search.
 func (v *visit) linkable() error {
 	if !v.seesHelp() {
 		return v.missing()
@@ -82,7 +81,7 @@ func (v *visit) linkable() error {
 	return v.json(map[string]any{"articles": append([]linkedArticle{}, found...)})
 }
 
-// insertArticle adds a link to the article that words find best to the end of the draft.
+// insertArticle adds a link to the best match of a search to the end of the draft.
 func (v *visit) insertArticle() error {
 	w, err := v.written()
 	if err != nil {
@@ -103,8 +102,7 @@ func (v *visit) insertArticle() error {
 	return v.see(v.at("/c/"+itoa(w.conversation)) + "#write")
 }
 
-// writeFrom begins an article with an answer, in the help centre of the account. Of several,
-// the member chooses one.
+// writeFrom begins an article with an answer, in the help centre of the account. The member chooses if there are several.
 func (v *visit) writeFrom() error {
 	sites, err := v.sites()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// lookView is how a help centre looks and where it is.
+// lookView is the page of a help centre's appearance and address.
 type lookView struct {
 	Action, Back, Public, DeleteURL string
 	Name, Path, Subdomain, Domain   string
@@ -29,7 +29,7 @@ type lookView struct {
 	Boxes                           []shelfChoice
 	Texts                           []lookText
 	Themes                          []themeRow
-	ThemesAction                    string // "": not allowed
+	ThemesAction                    string // "" if not allowed
 	CanUpdate                       bool
 	Errors                          map[string]string
 }
@@ -97,7 +97,7 @@ func (hv *helpVisit) showLook(problems map[string]string, status int) error {
 	return hv.showHelp("help-look", hv.words.T("Look and address"), view, status)
 }
 
-// fillImages lists the images of the site that it could show.
+// fillImages lists the images of the site to choose from.
 func (hv *helpVisit) fillImages(view *lookView) error {
 	if !hv.may(kb.FilesView) {
 		return nil
@@ -161,7 +161,7 @@ func linkLines(links []kb.Link) string {
 	return strings.Join(lines, "\n")
 }
 
-// parseLinks reads lines of a name and an address.
+// parseLinks parses lines of a name and an address.
 func parseLinks(text string) []kb.Link {
 	var links []kb.Link
 	for line := range strings.Lines(text) {
@@ -225,7 +225,7 @@ func (hv *helpVisit) uploadTheme() error {
 		return hv.done(tooLarge(err), "/look", "")
 	}
 	archive, head, err := hv.r.FormFile("zip")
-	if err != nil { // none: the built-in theme, to be changed
+	if err != nil { // if there is none, the built-in theme, to be modified
 		_, err := hv.ed.CreateTheme(hv.ctx(), "")
 		return hv.done(err, "/look", hv.words.T("Theme added"))
 	}
@@ -262,6 +262,6 @@ func (hv *helpVisit) downloadTheme() error {
 	h := hv.w.Header()
 	h.Set("Content-Type", "application/zip")
 	h.Set("Content-Disposition", "attachment")
-	_, _ = io.Copy(hv.w, &out) // the browser may have gone
+	_, _ = io.Copy(hv.w, &out) // the browser may have disconnected
 	return nil
 }

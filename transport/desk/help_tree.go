@@ -16,25 +16,25 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// treeView is the help centre as its collections, and the articles of one place in it.
+// treeView is the help centre as its collections, with the articles at one place in it.
 type treeView struct {
 	Name, Public                string
 	Private                     bool
 	Sites                       []Link
 	Self                        string
-	Files, Look                 string // "": not allowed
+	Files, Look                 string // "" if not allowed
 	New, NewCollection          string // likewise
 	NewCategory                 string
 	Collections                 []treeNode
 	MoreCollections             string
 	Query, Show                 string // Show: "", outdated or drafts
 	Title                       string // of the list
-	Edit                        string // where the collection or category is changed
+	Edit                        string // where the collection or category is edited
 	Chips                       []treeChip
 	Rows                        []articleRow
 	Next                        string
-	OrderURL                    string // "": not allowed, or another order than theirs
-	Place                       string // what the form of the order goes back to
+	OrderURL                    string // "" if not allowed, or not in this order
+	Place                       string // the place to which the form of the order returns
 	Home                        bool   // the page without a choice
 	Outdated, Drafts            []articleRow
 	MoreOutdated, MoreDrafts    bool
@@ -49,7 +49,7 @@ type treeChip struct {
 type treeNode struct {
 	Name, URL  string
 	Count      int
-	Active     bool // it, or what is in it, is shown
+	Active     bool // it, or something in it, is shown
 	Here       bool
 	Categories []treeNode
 }
@@ -68,12 +68,12 @@ type articleRow struct {
 
 const treePage = 50
 
-// text is a text in the language of the desk's member, as well as it is there.
+// text returns a text in the member's language, or the next best one.
 func (hv *helpVisit) text(t kb.Text) kb.Translation { return t.Serve(hv.site.DefaultLocale) }
 
 func (hv *helpVisit) may(p kb.Permission) bool { return hv.ed.Holds(p) }
 
-// tree shows what there is: first what needs work.
+// tree shows the help centre, with articles that need work first.
 func (hv *helpVisit) tree() error {
 	q := hv.r.URL.Query()
 	view := treeView{
@@ -127,7 +127,7 @@ func (hv *helpVisit) fillTreeBar(view *treeView) error {
 	return nil
 }
 
-// fillCollections lists the collections, and the categories of the one that is open.
+// fillCollections lists the collections, and the categories of the open one.
 func (hv *helpVisit) fillCollections(view *treeView, filter *kb.ArticleFilter) error {
 	open, category := filter.CollectionID, kb.Category{}
 	var err error
@@ -187,7 +187,7 @@ func (hv *helpVisit) fillCategories(node *treeNode, collection, here int64) erro
 	return err
 }
 
-// fillHome lists what needs work.
+// fillHome lists the articles that need work.
 func (hv *helpVisit) fillHome(view *treeView) error {
 	const few = 10
 	view.Title = hv.words.T("Needs work")
@@ -272,7 +272,7 @@ func (hv *helpVisit) articleRows(list []kb.ArticleRevision) []articleRow {
 			ID: a.Article.ID, Title: t.Title, Lang: t.Locale, Dir: direction(t.Locale), URL: hv.here("/a/" + itoa(a.Article.ID)), When: hv.when(a.Article.UpdatedAt), Full: hv.full(a.Article.UpdatedAt),
 			Draft: a.Article.Draft != 0, Public: a.Article.Published, Outdated: int(a.Article.Outdated),
 		}
-		if r.Outdated > 0 { // it opens at what is to be done
+		if r.Outdated > 0 { // opens at the part that needs work
 			for _, o := range a.Revision.Translations {
 				if a.Article.Draft == 0 && a.Revision.Outdated(o) {
 					r.URL += "?to=" + url.QueryEscape(o.Locale)
@@ -295,7 +295,7 @@ func (hv *helpVisit) articleRows(list []kb.ArticleRevision) []articleRow {
 	return rows
 }
 
-// reorder puts an article between two others.
+// reorder moves an article between two others.
 func (hv *helpVisit) reorder() error {
 	id, over, under := hv.field("id"), hv.field("over"), hv.field("under")
 	page, err := hv.ed.Articles(hv.ctx(), kb.ArticleFilter{IDs: []int64{id, over, under}, Brief: true}, false, storage.PageRequest{Limit: 3})
@@ -334,7 +334,7 @@ func (hv *helpVisit) reorder() error {
 	return hv.see(hv.back(hv.here("")))
 }
 
-// moveArticle changes where an article is, in its live revision and its draft.
+// moveArticle changes the place of an article, in its live revision and its draft.
 func (hv *helpVisit) moveArticle(id int64, change func(*kb.ArticleInput)) error {
 	a, err := hv.ed.Draft(hv.ctx(), id)
 	if err != nil {
@@ -352,7 +352,7 @@ func (hv *helpVisit) moveArticle(id int64, change func(*kb.ArticleInput)) error 
 	return err
 }
 
-// withSource names the source of the live revision, which may be another than the draft's.
+// withSource fills in the source of the live revision, which may differ from the draft's.
 func withSource(hv *helpVisit, in kb.ArticleInput, id int64) kb.ArticleInput {
 	if live, err := hv.ed.Article(hv.ctx(), id); err == nil {
 		in.SourceLocale = live.Revision.SourceLocale
@@ -372,7 +372,7 @@ type shelfView struct {
 	Icon                               string
 	Order                              string // "first", "last" or "": as it is
 	New                                bool
-	Full                               bool // it has articles, and cannot be deleted
+	Full                               bool // it has articles and cannot be deleted
 	CanUpdate                          bool
 	Errors                             map[string]string
 }
@@ -397,7 +397,7 @@ func (hv *helpVisit) shelfTexts(t kb.Text) []shelfText {
 	return all
 }
 
-// shelfInput reads the names in all languages. One that is emptied is removed.
+// shelfInput reads the names in all languages. Empty ones are removed.
 func (hv *helpVisit) shelfInput(t kb.Text) kb.TextInput {
 	in := kb.TextInput{SourceLocale: t.SourceLocale, Translations: map[string]storage.Opt[kb.TranslationInput]{}}
 	for _, code := range hv.locales(t) {
@@ -472,7 +472,7 @@ func (hv *helpVisit) createShelf() error {
 	return hv.see(hv.here("?collection=" + itoa(id)))
 }
 
-// postedTexts are the names as the form has them.
+// postedTexts returns the names in the form.
 func (hv *helpVisit) postedTexts(t kb.Text) []shelfText {
 	all := hv.shelfTexts(t)
 	for i, o := range all {
@@ -498,13 +498,13 @@ func (hv *helpVisit) showCollection(c kb.Collection, texts []shelfText, problems
 	return hv.showShelf(view, status)
 }
 
-// shelfOrder is the place that a form asks for.
+// shelfOrder returns the position chosen in a form.
 func (hv *helpVisit) shelfOrder() storage.Opt[kb.SortOrder] {
 	switch hv.r.PostFormValue("order") {
 	case "last":
 		return storage.Null[kb.SortOrder]()
 	case "first":
-		return storage.Some(kb.SortOrder(-hv.now.UnixMilli())) // before all that were put there earlier
+		return storage.Some(kb.SortOrder(-hv.now.UnixMilli())) // before all that were placed first earlier
 	}
 	return storage.Opt[kb.SortOrder]{}
 }
@@ -558,7 +558,7 @@ func (hv *helpVisit) deleteCategory() error {
 	return hv.done(hv.ed.DeleteCategory(hv.ctx(), hv.number("id")), "", hv.words.T("Category deleted"))
 }
 
-// done goes to a page of the site and says what was done, or why not.
+// done redirects to a page of the site with a notice of the result or of the reason for failure.
 func (hv *helpVisit) done(err error, path, text string) error {
 	t := toast{Text: text}
 	if err != nil {
@@ -575,7 +575,7 @@ func (hv *helpVisit) done(err error, path, text string) error {
 	return hv.see(hv.here(path))
 }
 
-// deleteSite removes the help centre; its name has to be typed.
+// deleteSite deletes the help centre; its name has to be typed.
 func (hv *helpVisit) deleteSite() error {
 	if strings.TrimSpace(hv.r.PostFormValue("name")) != hv.site.Name {
 		return hv.done(fault.Field("name", "is incorrect"), "/look", "")

@@ -64,7 +64,7 @@ var icons = map[string]string{
 	"x":        `<path d="m6 6 12 12M18 6 6 18"/>`,
 }
 
-// icon draws one. Its name is for the text beside it to say.
+// icon draws an icon. It has no text alternative, as the text next to it names it.
 func icon(name string, class ...string) (template.HTML, error) {
 	paths, ok := icons[name]
 	if !ok {

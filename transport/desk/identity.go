@@ -14,13 +14,13 @@ import (
 // signInSeconds is how long a browser keeps a sign-in with a provider.
 const signInSeconds = 600
 
-// SignInWithPath is the path, below that of the desk, which a browser comes back to from the identity provider with a key: the
-// redirect address to register there.
+// SignInWithPath is the path, below the desk's, to which an identity provider with a key returns the browser: the redirect
+// address to register there.
 func SignInWithPath(key string) string { return "/sign-in/with/" + url.PathEscape(key) + "/done" }
 
 type providerLink struct{ Name, URL string }
 
-// providerLinks are where to sign in with other servers.
+// providerLinks returns links to sign in with other servers.
 func (v *visit) providerLinks(next string) []providerLink {
 	var links []providerLink
 	for _, p := range v.service().IdentityProviders() {
@@ -33,7 +33,7 @@ func (v *visit) providerLinks(next string) []providerLink {
 	return links
 }
 
-// signInWith sends the browser to a provider.
+// signInWith redirects the browser to a provider.
 func (v *visit) signInWith() error {
 	if v.h.cfg.Authenticate != nil {
 		return v.missing()
@@ -53,14 +53,15 @@ func (v *visit) depart(start identity.SignInStart) error {
 	return v.see(start.Address)
 }
 
-// signedInWith lets in whom a provider has signed in, or connects it with who is signed in.
+// signedInWith signs in the user whom a provider has authenticated, or connects the provider's account to the user signed
+// in.
 func (v *visit) signedInWith() error {
 	if v.h.cfg.Authenticate != nil {
 		return v.missing()
 	}
 	secure := v.h.cfg.Secure(v.r)
 	kept := cookie.Kept(v.r, secure)
-	http.SetCookie(v.w, cookie.SignIn("", -1, secure)) // what comes back counts once
+	http.SetCookie(v.w, cookie.SignIn("", -1, secure)) // the answer can be used only once
 	signedIn := v.signedIn() == nil
 	current := v.caller
 	if !signedIn {
@@ -79,7 +80,7 @@ func (v *visit) signedInWith() error {
 	return v.see(v.safe(in.Next, v.h.url("/")))
 }
 
-// identityRefused says why somebody is not let in, or why nothing was connected.
+// identityRefused shows why a sign-in or a connection was refused.
 func (v *visit) identityRefused(err error, next string, linking bool) error {
 	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {
 		return v.askForCode(codeView{Token: step.Token, HasPasskey: step.HasPasskey, Next: next}, 0)
@@ -98,7 +99,7 @@ func (v *visit) identityRefused(err error, next string, linking bool) error {
 	return v.askToSignIn(signInView{Next: next, Problem: text}, status)
 }
 
-// identityProblem is what to say about a sign-in with a provider; "" for what is no problem of the one who signs in.
+// identityProblem returns the message for a failed sign-in with a provider; "" if the user cannot do anything about it.
 func (v *visit) identityProblem(err error) (text string, status int) {
 	switch {
 	case codeOf(err) == identity.UserDisabled:
@@ -128,14 +129,14 @@ func (v *visit) identityProblem(err error) (text string, status int) {
 	return text, http.StatusForbidden
 }
 
-// connectedView is the page of the providers that a member can sign in with.
+// connectedView is the page of the member's identity providers.
 type connectedView struct {
 	Rows        []connectedRow
 	Others      []providerLink // to connect
 	HasPassword bool
 	Email, Home string
 	Problem     string
-	Go          string // where a provider is connected, once the password has shown who asks
+	Go          string // where a provider is connected, once the password is verified
 }
 
 type connectedRow struct{ Name, Email, Used, Action string }
@@ -169,7 +170,7 @@ func (v *visit) showConnected(admin *helpdesk.Admin, view connectedView, status 
 	return v.show(screen{template: "connected", title: v.words.T("Sign-in with other accounts"), data: view, bare: true, status: status})
 }
 
-// connect sends the browser to a provider whose account the member wants to sign in with.
+// connect redirects the browser to a provider to connect the member's account there.
 func (v *visit) connect() error {
 	admin, err := v.own()
 	if err != nil {
@@ -182,7 +183,7 @@ func (v *visit) connect() error {
 	if err != nil {
 		return v.notConnected(admin, err)
 	}
-	// The browser takes no form to another site: a link goes there.
+	// The page's policy allows no form submission to another site, so it has a link.
 	http.SetCookie(v.w, cookie.SignIn(start.Kept, signInSeconds, v.h.cfg.Secure(v.r)))
 	return v.showConnected(admin, connectedView{Go: start.Address}, 0)
 }

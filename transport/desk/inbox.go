@@ -16,24 +16,24 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// pageSize is how many conversations a page of a list has.
+// pageSize is the number of conversations on a page of a list.
 const pageSize = 50
 
-// listing is a list of conversations, as its address says.
+// listing is a list of conversations, as given by its address.
 type listing struct {
 	view   string // unassigned, mine, drafts, all, closed, failed, mailbox-1, team-1, view-1 or search
 	sort   string // waiting, newest or oldest
 	status string // open, pending, closed or all
-	user   string // "": as the view says; me, none or an id
+	user   string // "" for the view's default; me, none or an id
 	tag    int64
 	team   int64
-	// priority is "", a word of [helpdesk.Priorities] or pressing.
+	// priority is "", one of [helpdesk.Priorities], or pressing.
 	priority string
 	words    string
 	after    string // cursor
 }
 
-// listing reads what the address asks for.
+// listing parses the address.
 func (v *visit) listing(view string) listing {
 	q := v.r.URL.Query()
 	l := listing{view: view, sort: q.Get("sort"), status: q.Get("status"), user: q.Get("user"), tag: number(q.Get("tag")), team: number(q.Get("team")),
@@ -41,8 +41,7 @@ func (v *visit) listing(view string) listing {
 	return l.filled()
 }
 
-// filled is a listing that says all that its address leaves out. A saved view decides by
-// itself what its address does not say.
+// filled returns the listing with the defaults filled in. A saved view has its own defaults.
 func (l listing) filled() listing {
 	if l.status == "" {
 		l.status = "open"
@@ -67,7 +66,7 @@ func (l listing) filled() listing {
 	return l
 }
 
-// settle finds out how a saved view orders its list, where its address does not say so.
+// settle looks up the order of a saved view, if the address has none.
 func (v *visit) settle(l listing) (listing, error) {
 	if l.sort != "saved" {
 		return l, nil
@@ -119,7 +118,7 @@ var anyStatus = []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending,
 
 var openStatuses = []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}
 
-// query is what the desk is asked for.
+// query returns the query for the desk.
 func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	q := helpdesk.ConversationQuery{Query: l.words, Sort: helpdesk.ByUpdated, Ascending: l.sort == "oldest"}
 	kind, id, _ := strings.Cut(l.view, "-")
@@ -174,7 +173,7 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	return q, nil
 }
 
-// narrowStatus asks for the statuses of a listing; false: there is no such listing.
+// narrowStatus restricts the query to the statuses of a listing; false if there is no such listing.
 func (l listing) narrowStatus(q *helpdesk.ConversationQuery) bool {
 	switch l.status {
 	case "open":
@@ -184,7 +183,7 @@ func (l listing) narrowStatus(q *helpdesk.ConversationQuery) bool {
 	case "closed":
 		q.Statuses = []helpdesk.Status{helpdesk.StatusClosed}
 	case "all":
-		if q.ViewID != 0 { // against what the view says
+		if q.ViewID != 0 { // overriding the view
 			q.Statuses = anyStatus
 		}
 	case "saved":
@@ -197,11 +196,11 @@ func (l listing) narrowStatus(q *helpdesk.ConversationQuery) bool {
 // found is a page of a listing.
 type found struct {
 	items []helpdesk.Conversation
-	next  string // cursor, "": there is no more
+	next  string // cursor; "" at the end
 }
 
-// find reads a page. Who has waited longest comes first; those whom nobody waits for come
-// after all others, the newest first.
+// find reads a page. Conversations that have waited longest come first; those in which no customer waits come after all
+// others, newest first.
 func (v *visit) find(l listing, limit int) (found, error) {
 	q, err := v.query(l)
 	if err != nil {
@@ -234,7 +233,7 @@ func (v *visit) find(l listing, limit int) (found, error) {
 	return out, err
 }
 
-// restingCursor begins the cursors of the conversations whom nobody waits for.
+// restingCursor is the prefix of cursors for conversations in which no customer waits.
 const restingCursor = "rest."
 
 // row is a conversation in a list.
@@ -248,17 +247,17 @@ type row struct {
 	Tags      []tagView
 	MoreTags  int
 	Assignee  *person
-	Team      string // "": none, or the list is its own
-	Wait      string // how long the customer waits, or when it was changed last
+	Team      string // "" if there is none, or if the list is the team's
+	Wait      string // how long the customer has waited, or the time of the last change
 	WaitSince string // RFC 3339
 	Level     string // "", warn or bad
 	Label     string // for screen readers
 	Status    string // "" for an open one
 	Priority  *urgency
-	Writer    string // who writes an answer now
-	Group     string // heading, where the row begins a group
+	Writer    string // member who is writing an answer
+	Group     string // heading, if the row begins a group
 	GroupBad  bool
-	GroupSize int // 0: not known
+	GroupSize int // 0 if not known
 }
 
 type tagView struct {
@@ -316,7 +315,7 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 	return rows, nil
 }
 
-// customerNames are the names of customers, as far as the member may see them.
+// customerNames returns the names of customers that the member may see.
 func (v *visit) customerNames(ids []int64) (map[int64]string, error) {
 	if ids = without(ids, 0); len(ids) == 0 || !v.may(identity.CustomersView) {
 		return map[int64]string{}, nil
@@ -379,7 +378,7 @@ func (v *visit) row(l listing, in string, c helpdesk.Conversation, customer stri
 	return r
 }
 
-// level says whether a customer waits too long: amber from 4 hours, red from a day.
+// level classifies a waiting time: amber from 4 hours, red from a day.
 func level(waits time.Duration) string {
 	switch {
 	case waits >= 24*time.Hour:
@@ -403,7 +402,7 @@ func statusName(w words, s helpdesk.Status) string {
 	return w.T("Open")
 }
 
-// group puts headings over the rows of a list by waiting time.
+// group adds headings by waiting time to the rows of a list.
 func (v *visit) group(rows []row, list []helpdesk.Conversation, later, more bool) {
 	kind := func(c helpdesk.Conversation) int {
 		switch {
@@ -428,7 +427,7 @@ func (v *visit) group(rows []row, list []helpdesk.Conversation, later, more bool
 	}
 }
 
-// listName names a list in the address of a conversation, for the way back and to the next.
+// listName names a list in the address of a conversation, for the links back and to the next one.
 func (v *visit) listName(l listing) string {
 	_, query, _ := strings.Cut(v.listURL(l), "?")
 	if query == "" {
@@ -452,7 +451,7 @@ type inboxView struct {
 	EmptyMore   string
 	CanSaveView bool // filters were chosen
 	SaveView    string
-	Asked       [][2]string // what the list is narrowed by
+	Asked       [][2]string // the parameters of the filters
 }
 
 func (v *visit) inbox() error {
@@ -506,7 +505,7 @@ func (v *visit) list(l listing) error {
 	})
 }
 
-// asked is what the address of a list says beside its cursor, and which list it is.
+// asked returns the parameters in a list's address, except the cursor, and the list's name.
 func (v *visit) asked(l listing) [][2]string {
 	out := [][2]string{{"list", l.view}}
 	for _, name := range []string{"status", "user", "team", "tag", "priority", "q", "sort"} {
@@ -517,7 +516,7 @@ func (v *visit) asked(l listing) [][2]string {
 	return out
 }
 
-// titles are the heading of a list and what stands beside it.
+// titles returns the heading of a list and its subtitle.
 func (v *visit) titles(l listing) (title, summary string, err error) {
 	counts, err := v.counts()
 	if err != nil {
@@ -554,7 +553,7 @@ func (v *visit) titles(l listing) (title, summary string, err error) {
 	return v.words.T("All open"), v.words.T("%s waiting, %s open", count(int(counts.Waiting)), count(int(counts.Open))), nil
 }
 
-// maxTags bounds how many tags a choice offers.
+// maxTags is the maximum number of tags in a choice.
 const maxTags = 500
 
 func (v *visit) allTags() ([]tagView, error) { return keep(v.memo, &v.memo.tags, v.readTags) }
@@ -575,7 +574,7 @@ func (v *visit) readTags() ([]tagView, error) {
 	}
 }
 
-// bulk changes the conversations that were ticked.
+// bulk changes the ticked conversations.
 func (v *visit) bulk() error {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 64<<10)
 	if err := v.r.ParseForm(); err != nil {
@@ -601,7 +600,7 @@ func (v *visit) bulk() error {
 	return v.see(back)
 }
 
-// change does an act to conversations, and says so.
+// change performs an action on conversations, with a notice.
 func (v *visit) change(ids []int64, act, value string) error {
 	in, said, err := v.act(act, value)
 	if err != nil {
@@ -628,7 +627,7 @@ func (v *visit) change(ids []int64, act, value string) error {
 	return nil
 }
 
-// acts are what toasts say of the acts of the form.
+// acts are the notices about the actions of the form.
 var acts = map[string]string{
 	"close":    "Closed %s conversation|Closed %s conversations",
 	"open":     "Opened %s conversation|Opened %s conversations",
@@ -646,7 +645,7 @@ var acts = map[string]string{
 	"tag":      "Tagged %s conversation|Tagged %s conversations",
 }
 
-// act is what an act changes, and what the toast says of it.
+// act is the result of an action and its notice.
 func (v *visit) act(act, value string) (in helpdesk.BulkUpdate, said string, err error) {
 	switch act {
 	case "close":

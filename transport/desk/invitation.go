@@ -9,10 +9,10 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// doorView is what a page shows before somebody is in.
+// doorView is a page shown before sign-in.
 type doorView struct {
 	Action, SignIn, Token, Name, Signed string
-	Account, Email                      string // that one is invited to, and by which address
+	Account, Email                      string // the account to which the invitation is, and the invited address
 	Problem, Over                       string
 	AskCode                             bool // the password is right, and a code is needed
 	Errors                              map[string]string
@@ -29,7 +29,7 @@ func (v *visit) showDoor(template, title string, view doorView, status int) erro
 	return v.show(screen{template: template, title: title, data: view, bare: true, status: status})
 }
 
-// invitationPage is where the link of an invitation leads.
+// invitationPage is the target of the link in an invitation.
 func (v *visit) invitationPage() error {
 	invited, err := v.service().Invited(v.ctx(), v.r.PathValue("token"))
 	if fault.Is(err, fault.NotFound) {
@@ -47,7 +47,7 @@ func (v *visit) invitationOver() string {
 
 func (v *visit) askToJoin(view doorView, status int) error {
 	view.Action = v.h.url("/invitations/" + url.PathEscape(v.r.PathValue("token")))
-	if v.h.cfg.Authenticate != nil { // the application knows who comes
+	if v.h.cfg.Authenticate != nil { // the application authenticates users
 		if err := v.signedIn(); err != nil {
 			return err
 		}
@@ -56,8 +56,8 @@ func (v *visit) askToJoin(view doorView, status int) error {
 	return v.showDoor("invitation", v.words.T("Join your team"), view, status)
 }
 
-// acceptInvitation makes a member of whoever holds the token, and signs them in. It
-// accepts for nobody: a user who is there already gives the password.
+// acceptInvitation makes the holder of the token a member, and signs them in. It ignores the caller's session: existing
+// users confirm with their password.
 func (v *visit) acceptInvitation() error {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
 	view := doorView{Name: v.r.PostFormValue("name"), Account: v.r.PostFormValue("account"), Email: v.r.PostFormValue("username")}
@@ -112,7 +112,7 @@ func (v *visit) acceptInvitation() error {
 	return v.see(v.h.url("/a/" + itoa(got.AccountID) + "/"))
 }
 
-// dropToken deletes the access token that comes with an invitation: browsers have a session.
+// dropToken deletes the access token that an invitation creates, as browsers have a session.
 func (v *visit) dropToken(as helpdesk.Caller, secret string) error {
 	c, err := v.h.cfg.Service.Authenticate(v.ctx(), secret)
 	if err != nil {
@@ -125,7 +125,7 @@ func (v *visit) dropToken(as helpdesk.Caller, secret string) error {
 	return admin.DeleteOwnToken(v.ctx(), c.TokenID())
 }
 
-// forgotPage asks who has forgotten a password for the address.
+// forgotPage asks for the address of the account.
 func (v *visit) forgotPage() error { return v.askWhoForgot(doorView{}, 0) }
 
 func (v *visit) askWhoForgot(view doorView, status int) error {
@@ -136,7 +136,7 @@ func (v *visit) askWhoForgot(view doorView, status int) error {
 	return v.showDoor("forgot", v.words.T("Forgot your password?"), view, status)
 }
 
-// forgot has a link mailed. It says the same whether there is a member or not.
+// forgot has a link mailed. The answer is the same whether or not there is such a member.
 func (v *visit) forgot() error {
 	if v.h.cfg.Authenticate != nil {
 		return v.missing()
@@ -158,7 +158,7 @@ func (v *visit) forgot() error {
 	return v.askWhoForgot(view, 0)
 }
 
-// resetPage is where a link leads by which somebody chooses another password.
+// resetPage is the target of the link for choosing a new password.
 func (v *visit) resetPage() error {
 	if v.h.cfg.Authenticate != nil {
 		return v.missing()

@@ -10,13 +10,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// ruleRow is a rule by which people join who sign in.
+// ruleRow is a rule by which users join when they sign in.
 type ruleRow struct {
 	Domain, Provider, Roles, Boxes, Action string
 	Paused                                 bool
 }
 
-// fillRules shows the rules, where the desk signs people in.
+// fillRules shows the rules, if the desk signs users in.
 func (v *visit) fillRules(view *membersView, roles []identity.Role) error {
 	if v.h.cfg.Authenticate != nil {
 		return nil
@@ -24,7 +24,7 @@ func (v *visit) fillRules(view *membersView, roles []identity.Role) error {
 	view.RuleAction, view.RuleDomain = v.at("/settings/join-rules"), v.r.PostFormValue("domain")
 	providers := v.service().IdentityProviders()
 	for _, p := range providers {
-		if len(p.Domains) > 0 { // else it vouches for no address
+		if len(p.Domains) > 0 { // otherwise it does not verify addresses
 			view.Providers = append(view.Providers, tick{ID: p.Key, Text: p.Name, On: p.Key == v.r.PostFormValue("provider")})
 		}
 	}
@@ -62,7 +62,7 @@ func (v *visit) fillRules(view *membersView, roles []identity.Role) error {
 	return nil
 }
 
-// namesOf are the names of the chosen among mailboxes that the member sees.
+// namesOf returns the names of the chosen mailboxes that the member sees.
 func namesOf(boxes []tick, ids []int64) string {
 	var names []string
 	for _, b := range boxes {
@@ -84,7 +84,7 @@ func (v *visit) addRule() error {
 	return v.unless(err, "members", v.words.T("Added %s", rule.Domain))
 }
 
-// ruleAgain has a rule apply anew, with the member vouching for it.
+// ruleAgain reactivates a rule on the member's authority.
 func (v *visit) ruleAgain() error {
 	rule, err := v.JoinRule(v.ctx(), v.number("id"))
 	if err != nil {

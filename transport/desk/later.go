@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// laters are the times at which a reply can be told to leave, in the member's zone.
+// laters are the times offered for sending a reply later, in the member's zone.
 func (v *visit) laters() []nap {
 	now := v.now.In(v.zone)
 	list := []nap{{v.words.T("In an hour"), v.when(now.Add(time.Hour)), now.Add(time.Hour).Unix()}}
@@ -24,8 +24,8 @@ func (v *visit) laters() []nap {
 	return list
 }
 
-// sendLater reads from the button that was pressed whether a reply is to leave later, and
-// when: at the time that it names, or at that of the field beside it; zero if that has none.
+// sendLater reads from the pressed button whether, and when, a reply is to be sent later: at the button's time, or at the
+// time in the field next to it; zero if that is empty.
 func (v *visit) sendLater(then string) (later bool, at time.Time) {
 	value, later := strings.CutPrefix(then, "later")
 	if !later {
@@ -41,7 +41,7 @@ func (v *visit) sendLater(then string) (later bool, at time.Time) {
 	return true, at
 }
 
-// moment writes a time with its hour, however far it is: Mon 09:00, 18 Nov 09:00.
+// moment formats a time with its hour, however far away it is: Mon 09:00, 18 Nov 09:00.
 func (v *visit) moment(t time.Time) string {
 	text := v.when(t)
 	if hour := t.In(v.zone).Format("15:04"); !strings.HasSuffix(text, hour) {
@@ -50,7 +50,7 @@ func (v *visit) moment(t time.Time) string {
 	return text
 }
 
-// showLater says when a reply leaves, and lets it be sent now or called back.
+// showLater shows when a reply will be sent, with buttons to send it now or call it back.
 func (v *visit) showLater(e *entry, i helpdesk.Interaction) {
 	base := v.at(fmt.Sprintf("/c/%d/i/%d", i.ConversationID, i.ID))
 	e.At, e.Time, e.Full = i.SendAt, v.moment(i.SendAt), v.full(i.SendAt)
@@ -63,7 +63,7 @@ func (v *visit) showLater(e *entry, i helpdesk.Interaction) {
 	}
 }
 
-// sendNow sends a reply that waits for its time.
+// sendNow sends a reply that is scheduled for later.
 func (v *visit) sendNow() error {
 	id, i := v.number("id"), v.number("i")
 	if _, err := v.UpdateInteraction(v.ctx(), id, i, helpdesk.InteractionUpdate{SendAt: storage.Null[time.Time]()}); err != nil {
@@ -73,7 +73,7 @@ func (v *visit) sendNow() error {
 	return v.see(v.at("/c/"+itoa(id)) + "#m" + itoa(i))
 }
 
-// returned says why a reply that waited for its time is a draft again.
+// returned explains why a scheduled reply is a draft again.
 func (v *visit) returned(data []byte, names map[int64]string) string {
 	var why helpdesk.Returned
 	_ = json.Unmarshal(data, &why) // the service has written it

@@ -18,13 +18,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// memo keeps what pages show and what changes rarely, for one member of an account: who they are, the account, the team, tags, teams,
-// views, mailboxes, names of customers. It holds as long as the log of events says that nothing of it has changed, and no longer than
-// memoLife: names of users, and other accounts, have no event there.
+// memo caches data that pages show and that rarely changes, for one member of an account: the member, the account, the team,
+// tags, teams, views, mailboxes, names of customers. It is valid until the log of events has a change of it, and no longer
+// than memoLife: names of users, and other accounts, have no events there.
 type memo struct {
 	begun time.Time
-	seq   int64       // of the last event that it was compared with, see memos
-	busy  atomic.Bool // something had happened when it was compared last
+	seq   int64       // of the last event with which it was compared, see memos
+	busy  atomic.Bool // there were events at the last comparison
 
 	mu      sync.Mutex
 	user    kept[identity.User] // the member
@@ -38,22 +38,22 @@ type memo struct {
 	links   kept[[]Link] // of other accounts
 	names   map[int64]string
 	tools   map[string]template.HTML // above lists
-	counts  kept[helpdesk.Counts]    // until anything at all happens
+	counts  kept[helpdesk.Counts]    // valid until any event at all
 }
 
 const (
 	memoLife = 30 * time.Second
-	// maxMemos bounds how many members a process keeps something for, and maxNames of how many customers for each.
+	// maxMemos is the maximum number of members cached in a process, and maxNames that of customers' names for each.
 	maxMemos, maxNames = 1000, 5000
 )
 
-// kept is a value that may be known.
+// kept is a cached value.
 type kept[T any] struct {
 	known bool
 	value T
 }
 
-// keep reads a value unless it is known.
+// keep returns a cached value, or reads it.
 func keep[T any](m *memo, slot *kept[T], read func() (T, error)) (T, error) {
 	m.mu.Lock()
 	found := *slot
@@ -81,7 +81,7 @@ type memoKey struct {
 	scope         string // mailboxes that the member sees
 }
 
-// of returns what is kept for a member and the event that it was compared with; nil when there is nothing, or too old.
+// of returns a member's memo and the event with which it was compared; nil if there is none, or it is too old.
 func (all *memos) of(key memoKey, now time.Time) (*memo, int64) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -92,14 +92,14 @@ func (all *memos) of(key memoKey, now time.Time) (*memo, int64) {
 	return m, m.seq
 }
 
-// set keeps a memo that was compared with an event.
+// set stores a memo that was compared with an event.
 func (all *memos) set(key memoKey, m *memo, seq int64) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.kept == nil || len(all.kept) >= maxMemos {
 		all.kept = map[memoKey]*memo{}
 	}
-	if all.kept[key] == nil { // who comes makes room of those that have gone
+	if all.kept[key] == nil { // a new member makes room by evicting expired ones
 		maps.DeleteFunc(all.kept, func(_ memoKey, old *memo) bool { return m.begun.Sub(old.begun) > memoLife })
 	}
 	m.seq = max(m.seq, seq)
@@ -112,8 +112,8 @@ func (all *memos) drop(key memoKey) {
 	delete(all.kept, key)
 }
 
-// remember finds what is kept for the member, and notes where the log of events is before the page is read. Who sends a
-// form sees everything anew.
+// remember finds the member's memo, and records the position in the log of events before the page is read. Form submissions
+// bypass the memo.
 func (v *visit) remember() error {
 	v.memo = &memo{}
 	key := memoKey{v.UserID(), v.AccountID(), fmt.Sprint(v.Scope().Mailboxes)}
@@ -123,7 +123,7 @@ func (v *visit) remember() error {
 	}
 	m, seq := v.h.memos.of(key, v.now)
 	last := seq
-	if m != nil && !m.busy.Load() { // most likely nothing has happened, which the last event's number tells for less
+	if m != nil && !m.busy.Load() { // probably nothing has happened, and reading the last event's number is cheaper
 		var err error
 		if last, err = v.LastEvent(v.ctx()); err != nil {
 			return v.unlessForbidden(err)
@@ -143,7 +143,7 @@ func (v *visit) remember() error {
 		if page.Next != "" {
 			m = nil
 		}
-		seq = max(seq, last) // beyond events that the member does not see
+		seq = max(seq, last) // beyond events that the member may not see
 	}
 	if m == nil {
 		last, err := v.LastEvent(v.ctx())
@@ -157,7 +157,7 @@ func (v *visit) remember() error {
 	return nil
 }
 
-// unlessForbidden lets those go on who may not see any events: nothing is kept for them.
+// unlessForbidden ignores a Forbidden fault: members who may not see events have no memo.
 func (v *visit) unlessForbidden(err error) error {
 	if fault.Is(err, fault.Forbidden) {
 		return nil
@@ -165,7 +165,7 @@ func (v *visit) unlessForbidden(err error) error {
 	return err
 }
 
-// after is what of a memo holds after events; nil: nothing. What is read at the same time goes into the old one.
+// after returns the part of a memo that is valid after events; nil if none is. Concurrent reads go into the old one.
 func (m *memo) after(events []storage.Event) *memo {
 	renamed := false
 	for _, e := range events {
@@ -187,7 +187,7 @@ func (m *memo) after(events []storage.Event) *memo {
 	return next
 }
 
-// customersNames returns the names of customers that are known, and the ids of the others.
+// customersNames returns the known names of customers, and the ids of the others.
 func (m *memo) customersNames(ids []int64) (names map[int64]string, unknown []int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -202,7 +202,7 @@ func (m *memo) customersNames(ids []int64) (names map[int64]string, unknown []in
 	return names, unknown
 }
 
-// keepNames adds names of customers. The map may be of several memos: it is not changed.
+// keepNames adds names of customers. Several memos may share the map, so it is not modified.
 func (m *memo) keepNames(found map[int64]string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -221,7 +221,7 @@ func (m *memo) keepNames(found map[int64]string) {
 	m.names = all
 }
 
-// keepTools keeps what stands above a list. The map may be of several memos: it is not changed.
+// keepTools caches the tools of a list. Several memos may share the map, so it is not modified.
 func (m *memo) keepTools(key string, drawn template.HTML) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -235,7 +235,7 @@ func (m *memo) keepTools(key string, drawn template.HTML) {
 	m.tools = all
 }
 
-// memberships are those of the account, at most maxTeam.
+// memberships returns the memberships of the account, at most maxTeam.
 func (v *visit) memberships() ([]identity.Membership, error) {
 	return keep(v.memo, &v.memo.members, func() ([]identity.Membership, error) {
 		var all []identity.Membership
@@ -252,7 +252,7 @@ func (v *visit) memberships() ([]identity.Membership, error) {
 	})
 }
 
-// people finds users by their ids, 0 left out.
+// people finds users by id, ignoring 0.
 func (v *visit) people(ids []int64) (map[int64]person, error) {
 	found := map[int64]person{}
 	v.memo.mu.Lock()

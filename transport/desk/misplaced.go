@@ -10,15 +10,15 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// misplacedView is what can be done with a message that is in the wrong conversation.
+// misplacedView offers the actions on a message that is in the wrong conversation.
 type misplacedView struct {
 	Action   string
-	FromHere bool // it can begin a conversation with all after it
+	FromHere bool // it and all later messages can become a new conversation
 	Alone    bool // it can become a conversation of its own
 	Again    bool // the rules of threading can be applied again
 }
 
-// misplaced is what the member may do, or nil.
+// misplaced returns the actions that the member may take, or nil.
 func (v *visit) misplaced(i helpdesk.Interaction) (*misplacedView, error) {
 	if !v.may(identity.ConversationsUpdate) {
 		return nil, nil
@@ -35,7 +35,7 @@ func (v *visit) misplaced(i helpdesk.Interaction) (*misplacedView, error) {
 	return view, nil
 }
 
-// place puts a message into another conversation, and shows it there.
+// place moves a message into another conversation, and shows it there.
 func (v *visit) place() error {
 	id, i := v.number("id"), v.number("i")
 	now, err := v.placed(id, i)
@@ -54,7 +54,7 @@ func (v *visit) place() error {
 	return v.see(v.at("/c/"+itoa(now)) + "#m" + itoa(i))
 }
 
-// placed does what the form says, and returns the conversation that the message is in.
+// placed moves the message as the form requests, and returns its new conversation.
 func (v *visit) placed(id, i int64) (int64, error) {
 	var c helpdesk.Conversation
 	var moved helpdesk.Interaction
@@ -79,7 +79,7 @@ func (v *visit) placed(id, i int64) (int64, error) {
 	return moved.ConversationID, err
 }
 
-// conversationNumber reads one as people write it: 4127 or #4127.
+// conversationNumber parses a number as people write it: 4127 or #4127.
 func conversationNumber(text string) int64 {
 	return number(strings.TrimPrefix(strings.TrimSpace(text), "#"))
 }

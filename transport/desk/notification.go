@@ -9,15 +9,15 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// bell leads to what the member was told.
+// bell links to the member's notifications.
 type bell struct {
-	URL, Browser string // address of the list, and of what the browser tells
-	Label        string // with the number that is unread
-	Unread       string // that number; "": all is read
+	URL, Browser string // address of the list, and of browser notifications
+	Label        string // with the number of unread ones
+	Unread       string // that number; "" if all are read
 	Active       bool
 }
 
-// bell counts what is unread. Who sees no conversations has none.
+// bell counts the unread notifications. A member who sees no conversations has none.
 func (v *visit) bell(nav string) (*bell, error) {
 	if !v.may(identity.ConversationsView) {
 		return nil, nil
@@ -39,34 +39,34 @@ type notice struct {
 	ID       int64
 	Icon     string
 	Bad      bool
-	Person   *person // who did it; nil: a customer, or nobody
+	Person   *person // who caused it; nil for a customer or the system
 	What     string
 	Subject  string
 	Customer string
 	When     string
 	Full     string
 	Unread   bool
-	Open     string // reads it and goes to what it is about
-	About    string // address of the conversation; "": it is about none
-	Team     bool   // the conversation is the team's, and not the member's own
+	Open     string // marks it as read and opens its subject
+	About    string // address of the conversation; "" for none
+	Team     bool   // the conversation is assigned to the team, not to the member
 }
 
 type noticesView struct {
 	Rows          []notice
-	Brief         []notice // the first of them, for the panel of the bell
+	Brief         []notice // the first ones, for the panel of the bell
 	Next          string
 	OnlyUnread    bool
 	AnyUnread     bool
-	UpTo          int64 // the newest that is shown
+	UpTo          int64 // the newest one shown
 	All, Unread   string
 	First, Read   string
 	Here, Choices string
 }
 
-// briefNotices is how many the panel of the bell shows.
+// briefNotices is the number of notifications in the panel of the bell.
 const briefNotices = 8
 
-// notifications lists what the member was told.
+// notifications lists the member's notifications.
 func (v *visit) notifications() error {
 	q := v.r.URL.Query()
 	at := v.at("/notifications")
@@ -103,7 +103,7 @@ func (v *visit) notifications() error {
 	})
 }
 
-// notices shows notifications: a fixed number of queries for all of them.
+// notices converts notifications, with a fixed number of queries for all.
 func (v *visit) notices(list []helpdesk.Notification) ([]notice, error) {
 	var ids, actors, boxes []int64
 	for _, n := range list {
@@ -145,7 +145,7 @@ func (v *visit) notices(list []helpdesk.Notification) ([]notice, error) {
 	return rows, err
 }
 
-// saysWhat says what happened.
+// saysWhat describes a notification.
 func (v *visit) saysWhat(row *notice, kind helpdesk.NotificationKind, mailbox string) {
 	w, who := v.words, ""
 	if row.Person != nil {
@@ -197,7 +197,7 @@ func (v *visit) conversationsOf(ids []int64) (map[int64]helpdesk.Conversation, e
 	return all, err
 }
 
-// boxNames are the names of mailboxes, as far as the member may see them.
+// boxNames returns the names of mailboxes that the member may see.
 func (v *visit) boxNames(ids []int64) (map[int64]string, error) {
 	names := map[int64]string{}
 	if ids = without(ids, 0); len(ids) == 0 || !v.may(identity.MailboxesView) {
@@ -210,7 +210,7 @@ func (v *visit) boxNames(ids []int64) (map[int64]string, error) {
 	return names, err
 }
 
-// openNotification marks one as read and goes to what it is about.
+// openNotification marks a notification as read and redirects to its subject.
 func (v *visit) openNotification() error {
 	n, err := v.ReadNotification(v.ctx(), v.number("id"))
 	if err != nil {
@@ -228,7 +228,7 @@ func (v *visit) openNotification() error {
 	return v.see(v.at("/notifications"))
 }
 
-// readNotifications marks as read what the member was told, up to the newest that was shown.
+// readNotifications marks notifications as read, up to the newest one shown.
 func (v *visit) readNotifications() error {
 	upTo := v.field("up_to")
 	if upTo != 0 {
@@ -239,8 +239,7 @@ func (v *visit) readNotifications() error {
 	return v.see(v.back(v.at("/notifications")))
 }
 
-// browserNotice is what the browser tells: what happened and the subject, nothing of the
-// mail itself.
+// browserNotice is the content of a browser notification: the event and the subject, nothing of the mail's body.
 type browserNotice struct {
 	ID    int64  `json:"id"`
 	Title string `json:"title"`
@@ -249,7 +248,7 @@ type browserNotice struct {
 	About string `json:"about"`
 }
 
-// browserNotifications answers the module with what the browser is to tell.
+// browserNotifications sends the script the browser notifications to show.
 func (v *visit) browserNotifications() error {
 	found, err := v.BrowserNotifications(v.ctx(), number(v.r.URL.Query().Get("after")))
 	if err != nil {

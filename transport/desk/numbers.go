@@ -9,16 +9,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// numbers holds the numbers of the sidebar, read once per page.
+// numbers has the counts in the sidebar, read once per page.
 type numbers struct {
-	done   chan struct{} // closed once the rest is set
+	done   chan struct{} // closed once the fields below are set
 	counts helpdesk.Counts
 	unread int // notifications
 	err    error
 }
 
-// readAhead starts to read the numbers of the sidebar while the page reads its own content. The
-// caller waits for the end before it returns: nothing of a request goes on after it.
+// readAhead starts to read the counts of the sidebar while the page reads its own content. The caller waits for it before
+// returning, so that no work outlives its request.
 func (v *visit) readAhead() (wait func()) {
 	n := &numbers{done: make(chan struct{})}
 	reader := *v
@@ -27,7 +27,7 @@ func (v *visit) readAhead() (wait func()) {
 	return func() { <-n.done }
 }
 
-// awaitNumbers returns the numbers of the sidebar, and reads them unless that has begun.
+// awaitNumbers returns the counts of the sidebar, and reads them if readAhead was not called.
 func (v *visit) awaitNumbers() (*numbers, error) {
 	if v.numbers == nil {
 		v.numbers = &numbers{done: make(chan struct{})}
@@ -37,8 +37,8 @@ func (v *visit) awaitNumbers() (*numbers, error) {
 	return v.numbers, v.numbers.err
 }
 
-// read sets the numbers. It turns a panic into an error: in a goroutine of its own, a panic would
-// end the process.
+// read sets the counts. It recovers from a panic, which would end the process in this separate goroutine, and returns it as
+// an error.
 func (n *numbers) read(v *visit) {
 	defer close(n.done)
 	defer func() {
@@ -58,18 +58,18 @@ func (n *numbers) read(v *visit) {
 		}
 		return v.CountsOf(v.ctx(), views)
 	})
-	if n.unread = int(n.counts.Notifications); n.err == nil && !fresh { // reading notifications is no event
+	if n.unread = int(n.counts.Notifications); n.err == nil && !fresh { // reading notifications is not an event
 		n.unread, n.err = v.UnreadNotifications(v.ctx())
 	}
 }
 
-// counts are how many conversations the lists have.
+// counts returns how many conversations the lists have.
 func (v *visit) counts() (helpdesk.Counts, error) {
 	n, err := v.awaitNumbers()
 	return n.counts, err
 }
 
-// unread is how many notifications are unread. Who sees no conversations has none.
+// unread returns the number of unread notifications. A member who sees no conversations has none.
 func (v *visit) unread() (int, error) {
 	n, err := v.awaitNumbers()
 	return n.unread, err

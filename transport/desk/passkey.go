@@ -11,20 +11,20 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/cookie"
 )
 
-// passkeySeconds is how long a browser keeps what it was asked.
+// passkeySeconds is how long a browser keeps a challenge.
 const passkeySeconds = 300
 
-// maxPasskeyForm bounds a form with a browser's answer, which takes more bytes encoded.
+// maxPasskeyForm is the maximum size of a form with a browser's answer, which is larger when encoded.
 const maxPasskeyForm = 2 * identity.MaxPasskeyAnswer
 
-// passkeyForm is a form that the module fills in, with what it asks first.
+// passkeyForm is a form that the script fills in, and its challenge's address.
 type passkeyForm struct {
 	Action, Begin string
-	Origin        string // where alone passkeys work
-	Stay          bool   // after the browser is closed; a box on the page says otherwise
+	Origin        string // the only origin on which passkeys work
+	Stay          bool   // stay signed in after the browser is closed; a box on the page overrides it
 }
 
-// passkeySignIn is the form to sign in with a passkey; nil where passkeys do not work.
+// passkeySignIn returns the form to sign in with a passkey; nil if passkeys do not work.
 func (v *visit) passkeySignIn() *passkeyForm {
 	origin := v.service().PasskeyOrigin()
 	if origin == "" {
@@ -33,13 +33,13 @@ func (v *visit) passkeySignIn() *passkeyForm {
 	return &passkeyForm{Action: v.h.url("/sign-in/passkey"), Begin: v.h.url("/sign-in/passkey/begin"), Origin: origin, Stay: true}
 }
 
-// challenge answers the module with the options for the browser, which keeps what belongs to them.
+// challenge sends the script the options for the browser, and sets the cookie that belongs to them.
 func (v *visit) challenge(start identity.PasskeyStart) error {
 	http.SetCookie(v.w, cookie.SignIn(start.Kept, passkeySeconds, v.h.cfg.Secure(v.r)))
 	return v.json(map[string]any{"options": json.RawMessage(start.Options)})
 }
 
-// noChallenge answers the module with what is wrong, if the member can do something about it.
+// noChallenge sends the script an error that the member can act on.
 func (v *visit) noChallenge(err error) error {
 	text, status := v.passkeyProblem(err)
 	if text == "" {
@@ -50,7 +50,7 @@ func (v *visit) noChallenge(err error) error {
 	return json.NewEncoder(v.w).Encode(map[string]any{"problem": text})
 }
 
-// passkeyAnswer is what the browser kept and answered. It counts once.
+// passkeyAnswer reads the browser's cookie and answer. They are valid once.
 func (v *visit) passkeyAnswer() (kept string, answer []byte) {
 	secure := v.h.cfg.Secure(v.r)
 	kept = cookie.Kept(v.r, secure)
@@ -90,7 +90,7 @@ func (v *visit) signInWithPasskey() error {
 	return v.see(v.safe(next, v.h.url("/")))
 }
 
-// passkeyProblem is what to say about a passkey that was refused; "" for what is nobody's fault here.
+// passkeyProblem returns the message for a refused passkey; "" if the user cannot do anything about it.
 func (v *visit) passkeyProblem(err error) (text string, status int) {
 	switch code := codeOf(err); {
 	case code == identity.PasskeysOff:
@@ -130,8 +130,8 @@ func (v *visit) passkeyProblem(err error) (text string, status int) {
 // passkeysView is the page of a member's passkeys.
 type passkeysView struct {
 	Rows        []passkeyRow
-	Add         *passkeyForm // nil: passkeys do not work here
-	Name        string       // proposed
+	Add         *passkeyForm // nil if passkeys do not work here
+	Name        string       // suggestion
 	HasPassword bool
 	Email, Home string
 	Problem     string
@@ -227,7 +227,7 @@ func (v *visit) removeMemberPasskeys() error {
 	return v.memberUser(func(id int64) error { return v.RemoveMemberPasskeys(v.ctx(), id) }, v.words.T("Passkeys removed"))
 }
 
-// countPasskeys tells a profile of the passkeys, if there can be some.
+// countPasskeys fills in the number of passkeys in a profile, if passkeys work.
 func (v *visit) countPasskeys(view *profileView) error {
 	admin, err := v.service().Admin(v.ctx(), v.caller)
 	if err != nil {

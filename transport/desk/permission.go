@@ -1,7 +1,6 @@
 package desk
 
-// permissionWord is a part of a permission, an area or an act, as people say it. What is
-// not known here is shown as the API names it.
+// permissionWord translates a part of a permission, an area or an action. Unknown parts are shown as in the API.
 func (v *visit) permissionWord(part string) string {
 	text, known := map[string]string{
 		"accounts": say("Accounts"), "memberships": say("Members"), "roles": say("Roles"), "mailboxes": say("Mailboxes"), "customers": say("Customers"),

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
-// person is somebody with an avatar: initials on one of twelve hues.
+// person is a user or customer with an avatar: initials on one of twelve hues.
 type person struct {
 	ID       int64
 	Name     string
@@ -24,13 +24,13 @@ func newPerson(id int64, name, key string) person {
 	return person{ID: id, Name: name, Initials: initials(name), Hue: int(h.Sum32() % 12)}
 }
 
-// First is the first word of the name, for short sentences.
+// First returns the first word of the name, for short sentences.
 func (p person) First() string {
 	first, _, _ := strings.Cut(p.Name, " ")
 	return first
 }
 
-// initials are the first letters of the first and the last word of a name.
+// initials returns the first letters of the first and the last word of a name.
 func initials(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	switch len(words) {
@@ -71,7 +71,7 @@ func customerKey(c helpdesk.Customer) string {
 	return customerName(c)
 }
 
-// without is a set of ids that lacks one.
+// without returns a set of ids without one of them.
 func without(ids []int64, id int64) []int64 {
 	seen := map[int64]bool{id: true}
 	var out []int64
@@ -84,8 +84,8 @@ func without(ids []int64, id int64) []int64 {
 	return out
 }
 
-// team lists the members that conversations can be assigned to, by name. Who may not see
-// members has a team of one.
+// team lists the members to whom conversations can be assigned, by name. For members who may not see others, it is only
+// themselves.
 func (v *visit) team() ([]person, error) {
 	if !v.may(identity.MembershipsView) {
 		return []person{member(v.user)}, nil
@@ -113,5 +113,5 @@ func (v *visit) team() ([]person, error) {
 	return team, nil
 }
 
-// maxTeam bounds how many members a choice offers.
+// maxTeam is the maximum number of members in a choice.
 const maxTeam = 500

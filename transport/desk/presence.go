@@ -6,8 +6,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// present notes what the member does at a conversation. The module says it while the page is
-// open.
+// present records the member's activity at a conversation. The script reports it while the page is open.
 func (v *visit) present() error {
 	if _, err := v.Present(v.ctx(), v.number("id"), helpdesk.Doing(v.r.PostFormValue("doing"))); err != nil {
 		return err
@@ -16,13 +15,13 @@ func (v *visit) present() error {
 	return nil
 }
 
-// companion is another member who is at a conversation.
+// companion is another member present at a conversation.
 type companion struct {
 	person
 	Writing bool
 }
 
-// others are the other members among those present, by conversation.
+// others returns the other members present, by conversation.
 func (v *visit) others(found []helpdesk.Presence) (map[int64][]companion, error) {
 	there := map[int64][]companion{}
 	if len(found) == 0 {
@@ -41,7 +40,7 @@ func (v *visit) others(found []helpdesk.Presence) (map[int64][]companion, error)
 	return there, err
 }
 
-// writers are the first names of other members who write a reply now, by conversation.
+// writers returns the first names of other members who are writing a reply, by conversation.
 func (v *visit) writers(marks map[int64]helpdesk.Marks) (map[int64]string, error) {
 	var found []helpdesk.Presence
 	for _, m := range marks {

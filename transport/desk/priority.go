@@ -29,7 +29,7 @@ func urgencyOf(w words, p helpdesk.Priority) urgency {
 	return u
 }
 
-// unusual is a priority that is worth a word: all but normal.
+// unusual returns a priority unless it is normal.
 func unusual(w words, p helpdesk.Priority) *urgency {
 	u := urgencyOf(w, p)
 	if u.Value == string(helpdesk.PriorityNormal) {
@@ -38,7 +38,7 @@ func unusual(w words, p helpdesk.Priority) *urgency {
 	return &u
 }
 
-// urgencies are what can be chosen, the most urgent first.
+// urgencies are the priorities to choose from, the most urgent first.
 func urgencies(w words) []urgency {
 	return []urgency{
 		urgencyOf(w, helpdesk.PriorityUrgent), urgencyOf(w, helpdesk.PriorityHigh),
@@ -46,10 +46,10 @@ func urgencies(w words) []urgency {
 	}
 }
 
-// pressing names the filter of what is high or urgent.
+// pressing names the filter for high and urgent.
 const pressing = "pressing"
 
-// priorities are those that a list is narrowed to.
+// priorities returns the priorities that a filter selects.
 func (l listing) priorities() []helpdesk.Priority {
 	switch l.priority {
 	case "":
@@ -69,5 +69,5 @@ func priorityOptions(w words) [][2]string {
 	return options
 }
 
-// setPriority changes how urgent a conversation is.
+// setPriority changes the priority of a conversation.
 func (v *visit) setPriority() error { return v.changeOne("priority", v.r.PostFormValue("priority")) }

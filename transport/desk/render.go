@@ -18,7 +18,7 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// parse makes the templates of each language.
+// parse parses the templates of each language.
 func (h *Handler) parse() (map[string]*template.Template, error) {
 	all := map[string]*template.Template{}
 	for _, lang := range languages {
@@ -28,7 +28,7 @@ func (h *Handler) parse() (map[string]*template.Template, error) {
 			"rows":    func(list []row) template.HTML { return drawRows(w, list) },
 			"options": drawOptions, "navigation": drawNav, "tagging": drawTags, "assigning": drawMembers,
 			"dict": dict, "lang": func() string { return lang },
-			// In an attribute, what is marked as HTML would lose its tags.
+			// In an attribute, template.HTML would lose its tags.
 			"source": func(h template.HTML) string { return string(h) },
 		}).ParseFS(templateFiles, "templates/*.html")
 		if err != nil {
@@ -37,7 +37,7 @@ func (h *Handler) parse() (map[string]*template.Template, error) {
 		settle(t, map[string]func(string) template.HTML{
 			"t": func(text string) template.HTML { return template.HTML(template.HTMLEscapeString(w.T(text))) }, //nolint:gosec // escaped for text and for attributes in quotes
 			"icon": func(name string) template.HTML {
-				drawn, _ := icon(name) // one that is not there fails where it is shown
+				drawn, _ := icon(name) // a missing one fails where it is shown
 				return drawn
 			},
 		})
@@ -46,7 +46,7 @@ func (h *Handler) parse() (map[string]*template.Template, error) {
 	return all, nil
 }
 
-// dict gives a template several values.
+// dict passes several values to a template.
 func dict(pairs ...any) (map[string]any, error) {
 	if len(pairs)%2 != 0 {
 		return nil, errors.New("dict needs pairs")
@@ -58,37 +58,37 @@ func dict(pairs ...any) (map[string]any, error) {
 	return m, nil
 }
 
-// screen is what a page shows.
+// screen describes a page.
 type screen struct {
 	template string // of its main part
 	title    string
 	data     any
-	parts    map[string]string // templates of other parts of it, by the ids of their elements
-	nav      string            // what is marked in the sidebar
+	parts    map[string]string // templates of its other parts, by the ids of their elements
+	nav      string            // the marked item in the sidebar
 	bare     bool              // without a sidebar
 	settings bool              // with the navigation of the settings
 	status   int               // 0: 200
 }
 
-// frame is what surrounds the main part of a page.
+// frame is the surroundings of the main part of a page.
 type frame struct {
 	Title   string
 	Lang    string
 	Bare    bool
 	Sidebar *sidebar
 	Toast   *toast
-	Events  string // where the browser listens for changes; "": nowhere
-	Heard   string // and behind which of them; "": from now on
+	Events  string // address of the stream of changes; "" for none
+	Heard   string // the event after which to listen; "" for now
 	Prefix  string
 	At      string // address of this page
 	ID      string // of the request
 	Me      int64  // the member
 }
 
-// buffers are reused for pages, so that each does not have to grow one of its own.
+// buffers are reused for pages, to avoid growing a new one each time.
 type buffers struct{ pool sync.Pool }
 
-// maxBuffer is the size up to which a buffer is kept.
+// maxBuffer is the size up to which a buffer is reused.
 const maxBuffer = 1 << 20
 
 func (b *buffers) take() *bytes.Buffer {
@@ -105,13 +105,13 @@ func (b *buffers) give(out *bytes.Buffer) {
 	}
 }
 
-// targetHeader names the elements that the module wants instead of the whole page.
+// targetHeader names the elements that the script requests instead of the whole page.
 const targetHeader = "Desk-Target"
 
-// heardHeader tells the module the last event before a page was read.
+// heardHeader is the last event before a page was read, for the script.
 const heardHeader = "Desk-Heard"
 
-// show answers with a page, or with the parts of it that were asked for.
+// show answers with a page, or with the requested parts of it.
 func (v *visit) show(s screen) error {
 	f := frame{Title: s.title, Lang: v.words.lang, Bare: s.bare, Prefix: v.h.cfg.Prefix, At: v.h.url(v.r.URL.RequestURI()), ID: v.id, Me: v.user.ID}
 	if !s.bare {
@@ -147,11 +147,11 @@ func (v *visit) show(s screen) error {
 	if s.status != 0 {
 		v.w.WriteHeader(s.status)
 	}
-	_, _ = v.w.Write(out.Bytes()) // the browser may have gone
+	_, _ = v.w.Write(out.Bytes()) // the browser may have disconnected
 	return nil
 }
 
-// showParts writes the parts that were asked for and that the page has.
+// showParts writes the requested parts that the page has.
 func (v *visit) showParts(t *template.Template, out *bytes.Buffer, f frame, s screen, targets []string) error {
 	fmt.Fprintf(out, "<title>%s</title>\n", template.HTMLEscapeString(s.title))
 	for _, id := range targets {
@@ -180,13 +180,13 @@ func (v *visit) showParts(t *template.Template, out *bytes.Buffer, f frame, s sc
 	return nil
 }
 
-// problem is what the page of an error shows.
+// problem is the content of an error page.
 type problem struct {
 	Icon, Title, Text, ID string
 	Retry, Home           string
 }
 
-// fail answers with the page of an error. Who has to sign in is sent there.
+// fail answers with an error page, or redirects to the sign-in page.
 func (v *visit) fail(err error) {
 	if fault.Is(err, fault.Unauthenticated) && v.r.Method == http.MethodGet && v.r.URL.Path != "/sign-in" {
 		_ = v.see(v.signInURL()) // never fails
@@ -197,7 +197,7 @@ func (v *visit) fail(err error) {
 		return
 	}
 	code := status.Of(err)
-	gone := v.ctx().Err() != nil // the browser wants the page no more
+	gone := v.ctx().Err() != nil // the browser has cancelled the request
 	if code >= http.StatusInternalServerError && !gone {
 		v.h.cfg.Logger.ErrorContext(v.ctx(), "a page failed", "request_id", v.id, "error", err)
 	}
@@ -209,7 +209,7 @@ func (v *visit) fail(err error) {
 	}
 }
 
-// explain says what went wrong, and what to do.
+// explain describes an error and its remedy.
 func (v *visit) explain(err error, code int) problem {
 	w := v.words
 	p := problem{Icon: "alert", ID: v.id, Home: v.h.url("/")}

@@ -2,7 +2,7 @@ package desk
 
 import "net/http"
 
-// route says what is served where. Everything of an account is below /a/{account}.
+// route registers the pages. Those of an account are below /a/{account}.
 func (h *Handler) route() {
 	h.mux = http.NewServeMux()
 	h.mux.HandleFunc("GET /assets/{file}", h.asset)
@@ -73,7 +73,7 @@ func (h *Handler) route() {
 	h.routeHelp()
 }
 
-// routeSignIn serves what belongs to no account: signing in, and what a user signs in with.
+// routeSignIn registers the pages outside accounts: signing in, and the user's credentials.
 func (h *Handler) routeSignIn() {
 	for pattern, fn := range map[string]func(*visit) error{
 		"GET /{$}":       (*visit).home,
@@ -117,7 +117,7 @@ func (h *Handler) routeSignIn() {
 	}
 }
 
-// below puts a pattern into the part of an account.
+// below prefixes a pattern with the path of an account.
 func below(pattern string) string {
 	for i := range pattern {
 		if pattern[i] == ' ' {

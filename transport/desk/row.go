@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// What stands on pages dozens of times is written here and by no template, which takes ten times as long: the rows of
-// lists, what can be chosen, and the navigation. All that others wrote goes through text.
+// Parts that occur dozens of times on a page are written here rather than by templates, which take ten times as long: the
+// rows of lists, choices, and the navigation. Text from outside the package goes through text.
 
 func drawRows(w words, rows []row) template.HTML {
 	var b rowWriter
@@ -22,7 +22,7 @@ func drawRows(w words, rows []row) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // all that others wrote is escaped
 }
 
-// drawOptions writes what can be chosen of a filter.
+// drawOptions writes the options of a filter.
 func drawOptions(options []option) template.HTML {
 	var b rowWriter
 	for _, o := range options {
@@ -53,7 +53,7 @@ func drawNav(items []navItem) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // as above
 }
 
-// webAddress is an address that a link may lead to; those of an application's own links could be anything.
+// webAddress returns an address that is safe in a link; an application's own links could contain anything.
 func webAddress(address string) string {
 	if strings.HasPrefix(address, "/") {
 		return address
@@ -64,7 +64,7 @@ func webAddress(address string) string {
 	return address
 }
 
-// drawTags writes tags as buttons that put them onto conversations, drawMembers members who can be assigned.
+// drawTags writes tags as buttons that add them to conversations, drawMembers members as assignees.
 func drawTags(tags []tagView) template.HTML {
 	var b rowWriter
 	for _, t := range tags {
@@ -87,7 +87,7 @@ func drawMembers(members []person) template.HTML {
 
 type rowWriter struct{ strings.Builder }
 
-// put writes HTML of this package, and text what others wrote.
+// put writes HTML from this package, and text escapes everything else.
 func (b *rowWriter) put(parts ...string) {
 	for _, p := range parts {
 		b.WriteString(p)
@@ -146,7 +146,7 @@ func (b *rowWriter) row(w words, r *row) {
 	b.around(``, r.Wait, "</time></li>\n")
 }
 
-// meta writes what stands before the time: who writes, how urgent it is, its state, team and tags.
+// meta writes the part before the time: the member writing, the priority, the status, the team and tags.
 func (b *rowWriter) meta(w words, r *row) {
 	b.put(`<span class="meta">`)
 	if r.Writer != "" {
@@ -182,7 +182,7 @@ func (b *rowWriter) avatar(p person) {
 	b.around(`<span class="avatar hue`+strconv.Itoa(p.Hue)+when(p.Online, " online")+`" aria-hidden="true">`, p.Initials, `</span>`)
 }
 
-// drawn is an icon that is there.
+// drawn returns an existing icon.
 func drawn(name string) string {
 	svg, _ := icon(name)
 	return string(svg)

@@ -7,15 +7,15 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// savedReply is one that can be put into an answer.
+// savedReply is a saved reply that can be inserted into an answer.
 type savedReply struct {
 	ID     int64
 	Name   string
 	Shared bool
-	Files  bool // it has some
+	Files  bool // it has files
 }
 
-// maxReplies bounds how many saved replies the composer offers.
+// maxReplies is the maximum number of saved replies that the composer offers.
 const maxReplies = 100
 
 func (v *visit) savedReplies() ([]savedReply, error) {
@@ -34,7 +34,7 @@ func (v *visit) savedReplies() ([]savedReply, error) {
 	return list, err
 }
 
-// countReplyFiles says how many files saved replies have.
+// countReplyFiles returns the number of files of each saved reply.
 func (v *visit) countReplyFiles(replies []helpdesk.SavedReply) (map[int64]int, error) {
 	ids := make([]int64, len(replies))
 	for i, r := range replies {
@@ -48,8 +48,7 @@ func (v *visit) countReplyFiles(replies []helpdesk.SavedReply) (map[int64]int, e
 	return counts, err
 }
 
-// attachReply attaches the files of a saved reply to the member's draft, for the module, which
-// has put its text where the member writes.
+// attachReply attaches the files of a saved reply to the member's draft, after the script has inserted its text.
 func (v *visit) attachReply() error {
 	w, err := v.written()
 	if err != nil {
@@ -65,8 +64,7 @@ func (v *visit) attachReply() error {
 	return v.filesAdded(w.draft, files...)
 }
 
-// filledReply is a saved reply with its placeholders filled, for the module to put where the
-// member writes.
+// filledReply returns a saved reply with its placeholders filled, for the script to insert at the cursor.
 func (v *visit) filledReply() error {
 	body, err := v.FillReply(v.ctx(), v.number("id"), v.number("reply"))
 	if err != nil {
@@ -75,7 +73,7 @@ func (v *visit) filledReply() error {
 	return v.json(map[string]string{"html": plainStyle(body)})
 }
 
-// insertReply adds a saved reply to the end of the draft, and its files.
+// insertReply adds a saved reply and its files to the end of the draft.
 func (v *visit) insertReply() error {
 	w, err := v.written()
 	if err != nil {
@@ -102,7 +100,7 @@ func (v *visit) insertReply() error {
 	return v.goOnWriting(w)
 }
 
-// saveReply saves what was written as a reply, and keeps it as the draft that it is.
+// saveReply saves the text in the form as a saved reply, and keeps it as a draft, too.
 func (v *visit) saveReply() error {
 	w, err := v.written()
 	if err != nil {

@@ -17,32 +17,32 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// factorView is the page of the second factor: how it stands, its set-up, or codes for recovery.
+// factorView is the page of the second factor: its state, its set-up, or recovery codes.
 type factorView struct {
 	Action, Home string
 	Email        string
 	HasPassword  bool
-	Since        string // "": there is none
-	Left         int    // codes for recovery
-	Required     bool   // an account waits for it
+	Since        string // "" if there is none
+	Left         int    // recovery codes left
+	Required     bool   // an account requires it
 
-	Passkeys   string // page of the passkeys, which do as well; "": they do not work here
+	Passkeys   string // page of the passkeys, which are an alternative; "" if they do not work here
 	HasPasskey bool
-	Passkey    *passkeyForm // to sign in again with one, where a factor is required
-	Next       string       // where that leads
+	Passkey    *passkeyForm // to sign in again with one, if a factor is required
+	Next       string       // the page after that
 
-	Secret, URI string        // to be given to the app
+	Secret, URI string        // for the app
 	QR          template.HTML // of the URI
 	Codes       []string      // new ones, shown once
 	Problem     string
 	Errors      map[string]string
 }
 
-// codeView asks for the code after a right password.
+// codeView asks for the code after the correct password.
 type codeView struct {
 	Action, SignIn, Token, Next, Problem string
 	Stay, HasPasskey                     bool
-	Passkey                              *passkeyForm // to sign in with instead; nil: the member has none
+	Passkey                              *passkeyForm // the alternative to the code; nil if the member has none
 }
 
 func (v *visit) askForCode(view codeView, status int) error {
@@ -88,7 +88,7 @@ func codeOf(err error) string {
 	return ""
 }
 
-// own is the handle of who is signed in by the desk.
+// own returns the handle of the user signed in by the desk.
 func (v *visit) own() (*helpdesk.Admin, error) {
 	if v.h.cfg.Authenticate != nil {
 		return nil, v.missing()
@@ -131,7 +131,7 @@ func (v *visit) showFactor(admin *helpdesk.Admin, view factorView, status int) e
 	return v.show(screen{template: "second-factor", title: v.words.T("Second factor"), data: view, bare: true, status: status})
 }
 
-// orPasskey says that a passkey does as well.
+// orPasskey adds that a passkey is an alternative.
 func (v *visit) orPasskey(admin *helpdesk.Admin, view *factorView) error {
 	form := v.passkeySignIn()
 	if form == nil {
@@ -145,7 +145,7 @@ func (v *visit) orPasskey(admin *helpdesk.Admin, view *factorView) error {
 	return err
 }
 
-// mustHaveFactor reports whether an account waits for the member to set up a second factor.
+// mustHaveFactor reports whether an account requires the member to set up a second factor.
 func (v *visit) mustHaveFactor(admin *helpdesk.Admin) (bool, error) {
 	page, err := admin.Accounts(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
 	if err != nil {
@@ -162,7 +162,7 @@ func (v *visit) mustHaveFactor(admin *helpdesk.Admin) (bool, error) {
 	return false, nil
 }
 
-// beginFactor shows the secret, once the password has shown who asks.
+// beginFactor shows the secret after verifying the password.
 func (v *visit) beginFactor() error {
 	admin, err := v.own()
 	if err != nil {
@@ -179,7 +179,7 @@ func (v *visit) beginFactor() error {
 	return v.showSecret(admin, begun.URI, factorView{}, 0)
 }
 
-// showSecret shows what the app is given, as a picture and to type.
+// showSecret shows the secret for the app, as a picture and as text.
 func (v *visit) showSecret(admin *helpdesk.Admin, uri string, view factorView, status int) error {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "otpauth" || len(uri) > 1000 {
@@ -193,7 +193,7 @@ func (v *visit) showSecret(admin *helpdesk.Admin, uri string, view factorView, s
 	return v.showFactor(admin, view, status)
 }
 
-// grouped is a secret as people type it.
+// grouped formats a secret for typing.
 func grouped(secret string) string {
 	var b strings.Builder
 	for i, r := range secret {
@@ -205,7 +205,7 @@ func grouped(secret string) string {
 	return b.String()
 }
 
-// picture is a text as a QR code with the quiet zone of ISO/IEC 18004.
+// picture returns a text as a QR code with the quiet zone of ISO/IEC 18004.
 func picture(text string) (template.HTML, error) {
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
@@ -276,7 +276,7 @@ func (v *visit) removeFactor() error {
 	return v.see(v.h.url("/second-factor"))
 }
 
-// refused is what to say about something that the member can do better.
+// refused returns the message for an error that the member can act on.
 func (v *visit) refused(err error) (factorView, int, error) {
 	switch {
 	case fault.Is(err, fault.Invalid):
@@ -284,7 +284,7 @@ func (v *visit) refused(err error) (factorView, int, error) {
 	case fault.Is(err, fault.RateLimited):
 		return factorView{Problem: v.words.T("Too many incorrect codes. Wait a few minutes.")}, http.StatusTooManyRequests, nil
 	case fault.Is(err, fault.Conflict):
-		return factorView{}, http.StatusConflict, nil // the page shows how it stands
+		return factorView{}, http.StatusConflict, nil // the page shows the state
 	}
 	return factorView{}, 0, err
 }
@@ -298,13 +298,13 @@ func (v *visit) factorRefused(admin *helpdesk.Admin, view factorView, err error)
 	return v.showFactor(admin, view, status)
 }
 
-// requireFactor has the account ask its members for a second factor, or not.
+// requireFactor makes a second factor required or optional in the account.
 func (v *visit) requireFactor() error {
 	_, err := v.UpdateAccount(v.ctx(), identity.AccountUpdate{Name: v.account.Name, RequireSecondFactor: storage.Some(v.r.PostFormValue("require") != "")})
 	return v.unless(err, "members", v.words.T("Saved"))
 }
 
-// memberUser does something about the user of a member, and goes back to the member.
+// memberUser performs an action on the user of a member, and redirects to the member.
 func (v *visit) memberUser(do func(id int64) error, done string) error {
 	id := v.number("id")
 	return v.unless(do(id), "members/"+itoa(id), done)

@@ -17,10 +17,10 @@ type signInView struct {
 	Email, Next, Problem, HelpCentre string
 	Action, Forgot                   string
 	With                             []providerLink // other servers to sign in with
-	Passkey                          *passkeyForm   // nil: there are none
+	Passkey                          *passkeyForm   // nil if there are none
 }
 
-// signInURL is where to sign in, and to come back from to this page.
+// signInURL returns the address of the sign-in page that returns to this page.
 func (v *visit) signInURL() string {
 	next := ""
 	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" && v.r.URL.Path != "/sign-in" && !strings.HasSuffix(v.r.URL.Path, "/events") {
@@ -83,7 +83,7 @@ func (v *visit) signIn() error {
 	return v.see(v.safe(view.Next, v.h.url("/")))
 }
 
-// letIn signs a caller in: until the session ends, or until the browser is closed.
+// letIn signs a caller in until the session ends or until the browser is closed.
 func (v *visit) letIn(c helpdesk.Caller, stay bool) error {
 	begun, err := v.service().StartSession(v.ctx(), c, device(v.r.UserAgent()))
 	if err != nil {
@@ -116,7 +116,7 @@ func (v *visit) signOut() error {
 	return v.see(v.h.url("/sign-in"))
 }
 
-// home sends a member to the account that they were in last, or to their first.
+// home redirects a member to the account that they used last, or to their first one.
 func (v *visit) home() error {
 	if err := v.signedIn(); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (v *visit) inboxHome() error {
 	return v.see(v.at("/inbox/unassigned"))
 }
 
-// setting is a cookie that keeps how a browser shows the desk.
+// setting returns a cookie that stores a display setting of the browser.
 func (v *visit) setting(name, value string) *http.Cookie {
 	return &http.Cookie{
 		Name: name, Value: value, Path: v.h.cfg.Prefix + "/", MaxAge: 365 * 24 * 3600, HttpOnly: true,
@@ -162,7 +162,7 @@ func (v *visit) setting(name, value string) *http.Cookie {
 	}
 }
 
-// safe is an address of the desk, or another that is one.
+// safe returns an address if it is one of the desk, and or otherwise.
 func (v *visit) safe(address, or string) string {
 	u, err := url.Parse(address)
 	if address == "" || err != nil || u.IsAbs() || u.Host != "" || strings.HasPrefix(address, "//") || strings.ContainsAny(address, "\\\r\n\t") ||

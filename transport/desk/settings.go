@@ -14,7 +14,7 @@ import (
 // section is a page of the settings.
 type section struct {
 	id, icon, title, group string
-	need                   identity.Permission // "": everybody
+	need                   identity.Permission // "" for everyone
 }
 
 // sections are the pages of the settings, in order.
@@ -38,10 +38,10 @@ var sections = []section{
 	{"appearance", "sun", say("Appearance"), say("You"), ""},
 }
 
-// say marks a text that is translated where it is shown.
+// say marks a text for translation where it is shown.
 func say(text string) string { return text }
 
-// routeSettings says what is served where below /a/{account}/settings, and of the set-up.
+// routeSettings registers the pages below /a/{account}/settings, and the set-up.
 func (h *Handler) routeSettings() {
 	for pattern, fn := range map[string]func(*visit) error{
 		"GET /setup/team":        (*visit).setUpTeamPage,
@@ -144,7 +144,7 @@ func (h *Handler) routeSettings() {
 	}
 }
 
-// guarded says whom to ask instead of showing a page of the settings to who may not see it.
+// guarded shows members without the permission for a page of the settings whom they can ask instead.
 func guarded(pattern string, fn func(*visit) error) func(*visit) error {
 	_, path, _ := strings.Cut(pattern, "/settings/")
 	id, _, _ := strings.Cut(path, "/")
@@ -160,7 +160,7 @@ func guarded(pattern string, fn func(*visit) error) func(*visit) error {
 	}
 }
 
-// notSeen is the page in the place of one that the member may not see.
+// notSeen is the page shown instead of one that the member may not see.
 func (v *visit) notSeen(s section) error {
 	p := problem{Icon: "lock", ID: v.id, Home: v.at("/"), Title: v.words.T("You cannot see this: %s", v.words.T(s.title)), Text: v.words.T("Ask an admin.")}
 	names, err := v.adminNames()
@@ -173,7 +173,7 @@ func (v *visit) notSeen(s section) error {
 	return v.show(screen{template: "problem", title: p.Title, data: p, status: http.StatusForbidden})
 }
 
-// adminNames are some members who can change what others may.
+// adminNames returns the names of some members who can change permissions.
 func (v *visit) adminNames() ([]string, error) {
 	if !v.may(identity.MembershipsView) {
 		return nil, nil
@@ -206,7 +206,7 @@ func (v *visit) adminNames() ([]string, error) {
 	return names, err
 }
 
-// settingsNav is the navigation in the place of the desk's.
+// settingsNav returns the navigation of the settings, which replaces the desk's.
 func (v *visit) settingsNav(s *sidebar, nav string) {
 	s.Settings, s.Back, s.Groups, s.Foot = true, v.at("/inbox/unassigned"), nil, nil
 	for _, one := range sections {
@@ -221,7 +221,7 @@ func (v *visit) settingsNav(s *sidebar, nav string) {
 	}
 }
 
-// settingsHome goes to the first page of the settings that the member may see.
+// settingsHome redirects to the first page of the settings that the member may see.
 func (v *visit) settingsHome() error {
 	for _, one := range sections {
 		if one.need == "" || v.may(one.need) {
@@ -236,7 +236,7 @@ func (v *visit) settingsPage(nav, title string, data any, status int) error {
 	return v.show(screen{template: "settings-" + nav, title: title, data: data, nav: v.sectionOf(nav), settings: true, status: status})
 }
 
-// sectionOf is the section that a template belongs to.
+// sectionOf returns the section to which a template belongs.
 func (v *visit) sectionOf(template string) string {
 	switch template {
 	case "mailbox":
@@ -255,14 +255,13 @@ func (v *visit) sectionOf(template string) string {
 	return template
 }
 
-// saved goes back to a page and says what was done.
+// saved redirects to a page with a notice.
 func (v *visit) saved(path, text string) error {
 	v.say(toast{Text: text})
 	return v.see(v.at("/settings/" + path))
 }
 
-// unless goes back to a page with what was wrong, if something was that the member can do
-// something about; anything else is an error.
+// unless redirects to a page with the error's message if the member can act on it; other errors are returned.
 func (v *visit) unless(err error, path, done string) error {
 	if err == nil {
 		return v.saved(path, done)
@@ -270,8 +269,7 @@ func (v *visit) unless(err error, path, done string) error {
 	return v.instead(err, v.at("/settings/"+path))
 }
 
-// instead goes to a page that says why something was not done, if the member can do
-// something about it.
+// instead redirects to a page that explains why the action was not taken, if the member can act on it.
 func (v *visit) instead(err error, to string) error {
 	f, ok := asFault(err)
 	if !ok || f.Kind != fault.Conflict && f.Kind != fault.Invalid && f.Kind != fault.Disabled {
@@ -285,7 +283,7 @@ func (v *visit) instead(err error, to string) error {
 	return v.see(to)
 }
 
-// older is the address of the next part of a list, "" at its end.
+// older returns the address of the next part of a list, "" at its end.
 func (v *visit) older(path, cursor string) string {
 	if cursor == "" {
 		return ""

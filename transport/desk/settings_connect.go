@@ -15,27 +15,27 @@ import (
 type tokensView struct {
 	Rows         []tokenRow
 	Next, Action string
-	Name, Secret string // the secret is shown in the answer to the form alone
+	Name, Secret string // the secret is only shown in the answer to the form
 	Errors       map[string]string
-	Assistants   string // their endpoint; "": there is none
+	Assistants   string // endpoint for assistants; "" for none
 }
 
 type tokenRow struct{ Name, Made, Used, Until, May, Action string }
 
-// What a token is good for, of what its user may do.
+// The scopes of a token, as a part of its user's permissions.
 const (
 	tokenReads  = "read"
 	tokenDrafts = "draft"
 )
 
-// drafting is what an assistant needs that drafts answers and articles, and sends and publishes nothing.
+// drafting are the permissions of an assistant that drafts answers and articles but sends and publishes nothing.
 var drafting = []identity.Permission{
 	identity.ConversationsView, identity.CustomersView, identity.InteractionsCreate, identity.InteractionsView, identity.NotesCreate, identity.TagsView,
 	identity.Permission(kb.ArticlesCreate), identity.Permission(kb.ArticlesUpdate), identity.Permission(kb.ArticlesView),
 	identity.Permission(kb.CollectionsView), identity.Permission(kb.SitesView),
 }
 
-// scopes are those of a token that is good for something; none: it is good for everything.
+// scopes returns the permissions of a token with a limited scope; none means all of the user's.
 func (v *visit) scopes(good string) ([]identity.Permission, error) {
 	switch good {
 	case "":
@@ -85,7 +85,7 @@ func (v *visit) listTokens(view tokensView, status int) error {
 	return v.settingsPage("tokens", v.words.T("Access tokens"), view, status)
 }
 
-// addToken answers with the secret, which no later page has.
+// addToken answers with the secret, which is shown on no later page.
 func (v *visit) addToken() error {
 	admin, err := v.service().Admin(v.ctx(), v.caller)
 	if err != nil {
@@ -173,7 +173,7 @@ func eventTypes(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;\r\n\t", r) })
 }
 
-// addWebhook answers with the secret, which no later page has.
+// addWebhook answers with the secret, which is shown on no later page.
 func (v *visit) addWebhook() error {
 	address, events := v.r.PostFormValue("url"), v.r.PostFormValue("events")
 	h, secret, err := v.CreateWebhook(v.ctx(), subscription.WebhookInput{URL: storage.Some(address), Events: storage.Some(eventTypes(events))})
@@ -190,7 +190,7 @@ type webhookView struct {
 	URL, Events, Action, List string
 	Active, CanUpdate, Delete bool
 	State                     []check
-	Secret                    string // shown in the answer to the form alone
+	Secret                    string // only shown in the answer to the form
 	Rows                      []deliveryRow
 	Next                      string
 	Errors                    map[string]string
@@ -313,14 +313,14 @@ func (v *visit) auditPage() error {
 
 type profileView struct {
 	Name, Email, Action, PasswordAction string
-	HasPassword, Own                    bool // Own: the desk signs in, not the application
+	HasPassword, Own                    bool // Own: the desk signs users in, not the application
 	Signature                           *signatureForm
 	Sessions                            []sessionRow
-	Factor, FactorSince                 string // address of the second factor's page, and since when there is one
+	Factor, FactorSince                 string // address of the second factor's page, and the date of its set-up
 	Passkeys                            string // page of the passkeys
 	PasskeyCount                        int
-	Connected                           string // page of the accounts to sign in with; "": there are none
-	OthersAction                        string // ends all of them but this; "": there is no other
+	Connected                           string // page of the identity providers; "" if there are none
+	OthersAction                        string // ends all other sessions; "" if there are none
 	Errors                              map[string]string
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// since says how long ago something was.
+// since formats how long ago something happened.
 func (v *visit) since(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -73,7 +73,7 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// liveState says how fetching a mailbox goes.
+// liveState describes the state of fetching a mailbox.
 func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
 	w := v.words
 	if m.Inbound.Type == ledger.InboundForward {
@@ -100,7 +100,7 @@ func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
 	return waits(w.T("Connecting"), m.Inbound.Host, ""), nil
 }
 
-// connectionFrom reads the form of a connection; a server that it does not name is guessed.
+// connectionFrom reads the form of a connection; a missing server is guessed.
 func (v *visit) connectionFrom() connectionForm {
 	f := v.typed()
 	if f.Type == "" {
@@ -165,7 +165,7 @@ type mailboxView struct {
 	CanConnect          bool
 	CanDelete           bool
 	Domain              *domainCard
-	Signature           *signatureForm // nil: the member may not change it
+	Signature           *signatureForm // nil if the member may not change it
 	List                string
 }
 
@@ -207,7 +207,7 @@ func (v *visit) mailboxView(m helpdesk.Mailbox) (mailboxView, error) {
 	return view, err
 }
 
-// holds are the times for which answers can be called back.
+// holds are the choices for how long answers can be called back.
 func (v *visit) holds(now int) []hold {
 	var out []hold
 	all := []int{0, 5, 10, 20, 30, 60}
@@ -224,7 +224,7 @@ func (v *visit) holds(now int) []hold {
 	return out
 }
 
-// connectionState says how mail gets into a mailbox.
+// connectionState describes how mail gets into a mailbox.
 func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
 	w := v.words
 	state, err := v.liveState(m)
@@ -296,7 +296,7 @@ func (v *visit) saveMailbox() error {
 	return v.saved("mailboxes/"+itoa(m.ID), v.words.T("Saved"))
 }
 
-// mailboxNotSaved shows the form again, with what is wrong at its fields.
+// mailboxNotSaved shows the form again with its problems.
 func (v *visit) mailboxNotSaved(old helpdesk.Mailbox, form connectionForm, err error) error {
 	view, failed := v.mailboxView(old)
 	if failed != nil {
@@ -361,7 +361,7 @@ func (v *visit) cardOf(d sending.Domain) domainCard {
 	return c
 }
 
-// domainOf is the card of the domain of an address, nil without one.
+// domainOf returns the card of the domain of an address, nil if there is none.
 func (v *visit) domainOf(email string) (*domainCard, error) {
 	_, name, _ := strings.Cut(strings.ToLower(email), "@")
 	if name == "" || !v.may(identity.DomainsView) {
@@ -434,8 +434,7 @@ type ledgerRow struct {
 	Raw                                        bool
 }
 
-// maxLedger bounds how many mails of a mailbox the page shows; what is left follows when
-// these are done.
+// maxLedger is the number of a mailbox's mails that the page shows; the next ones follow when these are dealt with.
 const maxLedger = 25
 
 func (v *visit) ledgerPage() error {
@@ -469,7 +468,7 @@ func (v *visit) ignoreMail() error {
 	return v.unless(err, "ledger", v.words.T("Set aside"))
 }
 
-// rawMail sends a mail as it came, to be kept as a file.
+// rawMail sends a mail in its original form, as a download.
 func (v *visit) rawMail() error {
 	body, err := v.OpenRaw(v.ctx(), v.number("mailbox"), v.number("id"))
 	if err != nil {
@@ -479,6 +478,6 @@ func (v *visit) rawMail() error {
 	h := v.w.Header()
 	h.Set("Content-Type", "message/rfc822")
 	h.Set("Content-Disposition", `attachment; filename="mail-`+itoa(v.number("id"))+`.eml"`)
-	_, _ = io.Copy(v.w, body) // the browser may have gone
+	_, _ = io.Copy(v.w, body) // the browser may have disconnected
 	return nil
 }

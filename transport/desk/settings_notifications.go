@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// choicesView is of what the member is told, and in which channels.
+// choicesView is the page of the member's notification channels.
 type choicesView struct {
 	Channels []string
 	Rows     []choicesRow
@@ -27,7 +27,7 @@ func (v *visit) channelNames() []string {
 	return []string{v.words.T("Desk"), v.words.T("Browser"), v.words.T("Mail")}
 }
 
-// kindNames says what a kind is, and more about it.
+// kindNames are the names and descriptions of kinds of notifications.
 func (v *visit) kindNames(k helpdesk.NotificationKind) (text, more string) {
 	w := v.words
 	switch k {
@@ -47,7 +47,7 @@ func (v *visit) kindNames(k helpdesk.NotificationKind) (text, more string) {
 	return string(k), ""
 }
 
-// toldKinds are the kinds that the member can be told of.
+// toldKinds returns the kinds of notifications that the member can receive.
 func (v *visit) toldKinds() []helpdesk.NotificationKind {
 	return slices.DeleteFunc(helpdesk.NotificationKinds(), func(k helpdesk.NotificationKind) bool {
 		return k == helpdesk.NotifyMailbox && !v.may(identity.MailboxesUpdate)
@@ -74,8 +74,7 @@ func (v *visit) choicesPage() error {
 	return v.settingsPage("notifications", v.words.T("Notifications"), view, 0)
 }
 
-// saveChoices takes the table as it is: a box that is not ticked is a channel that is not
-// wanted.
+// saveChoices saves the table: a box that is not ticked switches the channel off.
 func (v *visit) saveChoices() error {
 	if err := v.r.ParseForm(); err != nil {
 		return fault.New(fault.Malformed, "The form could not be read.")

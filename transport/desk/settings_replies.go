@@ -41,7 +41,7 @@ func (v *visit) repliesPage() error {
 	return v.settingsPage("replies", v.words.T("Saved replies"), view, 0)
 }
 
-// replyView is the form of a saved reply. It has what the writer of an answer has.
+// replyView is the form of a saved reply, with the same editor as for answers.
 type replyView struct {
 	Title, Name, Action, List string
 	Body                      string // as text
@@ -114,8 +114,7 @@ func (v *visit) replyInput(old string) helpdesk.SavedReplyInput {
 	return helpdesk.SavedReplyInput{Name: v.r.PostFormValue("name"), Shared: v.r.PostFormValue("shared") != "", Body: v.writtenBody(old)}
 }
 
-// writtenBody is what was written, as HTML. A text that was not changed without scripts
-// keeps its formatting.
+// writtenBody returns the written text as HTML. A text that was submitted unchanged without scripts keeps its formatting.
 func (v *visit) writtenBody(old string) string {
 	text := v.r.PostFormValue("body")
 	switch {
@@ -127,7 +126,7 @@ func (v *visit) writtenBody(old string) string {
 	return mailhtml.FromText(text)
 }
 
-// sameText compares texts of which one went through a form, which writes line ends as CRLF.
+// sameText compares two texts, one of which went through a form, which writes line ends as CRLF.
 func sameText(a, b string) bool {
 	clean := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
 	return clean(a) == clean(b)
@@ -150,8 +149,7 @@ func (v *visit) addReply() error {
 	return v.replySaved(r.ID, files, "replies", v.words.T("Reply saved"))
 }
 
-// replySaved adds files to a saved reply. When one is refused the member is told which, on the
-// page of the reply, which is saved all the same.
+// replySaved adds files to a saved reply. The reply is saved even if a file is refused; its page then names the file.
 func (v *visit) replySaved(id int64, files []*multipart.FileHeader, path, done string) error {
 	for _, f := range files {
 		_, err := opened(f, func(up helpdesk.Upload) (helpdesk.ReplyFile, error) { return v.CreateReplyFile(v.ctx(), id, up) })
@@ -174,7 +172,7 @@ func (v *visit) replySaved(id int64, files []*multipart.FileHeader, path, done s
 	return v.saved(path, done)
 }
 
-// with is the form as it was sent, with what is wrong.
+// with returns the form as submitted, with its problems.
 func (r replyView) with(in helpdesk.SavedReplyInput, problems map[string]string) replyView {
 	r.Name, r.Body, r.HTML, r.Shared, r.Errors = in.Name, mailhtml.Text(in.Body), safeHTML(plainStyle(mailhtml.FromInput(in.Body))), in.Shared, problems
 	return r
@@ -184,19 +182,19 @@ func (v *visit) changeReply() error {
 	return v.keepReply("replies", func(int64) error { return nil })
 }
 
-// removeReplyFile takes a file from a saved reply. Its button is one of the reply's form: what
-// was written comes along and is kept.
+// removeReplyFile removes a file from a saved reply. Its button belongs to the reply's form, so the written text is
+// submitted and saved, too.
 func (v *visit) removeReplyFile() error {
 	return v.keepReply("replies/"+v.r.PathValue("id"), func(id int64) error {
 		err := v.DeleteReplyFile(v.ctx(), id, v.number("file"))
-		if fault.Is(err, fault.NotFound) { // it is gone as it was to be
+		if fault.Is(err, fault.NotFound) { // it is removed already
 			return nil
 		}
 		return err
 	})
 }
 
-// keepReply saves the form of a saved reply, and does then what else there is to do.
+// keepReply saves the form of a saved reply, and then performs the other actions of the form.
 func (v *visit) keepReply(path string, then func(id int64) error) error {
 	files, err := v.formFiles()
 	if err != nil {
@@ -237,7 +235,7 @@ type viewsView struct {
 
 type viewRow struct{ Name, URL, Filter, Action string }
 
-// viewsPage lists the saved views. They are made from a list, and renamed and deleted here.
+// viewsPage lists the saved views. They are created from a list, and renamed and deleted here.
 func (v *visit) viewsPage() error {
 	page, err := v.Views(v.ctx(), v.pageOf(100))
 	if err != nil {
@@ -276,7 +274,7 @@ type portalView struct {
 
 type portalRow struct{ ID, Name, Kind, Made, Used, Action string }
 
-// portalPage lists the keys by which an application signs in its customers.
+// portalPage lists the keys with which an application signs in its customers.
 func (v *visit) portalPage() error { return v.listPortalKeys(portalView{}, 0) }
 
 func (v *visit) listPortalKeys(view portalView, status int) error {
@@ -300,7 +298,7 @@ func (v *visit) listPortalKeys(view portalView, status int) error {
 	return v.settingsPage("portal", v.words.T("Customer sign-in"), view, status)
 }
 
-// addPortalKey answers with the secret of a shared one, which no later page has.
+// addPortalKey answers with the secret of a shared key, which is shown on no later page.
 func (v *visit) addPortalKey() error {
 	in := helpdesk.PortalKeyInput{Name: v.r.PostFormValue("name"), Algorithm: v.r.PostFormValue("algorithm"), PublicKey: strings.TrimSpace(v.r.PostFormValue("public_key"))}
 	if in.Algorithm == helpdesk.PortalHS256 {
@@ -345,8 +343,8 @@ func (v *visit) saveView() error {
 	return v.see(v.at("/inbox/view-" + itoa(view.ID)))
 }
 
-// filterOf is the filter of a view that shows what a list shows. A view that is narrowed
-// further keeps its own filter.
+// filterOf returns the filter of a view that shows the same as a list. For a list that narrows a view, it starts from the
+// view's own filter.
 func (v *visit) filterOf(l listing) (helpdesk.ViewFilter, error) {
 	q, err := v.query(l)
 	if err != nil {
@@ -363,8 +361,7 @@ func (v *visit) filterOf(l listing) (helpdesk.ViewFilter, error) {
 	return narrowed(f, q, l, v.UserID()), nil
 }
 
-// narrowed puts what a list asks for into a filter. The caller is "me" in it, for whoever
-// applies it.
+// narrowed adds a list's parameters to a filter. The caller becomes "me", for any user of the view.
 func narrowed(f helpdesk.ViewFilter, q helpdesk.ConversationQuery, l listing, me int64) helpdesk.ViewFilter {
 	if len(q.Statuses) > 0 {
 		f.Statuses = q.Statuses
@@ -381,7 +378,7 @@ func narrowed(f helpdesk.ViewFilter, q helpdesk.ConversationQuery, l listing, me
 	if len(q.Priorities) > 0 {
 		f.Priorities = q.Priorities
 	}
-	if spam := q.Spam.Or(false); spam { // without a word it is left out
+	if spam := q.Spam.Or(false); spam { // left out if empty
 		f.Spam = &spam
 	}
 	if q.Query != "" {

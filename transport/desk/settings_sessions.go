@@ -9,15 +9,15 @@ import (
 // maxSessions is how many of the newest sessions the profile shows.
 const maxSessions = 20
 
-// sessionRow is where a member is signed in.
+// sessionRow is a session of the member.
 type sessionRow struct {
 	Device, Since string
-	Used          string // "": not yet
+	Used          string // "" if not yet
 	Here          bool
 	End           string // address that ends it
 }
 
-// sessions lists where the member is signed in, if the desk signs in.
+// sessions lists the member's sessions, if the desk signs users in.
 func (v *visit) sessions() ([]sessionRow, error) {
 	if v.h.cfg.Authenticate != nil {
 		return nil, nil
@@ -64,7 +64,7 @@ func (v *visit) endOtherSessions() error {
 	return v.saved("profile", v.words.T("Signed out everywhere else"))
 }
 
-// device is what people know a browser by: its name and the system it runs on.
+// device describes a browser for people: its name and its operating system.
 func device(userAgent string) string {
 	const most = 1000
 	userAgent = userAgent[:min(len(userAgent), most)]
@@ -76,7 +76,7 @@ func device(userAgent string) string {
 		}
 		return ""
 	}
-	// Browsers name those that they want to be taken for, too: the most special come first.
+	// Browsers also name those that they imitate, so the most specific names come first.
 	browser := named([2]string{"Edg", "Edge"}, [2]string{"OPR/", "Opera"}, [2]string{"SamsungBrowser/", "Samsung Internet"}, [2]string{"Firefox/", "Firefox"},
 		[2]string{"FxiOS/", "Firefox"}, [2]string{"CriOS/", "Chrome"}, [2]string{"Chrome/", "Chrome"}, [2]string{"Safari/", "Safari"})
 	system := named([2]string{"iPhone", "iPhone"}, [2]string{"iPad", "iPad"}, [2]string{"Android", "Android"}, [2]string{"Windows", "Windows"},

@@ -11,8 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// signatureForm is the form of what answers end with. It has what the writer of an
-// answer has.
+// signatureForm is the form of a signature, with the same editor as for answers.
 type signatureForm struct {
 	Action string
 	Body   string // as text
@@ -31,15 +30,14 @@ func (v *visit) signatureForm(path, body string) *signatureForm {
 	return f
 }
 
-// refuse shows what was written again, with what is wrong.
+// refuse shows the form again with its problems.
 func (f *signatureForm) refuse(v *visit, body string, err error) {
 	problems := v.problems(err)
 	f.Body, f.HTML, f.Errors = mailhtml.Text(body), safeHTML(plainStyle(mailhtml.FromInput(body))), problems
 	f.Errors["body"] = cmp.Or(problems["signature"], problems["body"])
 }
 
-// showEnding is what stands below an answer, as the desk shows it. Pictures on other
-// servers are not loaded.
+// showEnding returns the text below an answer, as the desk shows it. Images on other servers are not loaded.
 func showEnding(signature string) template.HTML {
 	return safeHTML(plainStyle(mailhtml.RewriteImages(signature, func(src string) string {
 		if mailhtml.Remote(src) {

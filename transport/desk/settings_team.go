@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// tick is something that can be ticked.
+// tick is a checkbox.
 type tick struct {
 	ID   string
 	Text string
@@ -27,7 +27,7 @@ type membersView struct {
 	Roles, Boxes         []tick
 	Address              string
 	Rules                []ruleRow
-	Providers            []tick // that rules can be made for
+	Providers            []tick // for which rules can be made
 	RuleDomain           string
 	RuleAction           string
 	Errors               map[string]string
@@ -124,7 +124,7 @@ func (v *visit) roleTicks(roles []identity.Role, on []int64) []tick {
 	return out
 }
 
-// boxTicks are the mailboxes that a member can be limited to; none without the permission.
+// boxTicks are the mailboxes to which a member can be limited; none without the permission.
 func (v *visit) boxTicks(on []int64) ([]tick, error) {
 	if !v.may(identity.MailboxesView) {
 		return nil, nil
@@ -137,9 +137,9 @@ func (v *visit) boxTicks(on []int64) ([]tick, error) {
 	return out, err
 }
 
-// ticked are the ids of a field of which several can be ticked.
+// ticked returns the ids of a field with several checkboxes.
 func (v *visit) ticked(name string) []int64 {
-	_ = v.r.ParseForm() // what cannot be read is not there
+	_ = v.r.ParseForm() // unreadable fields are empty
 	var ids []int64
 	for _, text := range v.r.PostForm[name] {
 		if id := number(text); id != 0 {
@@ -168,9 +168,9 @@ type memberView struct {
 	Roles, Boxes      []tick
 	CanUpdate, Remove bool
 	Own               bool
-	SignsIn           bool // the desk does, not the application
+	SignsIn           bool // the desk signs users in, not the application
 	Passkeys          bool // members can have passkeys
-	Disconnects       bool // there are providers to sign in with
+	Disconnects       bool // there are identity providers
 	Errors            map[string]string
 }
 
@@ -204,7 +204,7 @@ func (v *visit) showMember(problems map[string]string, status int) error {
 func (v *visit) saveMember() error {
 	id := v.number("id")
 	in := identity.MembershipUpdate{RoleIDs: v.ticked("role")}
-	if v.may(identity.MailboxesView) { // else the form has none, which would mean all
+	if v.may(identity.MailboxesView) { // otherwise the form has no mailboxes, which would mean all
 		in.MailboxIDs = storage.Some(v.ticked("mailbox"))
 	}
 	_, err := v.UpdateMember(v.ctx(), id, in)

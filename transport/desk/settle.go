@@ -5,8 +5,8 @@ import (
 	"text/template/parse"
 )
 
-// settle puts what depends on no data, which is texts and icons, into templates when they are parsed: most of what pages
-// call is that, and each call costs as much as a field of a row.
+// settle evaluates calls that depend on no data, of texts and icons, when templates are parsed: they are most of the calls
+// of a page, and each costs as much as a field of a row.
 func settle(t *template.Template, texts map[string]func(string) template.HTML) {
 	for _, one := range t.Templates() {
 		if one.Tree != nil {
@@ -38,7 +38,7 @@ func settleList(list *parse.ListNode, texts map[string]func(string) template.HTM
 	}
 }
 
-// settled is what a call of one of the functions with one fixed text comes to.
+// settled returns the result of a call of one of the functions with one constant text.
 func settled(p *parse.PipeNode, texts map[string]func(string) template.HTML) (template.HTML, bool) {
 	if len(p.Decl) > 0 || len(p.Cmds) != 1 || len(p.Cmds[0].Args) != 2 {
 		return "", false

@@ -16,10 +16,10 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// setUpHold is how long answers can be called back in an account that the set-up has made.
+// setUpHold is how long answers can be called back in an account that the set-up has created.
 const setUpHold = 10 * time.Second
 
-// setUpStep is a step as the list beside the form shows it.
+// setUpStep is a step in the list next to the form.
 type setUpStep struct {
 	Number            int
 	Title, Detail, To string
@@ -77,8 +77,7 @@ func (v *visit) showSetUp(template, title string, now int, view setUpView, statu
 	return v.show(screen{template: template, title: title, data: view, bare: true, status: status})
 }
 
-// setUpPage begins the set-up with the token that the server has printed, or goes on with
-// it where somebody left it who is signed in.
+// setUpPage begins the set-up with the token printed by the server, or continues it for a member who is signed in.
 func (v *visit) setUpPage() error {
 	if v.h.cfg.Authenticate != nil {
 		return v.missing()
@@ -101,7 +100,7 @@ func (v *visit) setUpPage() error {
 		return err
 	}
 	view := setUpView{Token: token, Email: user.Email}
-	if !strings.Contains(user.Email, ".") { // what the server has made up is nobody's address
+	if !strings.Contains(user.Email, ".") { // a made-up address of the server
 		view.Email = ""
 	}
 	return v.askForYou(view, 0)
@@ -117,8 +116,7 @@ func (v *visit) askForToken(problem string, status int) error {
 	return v.showSetUp("setup-token", v.words.T("Set up your help desk"), 1, view, status)
 }
 
-// takeToken changes the access token that the operator has chosen for the owner into a
-// link for the set-up.
+// takeToken exchanges the access token that the operator has chosen for the owner for a set-up link.
 func (v *visit) takeToken() error {
 	if v.h.cfg.Authenticate != nil {
 		return v.missing()
@@ -150,7 +148,7 @@ func (v *visit) linkToken(secret string) (string, error) {
 	return admin.CreatePasswordToken(v.ctx(), c.UserID(), time.Hour)
 }
 
-// setUp makes the first user the owner that they say they are, and signs them in.
+// setUp saves the owner's name and address for the first user, and signs them in.
 func (v *visit) setUp() error {
 	if v.h.cfg.Authenticate != nil {
 		return v.missing()
@@ -185,19 +183,19 @@ func (v *visit) setUp() error {
 	return v.resumeSetUp()
 }
 
-// choosePassword uses a token up and signs its user in.
+// choosePassword uses up a token and signs its user in.
 func (v *visit) choosePassword(token string, in identity.PasswordChoice) error {
 	c, err := v.service().ChoosePassword(v.ctx(), token, in)
 	if err != nil {
 		return err
 	}
-	if c.UserID() == 0 { // a code is asked for too
+	if c.UserID() == 0 { // a code is required, too
 		return nil
 	}
 	return v.letIn(c, true)
 }
 
-// resumeSetUp goes to the first step that is not done.
+// resumeSetUp redirects to the first unfinished step.
 func (v *visit) resumeSetUp() error {
 	admin, err := v.service().Admin(v.ctx(), v.caller)
 	if err != nil {
@@ -237,7 +235,7 @@ func (v *visit) resumeSetUp() error {
 
 func (v *visit) setUpTeamPage() error {
 	name := v.account.Name
-	if v.account.SendHold == 0 { // nobody has chosen it yet
+	if v.account.SendHold == 0 { // not chosen yet
 		name = ""
 	}
 	return v.askForTeam(setUpView{Team: name}, 0)
@@ -265,7 +263,7 @@ func (v *visit) setUpTeam() error {
 	return v.see(v.at("/setup/mailbox"))
 }
 
-// firstMailbox is the oldest of the account, if there is one.
+// firstMailbox returns the oldest mailbox of the account, if there is one.
 func (v *visit) firstMailbox() (m helpdesk.Mailbox, found bool, err error) {
 	page, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: 1})
 	if err != nil || len(page.Items) == 0 {
@@ -308,8 +306,8 @@ func (v *visit) encryption(e string) string {
 	return v.words.T("not encrypted")
 }
 
-// setUpMailbox makes the first mailbox, or changes it, and tries it. With a choice of what
-// to begin with it goes on to the next step.
+// setUpMailbox creates or changes the first mailbox, and tests it. If the form also has a choice of older mail, it continues
+// with the next step.
 func (v *visit) setUpMailbox() error {
 	old, found, err := v.firstMailbox()
 	if err != nil {
@@ -357,7 +355,7 @@ func (v *visit) setUpMailbox() error {
 	return v.see(v.at("/setup/mailbox"))
 }
 
-// mailboxName is a name for people of an address.
+// mailboxName derives a display name from an address.
 func mailboxName(email string) string {
 	local, _, _ := strings.Cut(email, "@")
 	runes := []rune(local)
@@ -367,7 +365,7 @@ func mailboxName(email string) string {
 	return strings.ToUpper(string(runes[:1])) + string(runes[1:])
 }
 
-// startMailbox has older mail imported as chosen.
+// startMailbox imports older mail as chosen.
 func (v *visit) startMailbox(m helpdesk.Mailbox) error {
 	since := time.Time{}
 	switch v.r.PostFormValue("start") {
@@ -395,7 +393,7 @@ func (v *visit) askForColleagues(view setUpView, status int) error {
 	return v.showSetUp("setup-colleagues", v.words.T("Invite your colleagues"), 4, view, status)
 }
 
-// roleChoices are the roles of the account, the one with a key first.
+// roleChoices returns the roles of the account, the one with a key first.
 func (v *visit) roleChoices(first string) ([]Link, error) {
 	roles, err := v.Desk.Roles(v.ctx())
 	if err != nil {
@@ -459,7 +457,7 @@ func (v *visit) setUpColleagues() error {
 	return v.see(v.at("/"))
 }
 
-// maxInvited bounds how many people one form invites.
+// maxInvited is the maximum number of people that one form invites.
 const maxInvited = 50
 
 func asFault(err error) (*fault.Error, bool) { return errors.AsType[*fault.Error](err) }

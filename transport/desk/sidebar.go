@@ -15,18 +15,18 @@ import (
 type sidebar struct {
 	Account  string
 	Accounts []Link // others of the member
-	Search   string // where words are looked for
+	Search   string // address of the search
 	Query    string
 	Groups   []navGroup
 	Foot     []navItem
 	User     person
-	SignOut  string // "": the application signs out
-	New      string // where a conversation begins; "": not allowed
+	SignOut  string // "" if the application signs users out
+	New      string // where a conversation is started; "" if not allowed
 	Inbox    string
 	Waiting  int
 	Profile  string
-	Bell     *bell  // nil: there is none
-	Settings bool   // it is that of the settings
+	Bell     *bell  // nil if there is none
+	Settings bool   // of the settings
 	Back     string // from the settings to the inbox
 }
 
@@ -116,7 +116,7 @@ func (v *visit) inboxItem(view, text, icon string, n int) navItem {
 	return navItem{ID: "inbox/" + view, Text: text, URL: v.at("/inbox/" + view), Icon: icon, Count: n}
 }
 
-// workNav are the lists that everybody has.
+// workNav returns the lists that every member has.
 func (v *visit) workNav(counts helpdesk.Counts) navGroup {
 	unassigned := v.inboxItem("unassigned", v.words.T("Unassigned"), "inbox", int(counts.Unassigned))
 	unassigned.Strong, unassigned.Key = counts.Unassigned > 0, "i"
@@ -143,7 +143,8 @@ func (v *visit) mailboxNav(counts helpdesk.Counts) (navGroup, error) {
 	return g, err
 }
 
-// mailboxes are those that the member sees, at most 100, without how fetching goes: that is no event.
+// mailboxes returns the mailboxes that the member sees, at most 100, without the state of fetching, whose changes are not
+// events.
 func (v *visit) mailboxes() ([]helpdesk.Mailbox, error) {
 	if !v.may(identity.MailboxesView) {
 		return nil, nil
@@ -156,7 +157,7 @@ func (v *visit) readMailboxes() ([]helpdesk.Mailbox, error) {
 	return page.Items, err
 }
 
-// viewNav are the saved views, with the numbers of those that are counted.
+// viewNav returns the saved views, with the counts of those that are counted.
 func (v *visit) viewNav(counts helpdesk.Counts) (navGroup, error) {
 	g := navGroup{Title: v.words.T("Views")}
 	if !v.may(identity.ViewsView) {
@@ -173,7 +174,7 @@ func (v *visit) viewNav(counts helpdesk.Counts) (navGroup, error) {
 	return g, err
 }
 
-// troubleNav is what needs attention; nothing mostly.
+// troubleNav returns items that need attention; usually none.
 func (v *visit) troubleNav(counts helpdesk.Counts) navGroup {
 	g := navGroup{Title: v.words.T("Needs attention")}
 	if counts.Undelivered > 0 {
@@ -187,7 +188,7 @@ func (v *visit) troubleNav(counts helpdesk.Counts) navGroup {
 	return g
 }
 
-// maxNav bounds how many mailboxes and views the sidebar lists.
+// maxNav is the maximum number of mailboxes and views in the sidebar.
 const maxNav = 50
 
 func (v *visit) otherAccounts() ([]Link, error) { return keep(v.memo, &v.memo.links, v.readAccounts) }
@@ -207,7 +208,7 @@ func (v *visit) readAccounts() ([]Link, error) {
 	return links, err
 }
 
-// views are the saved views that the sidebar shows.
+// views returns the saved views that the sidebar shows.
 func (v *visit) views() ([]helpdesk.View, error) {
 	if !v.may(identity.ViewsView) {
 		return nil, nil
@@ -218,7 +219,7 @@ func (v *visit) views() ([]helpdesk.View, error) {
 	})
 }
 
-// ofMailbox are the counts of one mailbox.
+// ofMailbox returns the counts of one mailbox.
 func ofMailbox(c helpdesk.Counts, id int64) helpdesk.MailboxCounts {
 	for _, m := range c.Mailboxes {
 		if m.MailboxID == id {

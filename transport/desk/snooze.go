@@ -7,16 +7,16 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// morning is the hour at which what was put off to another day comes back.
+// morning is the hour at which conversations snoozed until another day return.
 const morning = 9
 
-// nap is a time that a conversation can be put off until.
+// nap is a time until which a conversation can be snoozed.
 type nap struct {
 	Text, When string
 	At         int64 // Unix time
 }
 
-// naps are the times that are offered, in the member's zone.
+// naps returns the choices of times, in the member's zone.
 func (v *visit) naps() []nap {
 	now := v.now.In(v.zone)
 	day := func(days int) time.Time {
@@ -41,7 +41,7 @@ func (v *visit) naps() []nap {
 	return list
 }
 
-// napUntil reads the time of a form: that of a button, or of its field; zero wakes.
+// napUntil reads the time of a form: from a button or from its field; zero ends the snooze.
 func (v *visit) napUntil(value string) storage.Opt[time.Time] {
 	if at, err := time.ParseInLocation("2006-01-02T15:04", v.r.PostFormValue("at"), v.zone); err == nil && value == "" {
 		return storage.Some(at)
@@ -52,10 +52,10 @@ func (v *visit) napUntil(value string) storage.Opt[time.Time] {
 	return storage.Null[time.Time]()
 }
 
-// snooze puts a conversation off until a time or until the customer writes.
+// snooze snoozes a conversation until a time or until the customer writes.
 func (v *visit) snooze() error { return v.changeOne("snooze", v.r.PostFormValue("until")) }
 
-// asleep says until when a conversation sleeps, "" when it does not.
+// asleep returns until when a conversation is snoozed, "" if it is not.
 func (v *visit) asleep(c helpdesk.Conversation) string {
 	if c.SnoozedUntil.IsZero() || !c.SnoozedUntil.After(v.now) {
 		return ""

@@ -12,16 +12,16 @@ import (
 // maxSource is how much of a mail a page shows, in bytes.
 const maxSource = 256 << 10
 
-// sourceView is a mail as it came.
+// sourceView is the source of a mail.
 type sourceView struct {
 	Back    string
 	Text    string
-	File    string // address of all of it; "": there is none
+	File    string // address of the whole mail; "" if there is none
 	Size    string
 	Notices []string
 }
 
-// source shows the mail that a message came as, byte for byte.
+// source shows the original mail of a message, byte for byte.
 func (v *visit) source() error {
 	i, err := v.Interaction(v.ctx(), v.number("id"), v.number("i"))
 	if err != nil {
@@ -64,7 +64,7 @@ func (v *visit) source() error {
 	return v.show(screen{template: "source", title: v.words.T("Source of the mail"), data: view})
 }
 
-// sourceFile serves the mail that a message came as, to be saved.
+// sourceFile serves the original mail of a message as a download.
 func (v *visit) sourceFile() error {
 	id, i := v.number("id"), v.number("i")
 	found, err := v.Source(v.ctx(), id, i)

@@ -9,16 +9,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// spamView says of a conversation that it is spam, and whether its sender is blocked.
+// spamView marks a conversation as spam, and shows whether its sender is blocked.
 type spamView struct {
-	Blocked   string // the address or domain that is blocked; "": none
-	Unblock   string // where that is undone; "": not allowed
+	Blocked   string // the blocked address or domain; "" for none
+	Unblock   string // where that is undone; "" if not allowed
 	Address   string // of the sender
 	CanBlock  bool
 	CanChange bool
 }
 
-// narrowSpam keeps spam out of every list but its own.
+// narrowSpam excludes spam from all lists except its own.
 func (v *visit) narrowSpam(l listing, q *helpdesk.ConversationQuery) error {
 	switch {
 	case l.view == "spam":
@@ -36,10 +36,10 @@ func (v *visit) narrowSpam(l listing, q *helpdesk.ConversationQuery) error {
 	return nil
 }
 
-// mayBlock reports whether the member may block senders: who reaches all mailboxes may.
+// mayBlock reports whether the member may block senders, which requires access to all mailboxes.
 func (v *visit) mayBlock() bool { return v.may(identity.CustomersUpdate) && v.Scope().Mailboxes == nil }
 
-// fillSpam says whether the sender of spam is blocked.
+// fillSpam fills in whether the sender of spam is blocked.
 func (v *visit) fillSpam(c helpdesk.Conversation, view *conversationView) error {
 	view.CanBlock = v.mayBlock() && !helpdesk.Unreachable(c.CustomerEmail)
 	if !c.IsSpam() {
@@ -60,7 +60,7 @@ func (v *visit) fillSpam(c helpdesk.Conversation, view *conversationView) error 
 	return err
 }
 
-// setSpam marks a conversation as spam, or takes that back; block blocks its sender, too.
+// setSpam marks a conversation as spam or not spam; block also blocks its sender.
 func (v *visit) setSpam() error {
 	id, act := v.number("id"), v.r.PostFormValue("act")
 	if act == "block" || act == "only-block" {
@@ -121,7 +121,7 @@ func (v *visit) addBlocked() error {
 	return v.unless(err, "blocked", v.words.T("Blocked %s", b.Sender))
 }
 
-// deleteBlocked unblocks a sender, from the settings or from spam of it.
+// deleteBlocked unblocks a sender, from the settings or from a spam conversation.
 func (v *visit) deleteBlocked() error {
 	err := v.UnblockSender(v.ctx(), v.number("id"))
 	if back := v.back(""); err == nil && back != "" {

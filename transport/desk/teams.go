@@ -13,8 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// teams are those of the account, by name, as far as the member may see them. They are
-// read once for a page.
+// teams returns the teams of the account that the member may see, by name. They are read once per page.
 func (v *visit) teams() ([]helpdesk.Team, error) {
 	if !v.may(identity.MembershipsView) {
 		return nil, nil
@@ -38,7 +37,7 @@ func (v *visit) readTeams() ([]helpdesk.Team, error) {
 	return all, nil
 }
 
-// teamLinks are the teams that conversations can be assigned to.
+// teamLinks returns the teams to which conversations can be assigned.
 func (v *visit) teamLinks() ([]Link, error) {
 	all, err := v.teams()
 	var links []Link
@@ -48,7 +47,7 @@ func (v *visit) teamLinks() ([]Link, error) {
 	return links, err
 }
 
-// teamNames are the names of teams by id.
+// teamNames returns the names of teams by id.
 func (v *visit) teamNames(ids []int64) (map[int64]string, error) {
 	names := map[int64]string{}
 	if ids = without(ids, 0); len(ids) == 0 {
@@ -70,7 +69,7 @@ func (v *visit) teamNames(ids []int64) (map[int64]string, error) {
 	return names, err
 }
 
-// teamNav are the teams that the member is in; others are reached by the filters of lists.
+// teamNav returns the member's own teams; others are available as filters of lists.
 func (v *visit) teamNav(counts helpdesk.Counts) (navGroup, error) {
 	g := navGroup{Title: v.words.T("Teams")}
 	all, err := v.teams()
@@ -82,7 +81,7 @@ func (v *visit) teamNav(counts helpdesk.Counts) (navGroup, error) {
 	return g, err
 }
 
-// ofTeam are the counts of one team.
+// ofTeam returns the counts of one team.
 func ofTeam(c helpdesk.Counts, id int64) helpdesk.TeamCounts {
 	for _, t := range c.Teams {
 		if t.TeamID == id {
@@ -92,7 +91,7 @@ func ofTeam(c helpdesk.Counts, id int64) helpdesk.TeamCounts {
 	return helpdesk.TeamCounts{}
 }
 
-// teamTitle is the heading of a team's list and what stands beside it.
+// teamTitle returns the heading of a team's list and its subtitle.
 func (v *visit) teamTitle(counts helpdesk.Counts, id int64) (title, summary string, err error) {
 	names, err := v.teamNames([]int64{id})
 	if err == nil && names[id] == "" {
@@ -102,7 +101,7 @@ func (v *visit) teamTitle(counts helpdesk.Counts, id int64) (title, summary stri
 	return names[id], v.words.T("%s open, %s unassigned", count(int(n.Open)), count(int(n.Unassigned))), err
 }
 
-// teamChoice is the filter by team, where there are any.
+// teamChoice returns the filter by team, if there are teams.
 func (v *visit) teamChoice(l listing) (choice, bool, error) {
 	all, err := v.teams()
 	if err != nil || len(all) == 0 {
@@ -132,8 +131,7 @@ type teamRow struct {
 
 func (v *visit) teamsPage() error { return v.listTeams("", nil, 0) }
 
-// changesTeams reports whether the member may change teams: who is limited to some
-// mailboxes may not.
+// changesTeams reports whether the member may change teams, which requires access to all mailboxes.
 func (v *visit) changesTeams() (bool, error) {
 	if !v.may(identity.MembershipsUpdate) {
 		return false, nil
@@ -184,7 +182,7 @@ type teamView struct {
 
 func (v *visit) teamPage() error { return v.showTeam("", nil, 0) }
 
-// showTeam shows a team, with a name that somebody wants it to have.
+// showTeam shows a team, with the name in a submitted form.
 func (v *visit) showTeam(name string, problems map[string]string, status int) error {
 	t, err := v.Team(v.ctx(), v.number("id"))
 	if err != nil {
@@ -225,7 +223,7 @@ func (v *visit) saveTeam() error {
 	return v.unless(err, "teams/"+itoa(id), v.words.T("Saved"))
 }
 
-// addToTeam takes one member in, and leaves what others change meanwhile alone.
+// addToTeam adds one member, and leaves concurrent changes by others alone.
 func (v *visit) addToTeam() error {
 	id, user := v.number("id"), v.field("user")
 	if user == 0 {

@@ -21,7 +21,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// entry is a line of a thread: a message, a note, or what somebody did.
+// entry is an entry of a thread: a message, a note or an event.
 type entry struct {
 	ID     int64
 	Kind   string // customer, agent, note or event
@@ -38,18 +38,18 @@ type entry struct {
 	Folded     bool
 	New        bool
 	HTML       template.HTML
-	Ending     template.HTML // of an answer: the signature that its mail has
-	Frame      string        // address of a designed mail; "": HTML is shown
-	Remote     int           // images on other servers
+	Ending     template.HTML // of an answer: the signature in its mail
+	Frame      string        // address of a designed mail; "" if HTML is shown
+	Remote     int           // number of images on other servers
 	RemoteURL  string
 	Files      []fileView
 	Deliveries []deliveryView
 	Failed     bool
 	Waiting    bool // it can be called back
 	Link       string
-	Article    string // where an article begins with it; "": nowhere
+	Article    string // address for starting an article with it; "" for none
 	CallBack   string
-	Later      bool // it waits for a time that was chosen
+	Later      bool // it is scheduled for a chosen time
 	SendNow    string
 	Retry      string
 	Trust      string // a warning about the sender
@@ -69,13 +69,13 @@ type deliveryView struct {
 }
 
 const (
-	// maxThread bounds how many interactions a page reads.
+	// maxThread is the maximum number of interactions that a page reads.
 	maxThread = 500
-	// manyEntries is from where on the middle of a thread is folded away.
+	// manyEntries is the length from which the middle of a thread is folded.
 	manyEntries = 30
 )
 
-// interactions reads those of a conversation, oldest first.
+// interactions returns the interactions of a conversation, oldest first.
 func (v *visit) interactions(id int64) ([]helpdesk.Interaction, error) {
 	var all []helpdesk.Interaction
 	for cursor := ""; ; {
@@ -90,7 +90,7 @@ func (v *visit) interactions(id int64) ([]helpdesk.Interaction, error) {
 	}
 }
 
-// fillThread shows the messages, and between them what was done to the conversation.
+// fillThread fills in the messages and, between them, the events of the conversation.
 func (v *visit) fillThread(c helpdesk.Conversation, view *conversationView) error {
 	if !v.may(identity.InteractionsView) {
 		return nil
@@ -122,8 +122,8 @@ func (v *visit) fillThread(c helpdesk.Conversation, view *conversationView) erro
 	return err
 }
 
-// unfold opens the message that the address asks for, as notifications do, and finds it: -1
-// if there is none, or none was asked for.
+// unfold opens the message that the address selects, as links in notifications do, and returns its position: -1 if there is
+// none, or none is selected.
 func (v *visit) unfold(entries []entry) int {
 	asked := number(v.r.URL.Query().Get("m"))
 	at := slices.IndexFunc(entries, func(e entry) bool { return asked != 0 && e.ID == asked })
@@ -174,7 +174,7 @@ func (v *visit) messages(c helpdesk.Conversation, list []helpdesk.Interaction, u
 	return entries, nil
 }
 
-// fold closes what the member has read, but for the last two messages.
+// fold folds the messages that the member has read, except the last two.
 func (v *visit) fold(entries []entry, list []helpdesk.Interaction, unread int) {
 	first := len(list)
 	for n, i := range slices.Backward(list) {
@@ -222,7 +222,7 @@ func (v *visit) message(c helpdesk.Conversation, i helpdesk.Interaction, people 
 	return e
 }
 
-// author is who wrote a customer's message.
+// author returns the author of a customer's message.
 func (v *visit) author(i helpdesk.Interaction) person {
 	name, address := "", i.CustomerEmail
 	if len(i.Mail.From) > 0 {
@@ -234,7 +234,7 @@ func (v *visit) author(i helpdesk.Interaction) person {
 	return newPerson(i.CustomerID, cmp.Or(name, address, v.words.T("Unknown sender")), mailaddr.Key(cmp.Or(i.CustomerEmail, address)))
 }
 
-// trust says what is wrong, or especially right, about who a mail is from.
+// trust describes how well the sender of a mail is authenticated, if that is worth a note.
 func (v *visit) trust(i helpdesk.Interaction) (warning, good string) {
 	switch {
 	case i.Authentication.Refused():
@@ -247,7 +247,7 @@ func (v *visit) trust(i helpdesk.Interaction) (warning, good string) {
 	return "", ""
 }
 
-// show puts the body into an entry. Designed mails get a frame of their own.
+// show sets the body of an entry. Designed mails get a frame of their own.
 func (e *entry) show(v *visit, i helpdesk.Interaction, body helpdesk.ShownBody, files []helpdesk.Attachment) {
 	if i.Type == helpdesk.TypeUser && v.writesArticles() {
 		e.Article = v.at("/help/write") + "?conversation=" + itoa(i.ConversationID) + "&answer=" + itoa(i.ID)
@@ -274,7 +274,7 @@ func (e *entry) show(v *visit, i helpdesk.Interaction, body helpdesk.ShownBody, 
 	}
 }
 
-// withoutGaps takes the addresses of images away that no file of the mail answers: a browser cannot ask for them.
+// withoutGaps removes the addresses of inline images that are missing from the mail: a browser cannot load them.
 func withoutGaps(body string) string {
 	return mailhtml.RewriteImages(body, func(src string) string {
 		if scheme, _, _ := strings.Cut(src, ":"); strings.EqualFold(strings.TrimSpace(scheme), "cid") {
@@ -305,8 +305,8 @@ func (v *visit) fileURL(f helpdesk.Attachment, key string) string {
 	return at
 }
 
-// bodyView shows images of mails under addresses of the desk. Those on other servers are
-// held back, or come through the proxy.
+// bodyView shows images of mails under addresses of the desk. Images on other servers are blocked, or loaded through the
+// proxy.
 func (v *visit) bodyView(remote bool) helpdesk.BodyView {
 	view := helpdesk.BodyView{Fold: true, AttachmentURL: v.fileURL, RemoteImages: identity.BlockImages}
 	if remote {
@@ -340,7 +340,7 @@ func (v *visit) deliveriesOf(list []helpdesk.Interaction) (map[int64][]sending.D
 	return deliveries, err
 }
 
-// showDeliveries says how far an answer got to each recipient.
+// showDeliveries shows the state of delivery to each recipient.
 func (v *visit) showDeliveries(e *entry, i helpdesk.Interaction, list []sending.Delivery) {
 	if i.Type != helpdesk.TypeUser {
 		return
@@ -380,7 +380,7 @@ func (v *visit) delivery(d sending.Delivery, i helpdesk.Interaction) deliveryVie
 	return deliveryView{State: "wait", Icon: "clock", Text: v.words.T("On its way"), Detail: v.words.T("to %s", d.Address)}
 }
 
-// happened are the lines about what was done to a conversation.
+// happened returns the entries for the events of a conversation.
 func (v *visit) happened(c helpdesk.Conversation, said []entry) ([]entry, error) {
 	kinds := []string{
 		"conversation.closed", "conversation.paused", "conversation.reopened", "conversation.assigned", "conversation.unassigned",
@@ -424,8 +424,7 @@ func (v *visit) happened(c helpdesk.Conversation, said []entry) ([]entry, error)
 	return lines, nil
 }
 
-// closedAsSpam reports whether an event is the closing that marking as spam brings along,
-// which goes without saying.
+// closedAsSpam reports whether an event is the closing implied by marking as spam, which is not shown.
 func closedAsSpam(e storage.Event, all []storage.Event) bool {
 	return e.Type == "conversation.closed" && slices.ContainsFunc(all, func(o storage.Event) bool {
 		return o.Type == "conversation.marked_spam" && o.ActorID == e.ActorID && o.Time.Sub(e.Time).Abs() < time.Second
@@ -467,8 +466,8 @@ func (v *visit) retry() error {
 	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
 }
 
-// callBack makes an answer that waits a draft again. That it is one already, because the browser lost the answer to the
-// same form, is no error.
+// callBack turns an answer that is not sent yet into a draft again. If it is a draft already, as when the browser repeats
+// the form after a lost connection, it is not an error.
 func (v *visit) callBack() error {
 	_, err := v.CancelSending(v.ctx(), v.number("id"), v.number("i"))
 	if fault.Is(err, fault.Conflict) {
@@ -483,16 +482,16 @@ func (v *visit) callBack() error {
 	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
 }
 
-// mailView is a mail as its header has it.
+// mailView is a mail with its header.
 type mailView struct {
 	Back    string
 	HTML    string // address of it
-	Source  string // address of the mail as it came; "": it did not come by mail
+	Source  string // address of the mail's source; "" if it did not arrive by mail
 	Subject string
 	Fields  [][2]string
 	Words   []string
 
-	Misplaced *misplacedView // nil: the member may not move it
+	Misplaced *misplacedView // nil if the member may not move it
 }
 
 // mail shows the header of a mail, and why it is in this conversation.
@@ -570,6 +569,6 @@ func (v *visit) html() error {
 	}
 	v.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	v.w.WriteHeader(http.StatusOK)
-	_, _ = v.w.Write([]byte(i.Body)) // the browser may have gone
+	_, _ = v.w.Write([]byte(i.Body)) // the browser may have disconnected
 	return nil
 }

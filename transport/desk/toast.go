@@ -16,12 +16,12 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// toast says what a form did, on the page that the browser goes on at, and how to undo it.
-// It travels in a cookie, so that it is shown once, whichever replica serves that page.
+// toast is a notice of the result of a form, shown on the next page, with an undo button. It is sent in a cookie, so that it
+// is shown once, whichever replica serves that page.
 type toast struct {
 	Text string `json:"t"`
-	Undo string `json:"u,omitempty"` // packed change or sending; "": it cannot be undone
-	// Seconds until undoing has no effect any more; 0: there is no such time.
+	Undo string `json:"u,omitempty"` // packed change or sending; "" if it cannot be undone
+	// Seconds until undo has no effect any more; 0 for no limit.
 	Seconds int  `json:"s,omitempty"`
 	Bad     bool `json:"b,omitempty"`
 
@@ -30,13 +30,13 @@ type toast struct {
 
 const toastCookie = "desk_toast"
 
-// maxToast is what browsers keep of a cookie, with its name and attributes.
+// maxToast is the size that browsers accept for a cookie, with its name and attributes.
 const maxToast = 3800
 
 // say shows a toast on the next page.
 func (v *visit) say(t toast) {
 	text := pack(t)
-	if len(text) > maxToast { // too much to undo
+	if len(text) > maxToast { // too large for undo
 		t.Undo = ""
 		text = pack(t)
 	}
@@ -45,7 +45,7 @@ func (v *visit) say(t toast) {
 	http.SetCookie(v.w, c)
 }
 
-// takeToast is the toast of this page, if there is one.
+// takeToast returns the toast for this page, if there is one.
 func (v *visit) takeToast() *toast {
 	if v.r.Method != http.MethodGet {
 		return nil
@@ -67,7 +67,7 @@ func (v *visit) takeToast() *toast {
 	return &t
 }
 
-// pack makes a short text of a value.
+// pack encodes a value as a short text.
 func pack(value any) string {
 	var out bytes.Buffer
 	w, _ := flate.NewWriter(&out, flate.BestCompression) // the level is right
@@ -76,7 +76,7 @@ func pack(value any) string {
 	return base64.RawURLEncoding.EncodeToString(out.Bytes())
 }
 
-// unpack reads what pack made. Browsers may send anything.
+// unpack decodes the output of pack. Browsers may send anything.
 func unpack(text string, value any) bool {
 	packed, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
@@ -86,27 +86,27 @@ func unpack(text string, value any) bool {
 	return err == nil && json.Unmarshal(plain, value) == nil
 }
 
-// inverse is how to undo something: states to put back, or an answer to call back.
+// inverse is how to undo an action: states to restore, or an answer to call back.
 type inverse struct {
 	States      []state `json:"c,omitempty"`
 	Interaction int64   `json:"i,omitempty"` // the answer
 	In          int64   `json:"n,omitempty"` // its conversation
-	// Nonce is of the form that posted it: an answer that is called back can be posted, and called back, once more.
+	// Nonce belongs to the form that posted it: after it is called back, an answer can be posted and called back again.
 	Nonce string `json:"o,omitempty"`
 }
 
-// state is what a conversation was before, and when it was changed from it.
+// state is the state of a conversation before a change, and the time of the change.
 type state struct {
 	ID      int64           `json:"i"`
 	Status  helpdesk.Status `json:"s"`
 	User    int64           `json:"u,omitempty"`
 	Team    int64           `json:"t,omitempty"`
 	Mailbox int64           `json:"m"`
-	Snoozed int64           `json:"z,omitempty"` // Unix time, 0: awake
-	// Priority is "" in what was packed before there were any.
+	Snoozed int64           `json:"z,omitempty"` // Unix time; 0 if not snoozed
+	// Priority is "" in states packed before there were priorities.
 	Priority helpdesk.Priority `json:"p,omitempty"`
 	Spam     bool              `json:"x,omitempty"`
-	Changed  int64             `json:"c"` // UpdatedAt after the change: what others changed since is left
+	Changed  int64             `json:"c"` // UpdatedAt after the change: later changes by others are kept
 }
 
 func stateOf(c helpdesk.Conversation, changed int64) state {
@@ -115,7 +115,7 @@ func stateOf(c helpdesk.Conversation, changed int64) state {
 	}
 }
 
-// before takes down what conversations were, to undo what was made of them.
+// before records the states of conversations, to undo a change.
 func before(old, changed []helpdesk.Conversation) inverse {
 	at := map[int64]int64{}
 	for _, c := range changed {
@@ -128,8 +128,8 @@ func before(old, changed []helpdesk.Conversation) inverse {
 	return inv
 }
 
-// undo puts back what a form did, but for what others have changed since. Sent twice, as by a browser that lost the
-// answer, it does so once.
+// undo reverts the effect of a form, except where others have changed something since. Submitted twice, as by a browser that
+// lost the answer, it does so once.
 func (v *visit) undo() error {
 	var inv inverse
 	text := v.r.PostFormValue("undo")
@@ -162,7 +162,7 @@ func (v *visit) undo() error {
 	return v.see(back)
 }
 
-// putBack calls an answer back and puts conversations back; left counts those that others have changed since.
+// putBack calls an answer back and restores conversations; left counts those that others have changed since.
 func (v *visit) putBack(ctx context.Context, inv inverse) (left int, err error) {
 	groups, left, err := v.unchanged(ctx, inv.States)
 	if err != nil {
@@ -191,7 +191,7 @@ func (v *visit) putBack(ctx context.Context, inv inverse) (left int, err error) 
 	return left, nil
 }
 
-// place is where a conversation was: its status, agent, team, mailbox and priority, and until when it slept.
+// place is the state of a conversation: its status, agent, team, mailbox and priority, and until when it is snoozed.
 type place struct {
 	status                 helpdesk.Status
 	user, mailbox, snoozed int64
@@ -200,7 +200,7 @@ type place struct {
 	spam                   bool
 }
 
-// unix is a time in seconds since 1970, 0 for none.
+// unix returns a time in seconds since 1970, 0 for none.
 func unix(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -208,8 +208,7 @@ func unix(t time.Time) int64 {
 	return t.Unix()
 }
 
-// unchanged are the conversations to put back, by where they were; left counts those that
-// others have changed since.
+// unchanged returns the conversations to restore, grouped by state; left counts those that others have changed since.
 func (v *visit) unchanged(ctx context.Context, states []state) (groups map[place][]int64, left int, err error) {
 	ids := make([]int64, len(states))
 	for i, s := range states {

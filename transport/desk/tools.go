@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// choice is a filter with what can be chosen.
+// choice is a filter with its options.
 type choice struct {
 	Text    string
 	Active  bool
@@ -21,7 +21,7 @@ type option struct {
 	Active           bool
 }
 
-// toolsView is what stands above the rows of a list: its filters, and what can be done to the rows that are ticked.
+// toolsView is the toolbar above the rows of a list: its filters, and the actions on ticked rows.
 type toolsView struct {
 	Choices                      []choice
 	Team                         []person
@@ -30,17 +30,17 @@ type toolsView struct {
 	Boxes                        []Link
 	Naps                         []nap
 	Priorities                   []urgency
-	Spam                         bool // it is the list of spam
+	Spam                         bool // for the list of spam
 	First                        string
 	CanAssign, CanUpdate, CanTag bool
 	CanSaveView                  bool
 }
 
-// maxTools bounds for how many lists a memo keeps their tools, and maxToolsSize how many bytes those have.
+// maxTools is the number of lists whose toolbars a memo caches, and maxToolsSize their maximum total size in bytes.
 const maxTools, maxToolsSize = 4, 64 << 10
 
-// tools draws what stands above the rows of a list. It has hundreds of elements and is the same on every page of the list, so
-// it is kept until something in it changes.
+// tools renders the toolbar of a list. It has hundreds of elements and is the same on every page of the list, so it is
+// cached until something in it changes.
 func (v *visit) tools(l listing, canSave bool) (template.HTML, error) {
 	team, err := v.team()
 	if err != nil {
@@ -77,7 +77,7 @@ func (v *visit) tools(l listing, canSave bool) (template.HTML, error) {
 	return drawn, nil
 }
 
-// choices are the filters above a list, and what its form can be told to do.
+// choices returns the filters above a list, and the actions of its form.
 func (v *visit) choices(view *toolsView, l listing) error {
 	pick := func(name, value string, options ...[2]string) choice {
 		var c choice

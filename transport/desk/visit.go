@@ -24,28 +24,28 @@ type visit struct {
 	h      *Handler
 	w      http.ResponseWriter
 	r      *http.Request
-	id     string // of the request, for people who report an error
+	id     string // request id, for error reports
 	words  words
 	zone   *time.Location
 	now    time.Time
 	caller helpdesk.Caller
 	user   identity.User
 
-	// Of the pages of an account.
+	// For the pages of an account.
 	*helpdesk.Desk
 	account identity.Account
-	numbers *numbers // of the sidebar; nil: not read yet
-	memo    *memo    // what is kept for the member
-	last    int64    // the last event before the page was read, 0: not known
-	heard   string   // the last event before the page was read; "": not known
+	numbers *numbers // of the sidebar; nil if not read yet
+	memo    *memo    // the member's cached data
+	last    int64    // the last event before the page was read; 0 if not known
+	heard   string   // the last event before the page was read; "" if not known
 }
 
-// service notes in the audit log where the request comes from.
+// service returns the service, which records the client's address in the audit log.
 func (v *visit) service() *helpdesk.Service { return v.h.cfg.Service.From(v.h.cfg.Addr(v.r)) }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }
 
-// visitor serves a page that nobody has to sign in for.
+// visitor serves a page that needs no sign-in.
 func (h *Handler) visitor(fn func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := h.begin(w, r)
@@ -78,8 +78,8 @@ func (h *Handler) member(fn func(*visit) error) http.HandlerFunc {
 	})
 }
 
-// noteEvents notes where the log of events is before a page is read, so that the browser
-// misses nothing of what happens while it is made and loaded.
+// noteEvents records the position in the log of events before a page is read, so that the browser misses no change made
+// while the page is rendered and loaded.
 func (v *visit) noteEvents() {
 	target := v.r.Header.Get(targetHeader)
 	if v.r.Method == http.MethodGet && v.memo.begun != (time.Time{}) && (target == "" || slices.Contains(strings.Fields(target), "main")) {
@@ -105,7 +105,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) *visit {
 	return v
 }
 
-// rescue answers for a handler that has panicked.
+// rescue answers if a handler has panicked.
 func (v *visit) rescue() {
 	p := recover()
 	if p == nil {
@@ -118,7 +118,7 @@ func (v *visit) rescue() {
 	v.fail(fault.New(fault.Internal, "Something went wrong here."))
 }
 
-// signedIn finds out who asks. Without a session it is an Unauthenticated fault.
+// signedIn returns the user signed in. Without a session it returns an Unauthenticated fault.
 func (v *visit) signedIn() error {
 	err := v.authenticate()
 	if err == nil {
@@ -127,7 +127,7 @@ func (v *visit) signedIn() error {
 	return err
 }
 
-// authenticate is signedIn but for the user's name.
+// authenticate is signedIn without the user's name.
 func (v *visit) authenticate() error {
 	var err error
 	if v.h.cfg.Authenticate != nil {
@@ -165,10 +165,10 @@ func (v *visit) enter(account int64) error {
 	return err
 }
 
-// number is a part of the path that is a number, 0 when it is none.
+// number returns a part of the path as a number, 0 if it is not one.
 func (v *visit) number(name string) int64 { return number(v.r.PathValue(name)) }
 
-// field is a field of the form as a number, 0 when it is none.
+// field returns a field of the form as a number, 0 if it is not one.
 func (v *visit) field(name string) int64 { return number(v.r.PostFormValue(name)) }
 
 func number(text string) int64 {
@@ -179,25 +179,25 @@ func number(text string) int64 {
 	return n
 }
 
-// url is the address of a page below the handler's prefix.
+// url returns the address of a page below the handler's prefix.
 func (h *Handler) url(path string) string { return h.cfg.Prefix + path }
 
-// at is the address of a page of the account.
+// at returns the address of a page of the account.
 func (v *visit) at(path string) string {
 	return v.h.url("/a/" + strconv.FormatInt(v.AccountID(), 10) + path)
 }
 
-// see answers a POST: the browser goes on at an address.
+// see answers a POST with a redirect.
 func (v *visit) see(address string) error {
 	v.w.Header().Set("Location", address)
 	v.w.WriteHeader(http.StatusSeeOther)
 	return nil
 }
 
-// back is where a form says that it was, if that is a page of the desk.
+// back returns the address of the form's page as the form names it, if it is a page of the desk.
 func (v *visit) back(or string) string { return v.safe(v.r.PostFormValue("back"), or) }
 
-// missing is an address without a page.
+// missing answers an address without a page.
 func (v *visit) missing() error { return fault.Missing("page", 0) }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

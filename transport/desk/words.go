@@ -15,17 +15,16 @@ import (
 	"golang.org/x/text/language"
 )
 
-// The texts of the desk in other languages. English is what templates and code say
-// themselves, so that a text that is missing in a language is English there; a test finds
-// those.
+// The translations of the desk. English is the text in templates and code, so a text without a translation appears in
+// English; a test finds missing ones.
 //
 //go:embed words/*.json
 var wordFiles embed.FS
 
-// languages are those that the desk speaks; the first is for everybody else.
+// languages are the desk's languages; the first one is the default.
 var languages = []string{"en", "de"}
 
-// wordsOf are the words of each language by their English.
+// wordsOf maps the English texts to each language's translation.
 var wordsOf = sync.OnceValue(func() map[string]map[string]string {
 	all := map[string]map[string]string{}
 	for _, lang := range languages[1:] {
@@ -42,7 +41,7 @@ var wordsOf = sync.OnceValue(func() map[string]map[string]string {
 	return all
 })
 
-// words speak a language.
+// words translates into a language.
 type words struct {
 	lang string
 	own  map[string]string
@@ -50,7 +49,7 @@ type words struct {
 
 const languageCookie = "desk_language"
 
-// chooseWords takes the language that the member has chosen, or else the browser's.
+// chooseWords uses the member's language, or else the browser's.
 func chooseWords(r *http.Request) words {
 	if c, err := r.Cookie(languageCookie); err == nil && slices.Contains(languages, c.Value) {
 		return speak(c.Value)
@@ -69,7 +68,7 @@ func chooseWords(r *http.Request) words {
 
 func speak(lang string) words { return words{lang: lang, own: wordsOf()[lang]} }
 
-// T is a text, with args in the places of its "%s".
+// T returns a text, with args in place of its "%s".
 func (w words) T(text string, args ...any) string {
 	if found, ok := w.own[text]; ok {
 		text = found
@@ -77,8 +76,8 @@ func (w words) T(text string, args ...any) string {
 	return fill(text, args)
 }
 
-// N is a text for a number of things, which has the form for one before "|" and that for
-// others behind it. The number is the first argument.
+// N returns a text for a number of things; the singular form comes before "|" and the plural after it. The number is the
+// first argument.
 func (w words) N(n int, text string, args ...any) string {
 	if found, ok := w.own[text]; ok {
 		text = found
@@ -124,8 +123,7 @@ var calendars = map[string]struct {
 	},
 }
 
-// when writes a time as short as it can be told from others: 09:52, Mon 09:52, 18 Nov,
-// 18 Nov 2024.
+// when formats a time as short as it is unambiguous: 09:52, Mon 09:52, 18 Nov, 18 Nov 2024.
 func (v *visit) when(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -146,7 +144,7 @@ func (v *visit) when(t time.Time) string {
 	return fmt.Sprintf(c.year, t.Day(), month, t.Year())
 }
 
-// month writes the month of a time.
+// month formats the month of a time.
 func (v *visit) month(t time.Time) string {
 	t = t.In(v.zone)
 	name := calendars[v.words.lang].months[t.Month()-1]
@@ -156,14 +154,14 @@ func (v *visit) month(t time.Time) string {
 	return fmt.Sprintf("%s %d", name, t.Year())
 }
 
-// full writes a time whole, for titles.
+// full formats a time completely, for tooltips.
 func (v *visit) full(t time.Time) string {
 	t = t.In(v.zone)
 	c := calendars[v.words.lang]
 	return c.days[t.Weekday()] + " " + fmt.Sprintf(c.year, t.Day(), c.months[t.Month()-1], t.Year()) + t.Format(" 15:04:05 MST")
 }
 
-// lasted writes how long something takes: 3 min, 6 h, 1 d 3 h.
+// lasted formats a duration: 3 min, 6 h, 1 d 3 h.
 func (w words) lasted(d time.Duration) string {
 	switch h := int(d.Hours()); {
 	case d < time.Minute:
@@ -181,7 +179,7 @@ func (w words) lasted(d time.Duration) string {
 
 const zoneCookie = "desk_zone"
 
-// zoneOf is the time zone that the module has found in the browser.
+// zoneOf returns the time zone that the script has found in the browser.
 func zoneOf(r *http.Request) *time.Location {
 	c, err := r.Cookie(zoneCookie)
 	if err != nil || len(c.Value) > 64 {

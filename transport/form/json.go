@@ -11,22 +11,21 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// ParseJSON reads a JSON object. Of a name that comes twice the last one counts,
-// numbers stay as written, and text that is not valid UTF-8 is kept and marked.
+// ParseJSON reads a JSON object. If a name occurs twice, the last one counts. Numbers stay as written, and text that is not
+// valid UTF-8 is kept and marked.
 //
-// What is not JSON, or not an object, is Malformed; limits as in [Parse].
+// A body that is not a JSON object is Malformed; limits as in [Parse].
 func ParseJSON(body []byte, limits Limits) (*Node, error) {
 	body = bytes.TrimPrefix(body, []byte("\uFEFF"))
 	limits = limits.WithDefaults()
-	if deeper(body, max(limits.Depth, maxNesting)) { // encoding/json takes it for a mistake of syntax
+	if deeper(body, max(limits.Depth, maxNesting)) { // encoding/json reports it as a syntax error
 		return nil, invalid("", "is nested too deeply")
 	}
 	if !json.Valid(body) {
 		return nil, syntax(body)
 	}
-	// The text is known to be JSON from here on, so the walk below needs no checks
-	// of syntax; it exists because encoding/json replaces invalid UTF-8 silently
-	// and has no limits.
+	// The text is known to be valid JSON from here on, so the walk below needs no syntax checks. It exists because
+	// encoding/json replaces invalid UTF-8 silently and has no limits.
 	w := walker{in: body, limits: limits}
 	w.space()
 	if w.in[w.at] != '{' {
@@ -35,12 +34,11 @@ func ParseJSON(body []byte, limits Limits) (*Node, error) {
 	return w.value()
 }
 
-// maxNesting is how deep JSON may be nested to be looked at; names in its paths have a
-// limit of their own, which is lower.
+// maxNesting is the deepest nesting of JSON that is read at all; names in its paths have a lower limit of their own.
 const maxNesting = 1000
 
-// deeper reports whether more brackets are open at once than limit. It looks at strings
-// only as far as to pass over them, and so also at what is no JSON.
+// deeper reports whether more than limit brackets are open at once. It parses strings only to skip them, so it also works on
+// text that is not JSON.
 func deeper(body []byte, limit int) bool {
 	open, text := 0, false
 	for i := 0; i < len(body); i++ {
@@ -149,8 +147,8 @@ func (w *walker) child(name string) (*Node, error) {
 	return child, err
 }
 
-// more steps over the opening bracket or a comma, and reports whether a member
-// follows; if none does it steps over the closing bracket too.
+// more steps over the opening bracket or a comma, and reports whether a member follows; if none does it steps over the
+// closing bracket too.
 func (w *walker) more(end byte) bool {
 	w.space()
 	if w.in[w.at] != end {
@@ -178,7 +176,7 @@ func (w *walker) literal() string {
 	return string(w.in[start:w.at])
 }
 
-// str reads a string; ok is false when it is no valid text.
+// str reads a string; ok is false if it is not valid text.
 func (w *walker) str() (s string, ok bool) {
 	start := w.at
 	escaped := false
@@ -200,15 +198,14 @@ func (w *walker) str() (s string, ok bool) {
 	return s, !loneSurrogate(string(raw), s)
 }
 
-// loneSurrogate reports whether decoding made replacement characters that the
-// text did not have: half of a UTF-16 pair, such as `\ud800`.
+// loneSurrogate reports whether decoding added replacement characters for half of a UTF-16 pair, such as `\ud800`.
 func loneSurrogate(raw, decoded string) bool {
 	const replacement = "\uFFFD"
 	n := strings.Count(decoded, replacement)
 	return n > 0 && n > strings.Count(raw, replacement)+strings.Count(strings.ToLower(raw), `\ufffd`)
 }
 
-// field is the current path and name in bracket notation.
+// field returns the current path and a name in bracket notation.
 func (w *walker) field(name string) string {
 	var b strings.Builder
 	for i, key := range append(w.path[:len(w.path):len(w.path)], name) {

@@ -2,7 +2,7 @@ package form
 
 import "github.com/helpwright/helpwright/storage/fault"
 
-// Limits bound what a body may cost. Zero fields take the defaults.
+// Limits bound the cost of a body. Zero fields take the defaults.
 type Limits struct {
 	Fields   int   // values of a body, files included; default 10,000; over it: TooLarge
 	Depth    int   // names in one path (`a[b][c]` has three); default 16

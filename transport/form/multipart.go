@@ -13,12 +13,12 @@ import (
 
 // File is an uploaded file. It is readable until the request ends.
 type File struct {
-	Filename    string // base name as the client gave it; untrusted
-	ContentType string // as the client gave it, "" if it gave none; untrusted
+	Filename    string // base name as given by the client; untrusted
+	ContentType string // as given by the client, "" if missing; untrusted
 	Size        int64  // bytes
 
 	data []byte
-	path string // of the temporary file, "" when in memory
+	path string // of the temporary file, "" if in memory
 }
 
 // Open returns the content from its start. It may be called several times.
@@ -39,9 +39,8 @@ type memoryFile struct{ *bytes.Reader }
 
 func (memoryFile) Close() error { return nil }
 
-// ParseMultipart reads a `multipart/form-data` body. Files beyond limits.Memory go
-// to temporary files, which cleanup removes; cleanup is never nil, and must be
-// called also when there is an error.
+// ParseMultipart reads a `multipart/form-data` body. Files beyond limits.Memory go to temporary files, which cleanup
+// removes; cleanup is never nil, and must be called even if there is an error.
 //
 // A broken body is Malformed; limits as in [Parse].
 func ParseMultipart(body io.Reader, boundary string, limits Limits) (root *Node, cleanup func(), err error) {
@@ -62,12 +61,12 @@ func ParseMultipart(body io.Reader, boundary string, limits Limits) (root *Node,
 	}
 }
 
-// endFinder sees whether the closing delimiter came by. mime/multipart takes a body
-// that was cut off right after a delimiter for a complete one.
+// endFinder detects the closing delimiter. mime/multipart accepts a body that is cut off right after a delimiter as
+// complete.
 type endFinder struct {
 	io.Reader
 	end   []byte
-	tail  []byte // end of what was read, shorter than the delimiter
+	tail  []byte // end of the text read, shorter than the delimiter
 	found bool
 }
 
@@ -102,7 +101,7 @@ type parts struct {
 
 func (m *parts) cleanup() {
 	for _, path := range m.paths {
-		_ = os.Remove(path) // nothing to be done about a leftover in the temporary folder
+		_ = os.Remove(path) // nothing can be done about a leftover temporary file
 	}
 	m.paths = nil
 }
@@ -135,7 +134,7 @@ func (m *parts) read(part *multipart.Part) error {
 	return m.add(name, &Node{kind: Upload, file: file})
 }
 
-// store keeps a file in memory while there is room, else in a temporary file.
+// store keeps a file in memory while there is room, and otherwise in a temporary file.
 func (m *parts) store(part *multipart.Part) (*File, error) {
 	file := &File{Filename: part.FileName(), ContentType: part.Header.Get("Content-Type")}
 	room := m.limits.Memory - m.memory
@@ -164,7 +163,7 @@ func (m *parts) store(part *multipart.Part) (*File, error) {
 	return file, nil
 }
 
-// reader remembers an error of the client's side, to tell it from one of the disk.
+// reader records a read error of the client's connection, to distinguish it from a disk error.
 type reader struct {
 	io.Reader
 	err error

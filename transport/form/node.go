@@ -9,10 +9,10 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Kind is what sort of value a node holds.
+// Kind is the kind of a node's value.
 type Kind uint8
 
-// The kinds of nodes. A form knows Text, Group and Upload; JSON all but Upload.
+// Kinds of nodes. Forms have Text, Group and Upload; JSON has all except Upload.
 const (
 	Null   Kind = iota // JSON null
 	Text               // a form value or a JSON string
@@ -23,27 +23,26 @@ const (
 	Upload             // a file of a multipart body
 )
 
-// Node is one value of a request body. A nil *Node is an absent value: all
-// methods may be called on it.
+// Node is one value of a request body. A nil *Node is an absent value: all methods may be called on it.
 type Node struct {
 	kind  Kind
-	bad   bool     // text that is not valid
+	bad   bool     // the text is not valid
 	text  string   // Text, Number, Bool
-	more  []string // earlier values of a form name that came again
+	more  []string // earlier values of a repeated form name
 	names []string // names of the children of a Group, in order of appearance
 	nodes []*Node  // children of a Group or a List
 	index map[string]int
-	next  int // index that `[]` gets in a Group
+	next  int // next index for `[]` in a Group
 	file  *File
 }
 
-// NewGroup is an empty body.
+// NewGroup returns an empty body.
 func NewGroup() *Node { return &Node{kind: Group} }
 
-// NewText is a node of one text, as a path parameter is.
+// NewText returns a node of one text, as for a path parameter.
 func NewText(s string) *Node { return &Node{kind: Text, text: s} }
 
-// Kind returns the kind of the node, Null for a nil one.
+// Kind returns the kind of the node, Null for a nil node.
 func (n *Node) Kind() Kind {
 	if n == nil {
 		return Null
@@ -59,8 +58,7 @@ func (n *Node) Text() string {
 	return n.text
 }
 
-// Valid reports whether the text is valid UTF-8 without NUL, the only text that
-// databases take.
+// Valid reports whether the text is valid UTF-8 without NUL, as databases require.
 func (n *Node) Valid() bool { return n == nil || !n.bad && validText(n.text) }
 
 // File returns the file of an Upload node.
@@ -96,12 +94,10 @@ type Item struct {
 	Node  *Node
 }
 
-// Items returns the node's elements as a list: those of a JSON array, those of a
-// group whose names are all indexes (in their order; gaps close), or the values
-// of a form name that came several times. An empty text is an empty list, and so
-// is a list whose only element is an empty text (`tags[]=`): it is how a form
-// says []. The problem is empty, or what keeps the node from being a list; its
-// field is relative to the node, such as `[x]`.
+// Items returns the node's elements as a list: those of a JSON array, those of a group whose names are all indexes (in their
+// order, closing gaps), or the values of a repeated form name. An empty text is an empty list, and so is a list whose only
+// element is an empty text (`tags[]=`), which is how a form expresses []. The problem is empty, or describes why the node is
+// not a list; its field is relative to the node, such as `[x]`.
 func (n *Node) Items(max int) (items []Item, field, problem string) {
 	switch n.Kind() {
 	case List:
@@ -156,8 +152,7 @@ func (n *Node) indexed(max int) (items []Item, field, problem string) {
 	return items, "", ""
 }
 
-// Leaves calls each with every text, number and boolean below a group, and its field in
-// bracket notation.
+// Leaves calls each with every text, number and boolean below a group, and its field in bracket notation.
 func (n *Node) Leaves(each func(field, text string)) {
 	if n != nil {
 		n.leaves("", each)
@@ -186,7 +181,7 @@ func (n *Node) leaves(field string, each func(field, text string)) {
 	}
 }
 
-// mapAt is how many children a group has before it keeps a map of their names.
+// mapAt is the number of children from which a group keeps a map of their names.
 const mapAt = 12
 
 func (n *Node) find(name string) int {
@@ -199,7 +194,7 @@ func (n *Node) find(name string) int {
 	return slices.Index(n.names, name)
 }
 
-// put adds a child of a group or replaces the one of that name.
+// put adds a child to a group, or replaces the child of that name.
 func (n *Node) put(name string, child *Node) {
 	if i := n.find(name); i >= 0 {
 		n.nodes[i] = child
@@ -220,7 +215,7 @@ func (n *Node) put(name string, child *Node) {
 	}
 }
 
-// parseIndex reads a canonical index; one of more than six digits is a name.
+// parseIndex parses a canonical index; a number of more than six digits is a name.
 func parseIndex(s string) (int, bool) {
 	if s == "" || len(s) > 6 || (s[0] == '0' && len(s) > 1) {
 		return 0, false
@@ -237,7 +232,7 @@ func parseIndex(s string) (int, bool) {
 
 func validText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// printable makes a hostile name fit for an answer: valid, and not long.
+// printable makes a hostile name safe for an answer: valid and short.
 func printable(name string) string {
 	name = strings.ReplaceAll(strings.ToValidUTF8(name, "\uFFFD"), "\x00", "\uFFFD")
 	const max = 100

@@ -10,8 +10,7 @@ import (
 
 // Parse reads an `application/x-www-form-urlencoded` body or a query string.
 //
-// Broken percent-encoding is Malformed, too many fields are TooLarge, a broken or
-// too deep name is Invalid on that name.
+// Broken percent-encoding is Malformed, too many fields are TooLarge, a broken or too deep name is Invalid on that name.
 func Parse(encoded string, limits Limits) (*Node, error) {
 	b := newBuilder(limits)
 	for encoded != "" {
@@ -39,7 +38,7 @@ func broken(err error) error {
 	return &fault.Error{Kind: fault.Malformed, Message: "The form is not percent-encoded correctly.", Err: err}
 }
 
-// builder puts fields into a tree.
+// builder builds the tree from fields.
 type builder struct {
 	limits Limits
 	root   *Node
@@ -51,7 +50,7 @@ func newBuilder(limits Limits) *builder {
 	return &builder{limits: limits.WithDefaults(), root: NewGroup()}
 }
 
-// add puts one field of a form into the tree.
+// add adds one field of a form to the tree.
 func (b *builder) add(name string, leaf *Node) error {
 	if b.fields++; b.fields > b.limits.Fields {
 		return tooMany()
@@ -98,7 +97,7 @@ func (b *builder) leaf(name string, group *Node, key string, old, leaf *Node) er
 	return nil
 }
 
-// split cuts a name in bracket notation into b.path; `[]` gives "".
+// split splits a name in bracket notation into b.path; `[]` becomes "".
 func (b *builder) split(name string) error {
 	b.path = b.path[:0]
 	if !validText(name) {

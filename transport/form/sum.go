@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// Sum writes the value into a hash: what is read the same is written the same, in
-// whatever order the names of a group came and whatever boundary a multipart body
-// has. The contents of files are read.
+// Sum writes the value into a hash: equal values give equal bytes, regardless of the order of names in a group and of the
+// boundary of a multipart body. The contents of files are read.
 func (n *Node) Sum(hash io.Writer) error {
 	write := func(texts ...string) error {
 		for _, text := range texts {

@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// maxArticle is how many bytes of an article are shown.
+// maxArticle is the maximum number of bytes shown of an article.
 const maxArticle = 64 << 10
 
 func (v *visit) addArticles(s *mcp.Server) {
@@ -41,7 +41,7 @@ func (v *visit) knows(all ...kb.Permission) bool {
 	return true
 }
 
-// site opens a help centre of the account; 0 is the only one that there is.
+// site opens a help centre of the account; 0 selects the only one.
 func (v *visit) site(ctx context.Context, id int64) (kb.Site, *kb.Editor, error) {
 	list, err := v.kb.Sites(v.caller)
 	if err != nil {
@@ -117,7 +117,7 @@ func wanted(locale string) []string {
 	return []string{locale}
 }
 
-// plain is the text of a highlight, whose only elements are marks.
+// plain returns the text of a highlight, whose only elements are marks.
 func plain(highlight string) string {
 	return html.UnescapeString(strings.NewReplacer("<mark>", "", "</mark>", "").Replace(highlight))
 }
@@ -191,7 +191,7 @@ type drafted struct {
 	Locale string `json:"locale"`
 }
 
-// draftArticle makes an article that readers do not see, or the draft of one that they do.
+// draftArticle creates an unpublished article, or a draft of a published one.
 func (v *visit) draftArticle(ctx context.Context, in draftArticleInput) (out drafted, err error) {
 	if strings.TrimSpace(in.Markdown) == "" {
 		return out, fault.Field("markdown", "is required")
@@ -243,7 +243,7 @@ func (v *visit) newArticle(ctx context.Context, editor *kb.Editor, collection in
 	})
 }
 
-// redraft changes one language of the draft of an article, which it makes if there is none.
+// redraft changes one language of the draft of an article, and creates the draft if there is none.
 func redraft(ctx context.Context, editor *kb.Editor, id int64, locale string, text kb.TranslationInput) (kb.ArticleRevision, string, error) {
 	a, err := editor.Draft(ctx, id)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 const (
 	pageSize   = 20      // conversations, messages or articles of a page
-	maxMessage = 8 << 10 // bytes of a message that are shown
+	maxMessage = 8 << 10 // maximum bytes shown of a message
 )
 
 func (v *visit) addConversations(s *mcp.Server) {
@@ -68,7 +68,7 @@ func (v *visit) conversation(c helpdesk.Conversation) conversation {
 	return out
 }
 
-// statuses are those that people see, by the names that they know.
+// statuses maps the statuses in the user interface to the internal ones.
 var statuses = map[string]helpdesk.Status{"open": helpdesk.StatusPosted, "pending": helpdesk.StatusPending, "closed": helpdesk.StatusClosed}
 
 func statusName(s helpdesk.Status) string {
@@ -78,7 +78,7 @@ func statusName(s helpdesk.Status) string {
 	return string(s)
 }
 
-// moment is a time in RFC 3339, "" for none.
+// moment formats a time by RFC 3339, "" for the zero time.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -182,7 +182,7 @@ func (v *visit) readConversation(ctx context.Context, in readConversationInput) 
 	return out, nil
 }
 
-// files are the names of the attachments of interactions.
+// files returns the names of the attachments of interactions.
 func (v *visit) files(ctx context.Context, list []helpdesk.Interaction) (map[int64][]string, error) {
 	ids := make([]int64, len(list))
 	for i, one := range list {
@@ -253,7 +253,7 @@ type sent struct {
 	To []string `json:"to"`
 }
 
-// sendDraft sends nothing twice: a draft that was sent is refused.
+// sendDraft sends nothing twice: a draft that was sent already is refused.
 func (v *visit) sendDraft(ctx context.Context, in sendInput) (out sent, err error) {
 	draft, err := v.desk.Interaction(ctx, in.ConversationID, in.DraftID)
 	if err != nil {

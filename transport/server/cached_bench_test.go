@@ -25,8 +25,8 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// BenchmarkCached asks a whole server for an article that is kept, and an nginx for the same bytes in a file, in turns:
-// two seconds each, with 32 connections of wrk that stay open. Run it with -benchtime 5x; it tells the middle ones.
+// BenchmarkCached asks a whole server for an article that is kept, and an nginx for the same bytes in a file, in turns: two
+// seconds each, with 32 connections of wrk that stay open. Run it with -benchtime 5x; it tells the middle ones.
 func BenchmarkCached(b *testing.B) {
 	wrk, err := exec.LookPath("wrk")
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Most of what a kept page costs is net/http: the goroutines, contexts and headers of a request whose answer needs none
-// of them. What is here answers such requests before net/http reads them. It takes only what it understands to the last
-// byte, one GET without a body, and only while net/http waits for the next request of the connection. Everything else
-// reaches net/http as it came.
+// Most of the cost of a kept page is net/http: the goroutines, contexts and headers of a request whose answer needs none of
+// them. The code here answers such requests before net/http reads them. It takes only requests that it understands to the
+// last byte, one GET without a body, and only while net/http waits for the next request of the connection. Everything else
+// reaches net/http unchanged.
 
-// keptFunc answers a request with a page that is kept. If it returns false, it has written nothing.
+// keptFunc answers a request from the kept pages. If it returns false, it has written nothing.
 type keptFunc func(w http.ResponseWriter, r *http.Request) bool
 
-// kept answers with the pages of help centres that are kept. It is nil where there are no help centres.
+// kept returns a function that answers with the kept pages of help centres, nil if there are no help centres.
 func (s *Server) kept() keptFunc {
 	if s.sites == nil {
 		return nil
@@ -38,37 +38,37 @@ func (s *Server) kept() keptFunc {
 	}
 }
 
-// turn is what a connection knows of who reads its next bytes.
+// turn tracks who reads the next bytes of a connection: the code here or net/http.
 type turn struct {
-	kept keptFunc // nil: net/http reads all of them
-	// between says that all requests so far were read to their ends, and nothing of the next. served says that there
-	// was one: net/http sets the time limits of the first when the connection is made. Only the goroutine that serves
+	kept keptFunc // if nil, net/http reads everything
+	// between means that all requests so far were read completely, and nothing of the next one. served means that there was
+	// at least one: net/http sets the time limits of the first when the connection is made. Only the goroutine that serves
 	// the connection uses both.
 	between, served bool
-	// lost says that net/http has read bytes that may end anywhere in a request. It reads all that follows.
+	// lost means that net/http has read bytes that may end anywhere in a request. It reads everything from then on.
 	lost    atomic.Bool
-	renewed time.Time // when the time limits were; zero: net/http has had them since
+	renewed time.Time // when the time limits were last set here; zero if net/http has set them since
 
 	mu      sync.Mutex
-	busy    bool          // with an answer
-	closing bool          // when the answer is sent
-	sending *atomic.Int64 // answers of all connections
+	busy    bool          // an answer is being sent
+	closing bool          // close after the answer
+	sending *atomic.Int64 // number of answers being sent on all connections
 }
 
-// turned follows the states of a connection.
+// turned tracks the states of a connection.
 func turned(c net.Conn, state http.ConnState) {
 	if c, ok := c.(*wholeConn); ok && state == http.StateIdle {
 		c.between, c.served = true, true
-		c.renewed = time.Time{} // net/http has just taken the limit of answers away
+		c.renewed = time.Time{} // net/http has just reset the time limit for answers
 	}
 }
 
-// Read returns what net/http is to read.
+// Read returns the bytes for net/http.
 func (c *wholeConn) Read(p []byte) (int, error) {
 	if c.kept == nil || c.lost.Load() {
 		return c.TCPConn.Read(p)
 	}
-	if len(p) == 1 || !c.between { // with one byte, another goroutine finds out whether the client leaves
+	if len(p) == 1 || !c.between { // reads of one byte are net/http's check, in another goroutine, that the client is still connected
 		n, err := c.TCPConn.Read(p)
 		if n > 0 {
 			c.lost.Store(true)
@@ -89,13 +89,13 @@ func (c *wholeConn) Read(p []byte) (int, error) {
 	}
 }
 
-// Limits of connections. Those of their next request are of net/http, until one was answered here.
+// Time limits of connections. net/http sets those of the next request itself, unless the last one was answered here.
 const (
 	idleTimeout  = 2 * time.Minute
 	writeTimeout = time.Minute
 )
 
-// renew sets the time limits of a connection again, once a second at most.
+// renew sets the time limits of a connection again, at most once a second.
 func (c *wholeConn) renew(now time.Time) error {
 	if now.Sub(c.renewed) < time.Second {
 		return nil
@@ -107,7 +107,7 @@ func (c *wholeConn) renew(now time.Time) error {
 	return c.SetReadDeadline(now.Add(idleTimeout))
 }
 
-// answer answers a request, unless no page is kept for it. A connection that does not take all of the answer is closed.
+// answer answers a request if its page is kept. A connection that does not take all of the answer is closed.
 func (c *wholeConn) answer(r *http.Request) bool {
 	w := keptAnswers.Get().(*keptAnswer) //nolint:forcetypeassert,errcheck // there is nothing else in it
 	defer w.free()
@@ -124,7 +124,7 @@ func (c *wholeConn) answer(r *http.Request) bool {
 		err = w.send(c.TCPConn, now)
 	}
 	if err != nil {
-		_ = c.TCPConn.Close() // the next Read says so
+		_ = c.TCPConn.Close() // the next Read returns the error
 	}
 	return true
 }
@@ -150,8 +150,8 @@ func (c *wholeConn) end() {
 	}
 }
 
-// Close closes the connection when its answer is sent. net/http closes idle ones when the server ends, and takes this
-// one for idle.
+// Close closes the connection after its answer is sent. At shutdown net/http closes idle connections, and it believes this
+// one to be idle.
 func (c *wholeConn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,11 +162,11 @@ func (c *wholeConn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// keptAnswer is a [http.ResponseWriter] for what is written at once.
+// keptAnswer is a [http.ResponseWriter] for answers written at once.
 type keptAnswer struct {
 	header http.Header
 	status int
-	body   []byte // the writer's: it is not changed
+	body   []byte // owned by the writer, not changed here
 	head   []byte
 }
 
@@ -194,7 +194,7 @@ func (w *keptAnswer) Write(p []byte) (int, error) {
 
 var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
 
-// send sends the answer in one call of the system.
+// send sends the answer in one system call.
 func (w *keptAnswer) send(to io.Writer, now time.Time) error {
 	b := append(w.head, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(w.status), 10)

@@ -119,8 +119,8 @@ func TestKeptAnswers(t *testing.T) {
 	}
 }
 
-// answersTo sends the requests on a connection of their own, a pause before each but the first, and returns the answers.
-// Two requests sent at once have their answers in one text, as want has.
+// answersTo sends the requests on a connection of their own, a pause before each but the first, and returns the answers. Two
+// requests sent at once have their answers in one text, as want has.
 func answersTo(t *testing.T, sent, want []string, pause time.Duration) []string {
 	t.Helper()
 	conn, _ := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// parseGet parses what a connection has sent where a request begins. whole says that it is one request without a body,
-// from its first byte to its last, in the strict form of RFC 9112: none that two programs could understand differently.
-// The request is nil unless it is a GET for an address without a query. It has the fields that choose between the forms
-// of a page, and no others.
+// parseGet parses the bytes that a connection has sent at the start of a request. whole means that they are one complete
+// request without a body, in the strict form of RFC 9112, so that two programs cannot parse it differently. The request is
+// nil unless it is a GET for an address without a query. It has only the fields that choose between the forms of a page.
 func parseGet(p []byte) (r *http.Request, whole bool) {
 	line, rest, ok := cutLine(p)
 	method, line, _ := bytes.Cut(line, []byte(" "))
@@ -37,7 +36,7 @@ func parseGet(p []byte) (r *http.Request, whole bool) {
 	return r, true
 }
 
-// cutLine cuts off a line that ends in CR LF and has no other control characters than tabs.
+// cutLine cuts off a line that ends in CR LF and contains no control characters except tabs.
 func cutLine(p []byte) (line, rest []byte, ok bool) {
 	end := bytes.IndexByte(p, '\n')
 	if end < 1 || p[end-1] != '\r' {
@@ -52,7 +51,7 @@ func cutLine(p []byte) (line, rest []byte, ok bool) {
 	return line, p[end+1:], true
 }
 
-// parseTarget parses the path of a request. nil: there is more to it than letters, digits and what needs no care.
+// parseTarget parses the path of a request; nil if it has other characters than letters, digits and safe punctuation.
 func parseTarget(target []byte) *url.URL {
 	if len(target) == 0 || target[0] != '/' {
 		return nil
@@ -72,11 +71,11 @@ func parseTarget(target []byte) *url.URL {
 // getFields are the fields of a request that matter here.
 type getFields struct {
 	host, coding, tag string // Host, Accept-Encoding, If-None-Match
-	once              bool   // there is one host, and one at most of the others
+	once              bool   // one host, and at most one of each of the others
 }
 
-// parseFields parses the fields of a request without a body. It is not ok if anything but an empty line follows them, or
-// if one of them says that the request or the connection is more than that.
+// parseFields parses the fields of a request without a body. It is not ok if anything but an empty line follows them, or if
+// a field gives the request a body or changes the connection.
 func parseFields(rest []byte) (f getFields, ok bool) {
 	f.once = true
 	for {
@@ -95,7 +94,7 @@ func parseFields(rest []byte) (f getFields, ok bool) {
 	}
 }
 
-// take takes a field; false: it belongs to a request that has more to it.
+// take takes a field; false if the request needs net/http because of it.
 func (f *getFields) take(name, value []byte) bool {
 	switch {
 	case named(name, "host"):

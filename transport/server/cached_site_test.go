@@ -31,8 +31,8 @@ type answer struct {
 	Body   string
 }
 
-// ask asks with some more fields. fast says that net/http has not seen the request: it sends Date after fields that
-// begin with a letter before D, which all these answers have.
+// ask asks with some more fields. fast says that net/http has not seen the request: it sends Date after fields that begin
+// with a letter before D, which all these answers have.
 func (r *reader) ask(t *testing.T, fields string) (got answer, fast bool) {
 	t.Helper()
 	if r.conn == nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/helpwright/helpwright/transport/site"
 )
 
-// The defaults of [Config].
+// Defaults of [Config].
 const (
 	APIBase           = "/api/v1" // path of the API below Config.BaseURL
 	DefaultBaseURL    = "http://localhost"
@@ -33,98 +33,98 @@ const (
 	DefaultPublicRate = 120
 )
 
-// minKey is how many bytes a secret key has at least.
+// minKey is the minimum length of a secret key in bytes.
 const minKey = 32
 
-// Config is what a [Server] is made of. Store, Blobs and Keys are required, Relay too for [Server.Run]; all else has a
-// default.
+// Config configures a [Server]. Store, Blobs and Keys are required, and Relay for [Server.Run]; all other fields have
+// defaults.
 type Config struct {
-	// Store keeps everything but files: a bunstore.DB, a memstore.Store or a store of your own. The other parts take from
-	// it what it has and what their own Config does not name: the store of the knowledge base (a method KB), the queue of
-	// jobs ([storage.Jobs], required), the log of events ([storage.EventLog], required), and where it has them,
+	// Store keeps everything except files: a bunstore.DB, a memstore.Store or a store of your own. The other parts use the
+	// interfaces that it implements, unless their own Config names another: the store of the knowledge base (a method KB),
+	// the queue of jobs ([storage.Jobs], required), the log of events ([storage.EventLog], required), and, if implemented,
 	// [storage.EventNotifier], [storage.Processes], [storage.Idempotency], and [storage.Marks] with [storage.BlobRows],
-	// which tie the blobs to the store and let files be swept. A method Run(ctx) error runs with the server; methods Ping
-	// and CheckWrite, as bunstore.DB has them, are asked by /readyz. The server does not close the store.
+	// which tie the blobs to the store and allow files to be swept. A method Run(ctx) error runs with the server; /readyz
+	// calls methods Ping and CheckWrite, as bunstore.DB has them. The server does not close the store.
 	Store helpdesk.Store
-	// Blobs keep raw mails and files.
+	// Blobs stores raw mails and files.
 	Blobs storage.Blobs
-	// Keys are secret keys of at least 32 bytes. The first seals and signs, all open and verify: to change the key, put
-	// the new one in front. Servers that share a store have the same keys.
+	// Keys are secret keys of at least 32 bytes. The first one seals and signs, all of them open and verify: to change the
+	// key, insert the new one at the front. Servers that share a store have the same keys.
 	Keys [][]byte
-	// Relay takes mail that leaves, see [outbound.NewRelay], [outbound.NewFailover] and [outbound.NewSpool]. Without it,
-	// and without handlers in Jobs for what it would do, Run is an Invalid fault; the services and Handler work.
+	// Relay sends outbound mail, see [outbound.NewRelay], [outbound.NewFailover] and [outbound.NewSpool]. Without it, and
+	// without handlers in Jobs in its place, Run is an Invalid fault; the services and Handler work.
 	Relay outbound.Transport
 
-	// BaseURL is the address that users see; it may have a path, below which Handler is then mounted with
-	// [http.StripPrefix]. Default: DefaultBaseURL.
+	// BaseURL is the public address; if it has a path, Handler must be mounted below it with [http.StripPrefix]. Default:
+	// DefaultBaseURL.
 	BaseURL string
-	// BaseURLIsDefault says that nobody has chosen BaseURL, as when it is made of the address that is listened on. Location and
-	// Link of the API's answers then name the host that one of TrustedProxies was asked for, see [transport.ForwardedOrigin].
-	// What is mailed, stored or signed never does, nor where passkeys and identity providers send people back to: a host
-	// that a request brings would be one that an attacker may choose. True without a BaseURL.
+	// BaseURLIsDefault means that BaseURL was not set explicitly, as when it is derived from the listening address. Location
+	// and Link of the API's answers then use the host requested from one of TrustedProxies, see [transport.ForwardedOrigin].
+	// Mails, stored data, signatures, and the addresses to which passkeys and identity providers return never use it: an
+	// attacker may choose the host in a request. True if BaseURL is empty.
 	BaseURLIsDefault bool
-	// Listener is what Run serves Handler on, and closes. nil: the program serves Handler itself.
+	// Listener serves Handler in Run, which closes it. If nil, the program serves Handler itself.
 	Listener net.Listener
-	// Handlers are pages of the program's own beside the API and the help centres, by pattern of [http.ServeMux].
+	// Handlers are the program's own pages beside the API and the help centres, by pattern of [http.ServeMux].
 	Handlers map[string]http.Handler
-	// Doors are further parts, by name, through which work comes in. Run runs them: they start last and end first.
+	// Doors are further parts, by name, that receive work from outside. Run runs them: they start last and end first.
 	Doors map[string]func(ctx context.Context) error
-	// Authenticate finds the user who asks, for programs that sign in users themselves, on the API and in help centres; 0
-	// is nobody. nil: access tokens, and the sign-in of the API and of the help centres.
+	// Authenticate returns the user of a request, on the API and in help centres, for programs that sign in users
+	// themselves; 0 means no user. If nil, users have access tokens and sign in on the API and in help centres.
 	Authenticate func(r *http.Request) (userID int64, err error)
-	// TrustedProxies are peers whose X-Forwarded-For names the client's address, and whose X-Forwarded-Host may name ours, see
-	// BaseURLIsDefault. None: no peer's does.
+	// TrustedProxies are the peers whose X-Forwarded-For is trusted for the client's address, and whose X-Forwarded-Host for
+	// our own, see BaseURLIsDefault. Default: none.
 	TrustedProxies []netip.Prefix
-	// RateLimit is how many requests a minute a token, or an address without one, may make; PublicRateLimit how often an
-	// address may write without a token. 0: DefaultRate and DefaultPublicRate; negative: no limit.
+	// RateLimit is how many requests a minute a token, or an address without one, may make; PublicRateLimit is how many
+	// unauthenticated writes a minute an address may make. 0: DefaultRate and DefaultPublicRate; negative: no limit.
 	RateLimit, PublicRateLimit int
 
 	// IntakeListen and LMTPListen are the addresses at which mail is received by SMTP and LMTP, such as ":25" or
-	// "unix:/run/helpdesk.sock". New listens there. "": none is.
+	// "unix:/run/helpdesk.sock". New listens there. "": no listener.
 	IntakeListen, LMTPListen string
-	// AllowPrivateHosts lets mailboxes, webhooks and images of mails name servers at loopback and private addresses.
+	// AllowPrivateHosts lets mailboxes, webhooks and images in mails refer to servers at loopback and private addresses.
 	AllowPrivateHosts bool
 	// Resolver looks up names for the verification of domains and senders. nil: the system's.
 	Resolver *net.Resolver
-	// PGP keeps customers' OpenPGP keys, and encrypts answers of which a recipient has one.
+	// PGP keeps customers' OpenPGP keys, and encrypts answers for recipients who have one.
 	PGP bool
 
-	// The parts. What they have in common with the fields above may be left out, and so may what New makes, such as
-	// Desk.Sealer; what is set counts.
+	// Configs of the parts. Fields in common with the fields above may be left out, and so may those that New fills, such as
+	// Desk.Sealer; fields that are set take precedence.
 	Desk     helpdesk.Config
-	KB       kb.Config // without a Store, and a Store that has a method KB, there is no knowledge base
+	KB       kb.Config // if it has no Store, and Store has no method KB, there is no knowledge base
 	API      api.Config
 	Site     site.Config
-	Agents   desk.Config   // the pages that agents work in, at DeskPath
-	Intake   smtpin.Config // of both SMTP and LMTP
+	Agents   desk.Config   // the agents' pages, at DeskPath
+	Intake   smtpin.Config // for both SMTP and LMTP
 	Fetching ingest.ServersConfig
 	Filing   ingest.FilerConfig
 	Sending  outbound.Config
 	Webhooks webhook.Config
-	Jobs     jobs.Config // its Handlers replace those of the server, and add to them
+	Jobs     jobs.Config // its Handlers are added to the server's and replace those of the same kind
 
-	// Observe hears of each request to Handler when it has been answered, from several goroutines at the same time, and
-	// EventLag how old the newest of some events was when streams got them. Jobs, Filing and Sending have an Observe of
-	// their own. nil: nobody does.
+	// Observe is called after each request to Handler, from several goroutines at the same time, and EventLag with the age
+	// of the newest of some events when streams received them. Jobs, Filing and Sending have an Observe of their own. nil:
+	// not called.
 	Observe  func(Request)
 	EventLag func(time.Duration)
 
-	// Tracer hears of requests to Handler, jobs, mails and webhooks; of transactions and statements too where the store's Config has
-	// it. nil: nothing is traced.
+	// Tracer traces requests to Handler, jobs, mails and webhooks, and also transactions and statements if the store's
+	// Config has it. nil: no tracing.
 	Tracer storage.Tracer
 
 	Now    func() time.Time // nil: time.Now
-	Logger *slog.Logger     // nil: discards
+	Logger *slog.Logger     // default: discarded
 }
 
-// fill sets a field that is zero.
+// fill sets a field if it is zero.
 func fill[T any](field *T, value T) {
 	if reflect.ValueOf(field).Elem().IsZero() {
 		*field = value
 	}
 }
 
-// check reports everything that is missing at once.
+// check reports all missing fields at once.
 func (c *Config) check() error {
 	var problems fault.Collector
 	problems.Check(c.Store != nil, "Store", "is required")
@@ -138,7 +138,7 @@ func (c *Config) check() error {
 	return problems.Err()
 }
 
-// withDefaults takes from the store what it has, and shares out what the parts have in common.
+// withDefaults takes the interfaces that the store implements, and copies common fields to the parts.
 func (c Config) withDefaults() Config {
 	c.BaseURLIsDefault = c.BaseURLIsDefault || c.BaseURL == ""
 	fill(&c.BaseURL, DefaultBaseURL)

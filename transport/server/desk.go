@@ -15,15 +15,15 @@ import (
 // DeskPath is the path of the agents' pages below Config.BaseURL.
 const DeskPath = "/desk"
 
-// deskURL is the address of a page of the agents'.
+// deskURL returns the address of one of the agents' pages.
 func (s *Server) deskURL(format string, ids ...any) string {
 	return s.cfg.BaseURL + DeskPath + fmt.Sprintf(format, ids...)
 }
 
-// hasDesk reports whether there are pages that agents work in.
+// hasDesk reports whether there are pages for agents.
 func (s *Server) hasDesk() bool { return s.cfg.Agents.Once != nil || s.cfg.API.Idempotency != nil }
 
-// mountDesk adds the pages that agents work in. A store that cannot keep a form from being done twice has none.
+// mountDesk adds the agents' pages, if the store can protect forms against double submission.
 func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) http.Handler) error {
 	cfg := s.cfg.Agents
 	fill(&cfg.Once, s.cfg.API.Idempotency)
@@ -75,7 +75,7 @@ func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) h
 		})
 	}
 	mux.Handle(DeskPath+"/", handler)
-	for _, path := range []string{invitations + "{token}", "/setup", "/setup/token", "/reset", "/forgot"} { // they take guesses of tokens and passwords
+	for _, path := range []string{invitations + "{token}", "/setup", "/setup/token", "/reset", "/forgot"} { // they accept guesses of tokens and passwords
 		mux.Handle(DeskPath+path, limit(handler))
 	}
 	mux.HandleFunc("GET "+invitations+"{token}", func(w http.ResponseWriter, r *http.Request) {

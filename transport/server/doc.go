@@ -1,6 +1,6 @@
-// Package server puts the parts of a help desk together: the services, the API and the help centres over HTTP, mail in
-// and out, jobs, webhooks and the sweeping of files. [New] takes one [Config], [Server.Handler] is the HTTP side, and
-// [Server.Run] does everything that happens by itself.
+// Package server assembles a help desk: the services, the API and the help centres over HTTP, inbound and outbound mail,
+// jobs, webhooks and the sweeping of files. [New] takes one [Config], [Server.Handler] is the HTTP side, and [Server.Run]
+// does all background work.
 //
 // A store, blobs, a key and a relay are enough:
 //
@@ -9,6 +9,6 @@
 //	http.Handle("/", srv.Handler())
 //	go srv.Run(ctx)
 //
-// Each part can be replaced or tuned: what the parts share stands in [Config] itself, and what a single part knows in
-// the part's own Config within it. No SQL driver is linked but for that of the store.
+// Each part can be replaced or tuned: settings that the parts share are in [Config] itself, those of a single part in the
+// part's own Config within it. The only SQL driver linked is the store's.
 package server

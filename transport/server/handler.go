@@ -16,8 +16,8 @@ import (
 // invitations is the path of the pages where invitations are accepted.
 const invitations = "/invitations/"
 
-// Handler is the HTTP side: the API below its base, with the endpoints of assistants, the help centres, the pages of invitations, /healthz and /readyz, and
-// Config.Handlers.
+// Handler is the HTTP side: the API below its base, with the endpoints for assistants, the help centres, the invitation
+// pages, /healthz and /readyz, and Config.Handlers.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // makeHandler makes the handler of all pages.
@@ -49,7 +49,7 @@ func (s *Server) makeHandler() error {
 	sites := table.Bound(s.sites)
 	mux.Handle("/", sites)
 	s.handler = transport.Traced(s.observed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.sites.Owns(r) { // nothing else of the service is at a host of a site's own
+		if s.sites.Owns(r) { // a site's own host serves nothing else
 			sites.ServeHTTP(w, r)
 			return
 		}
@@ -58,10 +58,10 @@ func (s *Server) makeHandler() error {
 	return nil
 }
 
-// mount adds a handler of the program's own.
+// mount adds one of the program's own handlers.
 func mount(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
 	defer func() {
-		if p := recover(); p != nil { // what the mux does about a pattern that is wrong or taken
+		if p := recover(); p != nil { // the mux panics if a pattern is invalid or taken
 			err = fault.Field("Handlers", fmt.Sprintf("%q: %v", pattern, p))
 		}
 	}()
@@ -112,8 +112,8 @@ func answer(w http.ResponseWriter, status int, text string) {
 	fmt.Fprintln(w, text)
 }
 
-// readerLimits are those of the readers of help centres: n a minute, ten times that of what a page does by itself, and n
-// in two hours of messages and of attempts to sign in.
+// readerLimits are the limits for readers of help centres: n requests a minute, ten times as many for requests that pages
+// make by themselves, and n messages and sign-in attempts in two hours.
 func readerLimits(n int, now func() time.Time) func(ctx context.Context, what, address string) time.Duration {
 	if n <= 0 {
 		return nil

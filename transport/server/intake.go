@@ -15,7 +15,7 @@ func (s *Server) makeFetcher() (err error) {
 	return err
 }
 
-// listen begins to listen for mail.
+// listen opens the listeners for mail.
 func (s *Server) listen() error {
 	for _, at := range []struct {
 		address string

@@ -10,8 +10,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// invitationPage is where the link of an invitation leads: it asks for name and
-// password, and shows the new member's access token once.
+// invitationPage is the target of the link in an invitation: it asks for name and password, and shows the new member's
+// access token once.
 var invitationPage = template.Must(template.New("").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">
@@ -33,8 +33,8 @@ var invitationPage = template.Must(template.New("").Parse(`<!DOCTYPE html>
 
 type invitationView struct{ Name, Problem, Token string }
 
-// invitation serves the page. It accepts for nobody: a user who is there already
-// gives the password.
+// invitation serves the page. It does not take the caller's session into account: existing users confirm with their
+// password.
 func (s *Server) invitation(w http.ResponseWriter, r *http.Request) {
 	var view invitationView
 	status := http.StatusOK
@@ -55,10 +55,10 @@ func (s *Server) invitation(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = invitationPage.Execute(w, view) // the client may have gone
+	_ = invitationPage.Execute(w, view) // the client may have disconnected
 }
 
-// refusal says why an invitation was not accepted.
+// refusal returns the reason why an invitation was not accepted.
 func (s *Server) refusal(r *http.Request, err error) (int, string) {
 	f, _ := errors.AsType[*fault.Error](err)
 	switch {

@@ -8,13 +8,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// secrets are the keys that everything secret is made with.
+// secrets are the keys derived from the secret keys, one set for each purpose.
 type secrets struct {
 	sealer   storage.Sealer
-	ids      []string // of the keys, in their order
+	ids      []string // of the keys, in order
 	signing  [][]byte // the first signs, all verify
-	visitors []byte   // tells visitors apart
-	sites    [][]byte // of the forms, sessions and previews of sites; the first signs, all verify
+	visitors []byte   // to distinguish visitors
+	sites    [][]byte // for the forms, sessions and previews of sites; the first signs, all verify
 }
 
 // newSecrets derives a key for each purpose from the secret keys.

@@ -14,21 +14,21 @@ import (
 	"github.com/helpwright/helpwright/transport/site"
 )
 
-// Request is one that has been answered.
+// Request is a request that has been answered.
 type Request struct {
-	Method string // "other" for what HTTP does not know
-	// Route is the pattern of the address, such as "/api/v1/accounts/{account_id}/customers": there are no more of them
-	// than the program has. "" where nothing was at the address.
+	Method string // "other" for methods unknown to HTTP
+	// Route is the pattern of the address, such as "/api/v1/accounts/{account_id}/customers", so the number of values is
+	// fixed by the program. It is "" if nothing was found at the address.
 	Route  string
-	Status int // 499: the client left before the answer; 500 also for an answer that was cut off
+	Status int // 499 if the client disconnected before the answer; 500 also for an answer that was cut off
 	Took   time.Duration
-	Stream bool // it stays open until the client leaves
+	Stream bool // it stays open until the client disconnects
 }
 
-// statusClientGone is the status of a request whose client left before the answer.
+// statusClientGone is the status of a request whose client disconnected before the answer.
 const statusClientGone = 499
 
-// observed tells Config.Observe and Config.Tracer of the requests that a handler answers.
+// observed reports the requests that a handler answers to Config.Observe and Config.Tracer.
 func (s *Server) observed(next http.Handler) http.Handler {
 	if s.cfg.Observe == nil && s.cfg.Tracer == nil {
 		return next
@@ -39,7 +39,7 @@ func (s *Server) observed(next http.Handler) http.Handler {
 		r = r.WithContext(ctx)
 		answer := &answered{ResponseWriter: w}
 		ended := false
-		defer func() { // also when the answer is cut off by a panic
+		defer func() { // even if a panic cuts the answer off
 			done := Request{Method: methodOf(r.Method), Route: routeOf(r), Status: answer.status, Took: s.cfg.Now().Sub(began)}
 			done.Stream = strings.HasPrefix(w.Header().Get("Content-Type"), "text/event-stream")
 			switch {
@@ -62,7 +62,7 @@ func (s *Server) observed(next http.Handler) http.Handler {
 	})
 }
 
-// begin begins the span of a request, and has logs name its trace. The span is nil where nothing is traced.
+// begin begins the span of a request, and adds its trace to log entries. The span is nil without a tracer.
 func (s *Server) begin(ctx context.Context, r *http.Request) (context.Context, storage.Span) {
 	if s.cfg.Tracer == nil {
 		return ctx, nil
@@ -72,7 +72,8 @@ func (s *Server) begin(ctx context.Context, r *http.Request) (context.Context, s
 	return trace.With(ctx, trace.IDs{Request: trace.Of(ctx).Request, Trace: span.TraceID()}), span
 }
 
-// finish ends the span of a request. Its address is not told, which may have names of people and tokens in it, but its pattern is.
+// finish ends the span of a request. The span has the pattern and not the address, which may contain names of people and
+// tokens.
 func finish(span storage.Span, done Request) {
 	attrs := []slog.Attr{slog.Int("http.response.status_code", done.Status)}
 	if done.Route != "" {
@@ -86,7 +87,7 @@ func finish(span storage.Span, done Request) {
 	span.End(err, attrs...)
 }
 
-// routeOf is what was noted, or the pattern of the mux without its method.
+// routeOf returns the recorded route, or the pattern of the mux without its method.
 func routeOf(r *http.Request) string {
 	if p := pattern.Of(r.Context()); p != "" {
 		return p
@@ -105,7 +106,7 @@ func methodOf(method string) string {
 	return "other"
 }
 
-// answered knows the status of an answer.
+// answered records the status of an answer.
 type answered struct {
 	http.ResponseWriter
 	status int
@@ -130,7 +131,7 @@ func (w *answered) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the server's own writer.
 func (w *answered) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// SiteCache tells what the kept pages of help centres are worth; false where there are no help centres.
+// SiteCache returns statistics of the page caches of help centres; false if there are no help centres.
 func (s *Server) SiteCache() (site.CacheStats, bool) {
 	if s.sites == nil {
 		return site.CacheStats{}, false

@@ -13,13 +13,14 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Servers on one store tell each other which secret keys they have, in items of the vault: what one seals all must open.
+// Servers on one store publish the ids of their secret keys, in items of the vault: each server must be able to open what
+// another has sealed.
 const (
-	peersKey    = "servers"       // above their items
-	unseen      = "-"             // before names of processes of which the store does not know whether they live
-	peerBeat    = time.Minute     // between two notes of a server
-	peerSilence = 3 * time.Minute // after which one is taken for dead where nothing else is known
-	peerCleanup = time.Hour       // after which notes of dead ones are removed
+	peersKey    = "servers"       // prefix of their items
+	unseen      = "-"             // prefix of the names of processes if the store cannot tell whether they are alive
+	peerBeat    = time.Minute     // interval between two heartbeats of a server
+	peerSilence = 3 * time.Minute // after which a silent server is considered dead, without other evidence
+	peerCleanup = time.Hour       // after which items of dead servers are removed
 )
 
 // Peer is a server that runs on the store.
@@ -31,10 +32,11 @@ type Peer struct {
 // Has reports whether the server has a key.
 func (p Peer) Has(key string) bool { return slices.Contains(p.Keys, key) }
 
-// KeyIDs are the ids of Config.Keys.
+// KeyIDs returns the ids of Config.Keys.
 func (s *Server) KeyIDs() []string { return s.keyIDs }
 
-// Peers are the servers that run on the store, this one too once it runs. A store that is no [storage.Vault] knows of none.
+// Peers returns the servers that run on the store, including this one once it runs. It is empty if the store does not
+// implement [storage.Vault].
 func (s *Server) Peers(ctx context.Context) ([]Peer, error) {
 	vault, ok := s.cfg.Store.(storage.Vault)
 	if !ok {
@@ -53,7 +55,7 @@ func (s *Server) Peers(ctx context.Context) ([]Peer, error) {
 		}
 		if !lives {
 			if s.cfg.Now().Sub(item.Modified) > peerCleanup {
-				_ = vault.DeleteItems(ctx, item.Key) // the next look may do it
+				_ = vault.DeleteItems(ctx, item.Key) // otherwise the next call removes it
 			}
 			continue
 		}
@@ -72,7 +74,7 @@ func (s *Server) Peers(ctx context.Context) ([]Peer, error) {
 	return all, nil
 }
 
-// lives reports whether a server that has noted something is still there.
+// lives reports whether a server with an item in the vault is still running.
 func (s *Server) lives(ctx context.Context, name string, noted time.Time) (bool, error) {
 	if p := s.cfg.Desk.Processes; p != nil && !strings.HasPrefix(name, unseen) {
 		return p.Lives(ctx, name)
@@ -80,14 +82,14 @@ func (s *Server) lives(ctx context.Context, name string, noted time.Time) (bool,
 	return s.cfg.Now().Sub(noted) < peerSilence, nil
 }
 
-// join tells other servers of this one, and refuses to run beside one that could not open what this one seals, or the other way
-// round.
+// join publishes this server to the others. It refuses to run next to a server that could not open what this one seals, or
+// vice versa.
 func (s *Server) join(ctx context.Context) error {
 	vault, ok := s.cfg.Store.(storage.Vault)
 	if !ok {
 		return nil
 	}
-	name := s.peer // of an earlier try
+	name := s.peer // of an earlier attempt
 	if p := s.cfg.Desk.Processes; p != nil {
 		var err error
 		if name, err = p.Process(ctx); err != nil {
@@ -113,13 +115,13 @@ func (s *Server) join(ctx context.Context) error {
 	return err
 }
 
-// meet refuses to start beside a server that could not open what this one seals, or the other way round. It only reads, so
-// that whoever holds the store's lock does not keep a server from starting; stay tells the others, and looks again.
+// meet refuses to start next to a server that could not open what this one seals, or vice versa. It only reads, so that a
+// process that holds the store's lock does not keep a server from starting; stay publishes this server and checks again.
 func (s *Server) meet(ctx context.Context) error {
 	peers, err := s.Peers(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.cfg.Logger.WarnContext(ctx, "the other servers could not be asked for their keys yet", "error", err)
+			s.cfg.Logger.WarnContext(ctx, "cannot read the keys of other servers yet", "error", err)
 		}
 		return nil
 	}
@@ -131,7 +133,7 @@ func (s *Server) meet(ctx context.Context) error {
 	return nil
 }
 
-// understands is a Conflict fault where a server has not the key that the other one seals with.
+// understands returns a Conflict fault if one server lacks the key with which the other one seals.
 func (s *Server) understands(p Peer) error {
 	switch {
 	case !p.Has(s.keyIDs[0]):
@@ -150,7 +152,7 @@ func (s *Server) note(ctx context.Context, vault storage.Vault) error {
 	return vault.SetItem(ctx, storage.VaultItem{Key: peersKey + "/" + s.peer, Value: keys, Modified: s.cfg.Now()})
 }
 
-// leave takes back what join has told.
+// leave removes the item that join has added.
 func (s *Server) leave(ctx context.Context) {
 	vault, ok := s.cfg.Store.(storage.Vault)
 	if !ok || s.peer == "" {
@@ -159,11 +161,11 @@ func (s *Server) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := vault.DeleteItems(ctx, peersKey+"/"+s.peer); err != nil {
-		s.cfg.Logger.WarnContext(ctx, "other servers are not told that this one ends", "error", err)
+		s.cfg.Logger.WarnContext(ctx, "cannot tell other servers that this one ends", "error", err)
 	}
 }
 
-// stay tells other servers that this one is still there, until ctx ends.
+// stay publishes this server's heartbeat until ctx ends.
 func (s *Server) stay(ctx context.Context) error {
 	defer s.leave(ctx)
 	vault, ok := s.cfg.Store.(storage.Vault)
@@ -182,7 +184,7 @@ func (s *Server) stay(ctx context.Context) error {
 		if fault.Is(err, fault.Conflict) {
 			return err
 		}
-		s.cfg.Logger.WarnContext(ctx, "other servers are not told that this one runs", "error", err)
+		s.cfg.Logger.WarnContext(ctx, "cannot tell other servers that this one runs", "error", err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -197,7 +199,7 @@ func (s *Server) stay(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 			if err := s.note(ctx, vault); err != nil && ctx.Err() == nil {
-				s.cfg.Logger.WarnContext(ctx, "other servers are not told that this one runs", "error", err)
+				s.cfg.Logger.WarnContext(ctx, "cannot tell other servers that this one runs", "error", err)
 			}
 		}
 	}

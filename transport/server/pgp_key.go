@@ -7,7 +7,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/pgp"
 )
 
-// parseKey joins the help desk's keys with OpenPGP.
+// parseKey adapts the parsing of OpenPGP keys to the help desk.
 func parseKey(content []byte, now time.Time) (helpdesk.PublicKey, error) {
 	k, err := pgp.Parse(content, now)
 	return helpdesk.PublicKey{

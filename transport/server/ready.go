@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	readyFor   = 3 * time.Second // how long an answer stands, so that asking often costs nothing
+	readyFor   = 3 * time.Second // how long an answer is reused, so that frequent checks cost nothing
 	readyLimit = 3 * time.Second // for all checks together
 )
 
-// readiness is whether the server can do its work.
+// readiness checks whether the server can do its work.
 type readiness struct {
 	checks []readyCheck
 
-	mu    sync.Mutex // one asks at a time, others wait for its answer
+	mu    sync.Mutex // held during a check; concurrent callers wait and share its result
 	err   error
 	last  time.Time
-	asked chan error // the answer of checks that took too long; a disk may hang for ever
+	asked chan error // the result of checks that took too long; a disk may hang forever
 }
 
 type readyCheck struct {
@@ -33,7 +33,7 @@ type readyCheck struct {
 
 var errNoAnswer = errors.New("database or files: no answer in time")
 
-// newReadiness has what the server's work needs checked: both the store and the files have to take what is written.
+// newReadiness makes the checks of everything that the server needs: both the store and the files must accept writes.
 func (s *Server) newReadiness() *readiness {
 	var all []readyCheck
 	if store, ok := s.cfg.Store.(interface{ Ping(context.Context) error }); ok {
@@ -52,7 +52,7 @@ func (s *Server) newReadiness() *readiness {
 	return &readiness{checks: all}
 }
 
-// check is nil when the server is ready, as of a moment ago.
+// check returns nil if the server is ready, as of a moment ago.
 func (r *readiness) check(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +75,7 @@ func (r *readiness) check(ctx context.Context) error {
 	return r.err
 }
 
-// ask does not end with who asks: others get the answer, too.
+// ask is independent of the caller's context: others get the answer, too.
 func (r *readiness) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyLimit)
 	defer cancel()
@@ -87,7 +87,7 @@ func (r *readiness) ask(ctx context.Context) error {
 	return nil
 }
 
-// shownToAll is the text of an error for anybody who asks.
+// shownToAll returns the part of an error that may be shown to anyone.
 func shownToAll(err error) string {
 	what, _, _ := strings.Cut(err.Error(), ":")
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Message != "" {

@@ -24,7 +24,7 @@ type part struct {
 	run  func(ctx context.Context) error
 }
 
-// ground is what all other parts stand on.
+// ground starts the parts that all others depend on.
 func (s *Server) ground() []part {
 	var all []part
 	if store, ok := s.cfg.Store.(interface{ Run(context.Context) error }); ok {
@@ -36,11 +36,11 @@ func (s *Server) ground() []part {
 	return all
 }
 
-// peers is the part by which other servers know that this one runs.
+// peers is the part that publishes this server to the others on the store.
 func (s *Server) peers() []part { return []part{{"other servers", s.stay}} }
 
-// doors are where work comes in. The hub is among them because streams of events that are open must end before the HTTP
-// server can.
+// doors are the parts that receive work from outside. The hub is among them because open streams of events must end before
+// the HTTP server can.
 func (s *Server) doors() []part {
 	all := []part{{"events", s.hub.Run}, {"fetching", s.fetcher.Run}}
 	for _, intake := range s.intakes {
@@ -55,8 +55,8 @@ func (s *Server) doors() []part {
 	return all
 }
 
-// refuseLostStore is an error when the store is new and the blobs are another's. Whatever else is wrong with the blobs
-// may pass, and who needs them waits.
+// refuseLostStore returns an error if the store is new and the blobs belong to another one. Other errors of the blobs may be
+// temporary, and whatever needs the blobs waits.
 func (s *Server) refuseLostStore(ctx context.Context) error {
 	if s.tie == nil {
 		return nil
@@ -68,8 +68,8 @@ func (s *Server) refuseLostStore(ctx context.Context) error {
 	return nil
 }
 
-// runStages starts stages one after the other. When ctx ends, or a part of one does, it ends them in the opposite order,
-// each when the later ones have ended.
+// runStages starts stages one after the other. When ctx or a part ends, it ends them in the opposite order, each after all
+// later ones have ended.
 func runStages(ctx context.Context, stages ...[]part) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -85,7 +85,7 @@ func runStages(ctx context.Context, stages ...[]part) error {
 	return err
 }
 
-// stage is parts that run at the same time.
+// stage is a set of parts that run at the same time.
 type stage struct {
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
@@ -114,7 +114,7 @@ func (s *stage) stop() error {
 	return errors.Join(s.errs...)
 }
 
-// exceptHandshakes leaves out what anybody can cause who connects: it tells their address, and a host that they make up.
+// exceptHandshakes drops log lines that any client can cause: they contain its address and a host that it can choose.
 type exceptHandshakes struct{ to io.Writer }
 
 // Write implements [io.Writer].
@@ -126,19 +126,19 @@ func (e exceptHandshakes) Write(line []byte) (int, error) {
 }
 
 const (
-	// drain limits how long requests may take once the server ends.
+	// drain is how long requests may still take after the server begins to shut down.
 	drain = 8 * time.Second
-	// beat and quietBeats: before it closes idle connections, a server that leaves waits for ten beats without a request,
-	// and at most for mostBeats. It counts beats rather than time: where the machine stalls, so does the count.
+	// beat and quietBeats: before it closes idle connections, a server that shuts down waits for ten beats without a
+	// request, and for at most mostBeats. It counts beats rather than time: if the machine stalls, so does the count.
 	beat       = 25 * time.Millisecond
 	quietBeats = 10
 	mostBeats  = 100
 )
 
-// Serve serves h on l, with time limits that are fit for the internet, until ctx ends. Then it closes l, answers what
-// comes on open connections and asks for each to be closed, until none has sent a request for a quarter of a second or 2.5 s
-// have passed. Requests under way then have 8 s to finish. The API extends the limit of an answer with each part of it that
-// it writes.
+// Serve serves h on l, with time limits that are fit for the internet, until ctx ends. Then it closes l and continues to
+// answer requests on open connections, asking for each connection to be closed, until there was no request for a quarter of
+// a second or 2.5 s have passed. Requests under way then have 8 s to finish. The API extends the limit of an answer with
+// each part of it that it writes.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error { return serve(ctx, l, h, nil) }
 
 func serve(ctx context.Context, l net.Listener, h http.Handler, kept keptFunc) error {
@@ -157,7 +157,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, kept keptFunc) e
 	case <-ctx.Done():
 	}
 	leave.begun.Store(true)
-	_ = l.Close() // clients that connect from now on are refused, and ask another server
+	_ = l.Close() // clients that connect from now on are refused, and try another server
 	leave.wait()
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
@@ -173,15 +173,15 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, kept keptFunc) e
 	return nil
 }
 
-// leaving empties the pools of proxies before a server ends. A proxy that sends a request on a connection just when the
-// server closes it must not send it again if it writes something (RFC 9110, section 9.2.2), and fails it. So each connection
-// is closed with the next answer that it brings, and the rest when none is used any more.
+// leaving empties the connection pools of proxies before a server ends. If the server closes a connection just when a proxy
+// sends a request on it, the proxy must not repeat the request unless it is idempotent (RFC 9110, section 9.2.2), and so it
+// fails. Therefore each connection is closed with its next answer, and the rest once no connection is in use.
 type leaving struct {
 	begun atomic.Bool
-	asked atomic.Int64 // requests that began or ended since
+	asked atomic.Int64 // requests that began or ended since begun
 }
 
-// closing asks for connections to be closed once the server is leaving.
+// closing asks clients to close their connections once the server shuts down.
 func (l *leaving) closing(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if l.begun.Load() {
@@ -195,7 +195,7 @@ func (l *leaving) closing(h http.Handler) http.Handler {
 	})
 }
 
-// wait returns when no connection is used any more, or after mostBeats.
+// wait returns when no connection is in use, or after mostBeats.
 func (l *leaving) wait() {
 	quiet := 0
 	for n, asked := 0, l.asked.Load(); n < mostBeats && quiet < quietBeats; n++ {
@@ -207,7 +207,8 @@ func (l *leaving) wait() {
 	}
 }
 
-// unless is kept as long as the server is not leaving: its answers do not ask for a connection to be closed.
+// unless returns a keptFunc that stops answering once the server shuts down, as its answers do not ask for the connection to
+// be closed.
 func (l *leaving) unless(kept keptFunc) keptFunc {
 	if kept == nil {
 		return nil

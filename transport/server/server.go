@@ -23,19 +23,19 @@ import (
 	"github.com/helpwright/helpwright/transport/site"
 )
 
-// Server is a help desk that runs. Make it with [New].
+// Server is an assembled help desk. Make it with [New].
 type Server struct {
 	cfg     Config
 	blobs   storage.Blobs
-	tie     *blobs.Tie // nil: the store has no marks
+	tie     *blobs.Tie // nil if the store has no marks
 	rows    storage.BlobRows
 	hub     *events.Hub
 	servers *ingest.Servers
 	fetcher *ingest.Fetcher
 	service *helpdesk.Service
 	sealer  storage.Sealer // of the help desk
-	kb      *kb.Service    // nil: there is no knowledge base
-	sites   *site.Handler  // nil likewise
+	kb      *kb.Service    // nil if there is no knowledge base
+	sites   *site.Handler  // likewise
 	handler http.Handler
 	ready   *readiness
 	intakes []*smtpin.Server
@@ -46,8 +46,8 @@ type Server struct {
 	peer    string   // name of this server among those on the store
 }
 
-// New makes a server, and listens for mail where Config says so; mail waits until [Server.Run]. What is missing is an
-// Invalid fault that names all of it.
+// New makes a server, and opens the listeners for mail that Config names; mail waits until [Server.Run]. Missing settings
+// are an Invalid fault that lists all of them.
 func New(cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -75,7 +75,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// tieBlobs ties the blobs to a store that can tell whether they belong to it.
+// tieBlobs ties the blobs to a store that can check whether they belong to it.
 func (s *Server) tieBlobs() (err error) {
 	s.rows, _ = s.cfg.Store.(storage.BlobRows)
 	if marks, ok := s.cfg.Store.(storage.Marks); ok && s.rows != nil {
@@ -89,7 +89,7 @@ func (s *Server) tieBlobs() (err error) {
 	return nil
 }
 
-// dialTimeout bounds how long connecting to the server of a webhook or an image takes.
+// dialTimeout is the longest time to connect to the server of a webhook or an image.
 const dialTimeout = 10 * time.Second
 
 func (s *Server) makeService(keys secrets) (err error) {
@@ -137,19 +137,19 @@ func (s *Server) makeKB(keys secrets) (err error) {
 	return err
 }
 
-// Service is the help desk: for handles of trusted users ([helpdesk.Service.As]), and to bind to transactions.
+// Service returns the help desk, to make handles of trusted users ([helpdesk.Service.As]) and to bind it to transactions.
 func (s *Server) Service() *helpdesk.Service { return s.service }
 
-// KB is the knowledge base, nil when there is none.
+// KB returns the knowledge base, nil if there is none.
 func (s *Server) KB() *kb.Service { return s.kb }
 
-// Tie ties the blobs to the store; nil when the store cannot tell whether they belong together.
+// Tie returns the tie between blobs and store, nil if the store cannot check whether they belong together.
 func (s *Server) Tie() *blobs.Tie { return s.tie }
 
-// APIURL is the address of the API.
+// APIURL returns the address of the API.
 func (s *Server) APIURL() string { return s.cfg.BaseURL + s.cfg.API.Base }
 
-// Addrs are the addresses at which mail is received: that of IntakeListen, then that of LMTPListen.
+// Addrs returns the addresses at which mail is received: that of IntakeListen, then that of LMTPListen.
 func (s *Server) Addrs() []net.Addr {
 	all := make([]net.Addr, len(s.intakes))
 	for i, intake := range s.intakes {
@@ -158,10 +158,10 @@ func (s *Server) Addrs() []net.Addr {
 	return all
 }
 
-// Swept is what the last sweep of files by this process has found, nil before the first.
+// Swept returns the result of the last sweep of files by this process, nil before the first.
 func (s *Server) Swept() *blobs.Swept { return s.swept.Load() }
 
-// Close stops listening. It is for a server whose Run is never called.
+// Close closes the listeners. It is for a server whose Run is never called.
 func (s *Server) Close() error {
 	var err error
 	if s.cfg.Listener != nil {
@@ -173,13 +173,13 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Run does everything that happens by itself until ctx ends or a part fails: it fetches and receives mail, runs jobs,
-// sends webhooks, and serves HTTP if there is a Listener. Parts start in the order of what they need, and end in the
-// opposite one: first nothing new comes in, then what is at work ends, then the store. A server runs once.
+// Run does all background work until ctx ends or a part fails: it fetches and receives mail, runs jobs, sends webhooks, and
+// serves HTTP if there is a Listener. Parts start in the order of their dependencies and end in the opposite one: first the
+// intake of new work ends, then the work in progress, then the store. A server runs only once.
 //
-// A kind of job that nothing handles is an Invalid fault. Blobs of another store are one of [blobs.Tie], if the store is
-// new: a store that was lost must not be begun anew. A server on the same store whose secret keys do not go with these is a
-// Conflict fault.
+// A kind of job without a handler is an Invalid fault. Blobs that belong to another store are a fault of [blobs.Tie] if the
+// store is new, so that a lost store is not silently replaced by an empty one. A running server on the same store with
+// incompatible secret keys is a Conflict fault.
 func (s *Server) Run(ctx context.Context) error {
 	err := s.idle
 	if err == nil {

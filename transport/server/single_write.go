@@ -11,17 +11,17 @@ import (
 	"sync/atomic"
 )
 
-// net/http writes through a buffer of 4 KiB: an answer that does not fit goes out in two calls of the system, the header
-// with the beginning of the body and then the rest. Most pages are a little larger than that, and these calls are most
-// of what a kept one costs. What is here makes one call of an answer that a handler writes at once.
+// net/http writes through a buffer of 4 KiB: an answer that does not fit is sent in two system calls, the header with the
+// beginning of the body and then the rest. Most pages are a little larger than that, and these calls are most of the cost of
+// a kept page. The code here sends an answer that a handler writes at once in a single call.
 
-// Bounds of answers that are sent in one piece: shorter ones are without help, and for longer ones it does not matter.
+// Bounds of answers that are sent in one piece: shorter ones are anyway, and for longer ones it makes no difference.
 const (
 	minWhole = 2 << 10
 	maxWhole = 64 << 10
 )
 
-// wholeListener accepts connections that can send answers in one piece. Those of TLS are left as they are.
+// wholeListener accepts connections that can send answers in one piece. TLS connections are returned unchanged.
 type wholeListener struct {
 	net.Listener
 	kept    keptFunc
@@ -36,11 +36,11 @@ func (l wholeListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// wholeConn collects what is written while it holds. Only the goroutine that writes an answer lets it hold, and for no
-// longer than one call of Write.
+// wholeConn collects written bytes while it is held. Only the goroutine that writes an answer holds it, and for no longer
+// than one call of Write.
 type wholeConn struct {
 	*net.TCPConn
-	held *[]byte // nil: it holds nothing back
+	held *[]byte // nil if nothing is held back
 	turn
 }
 
@@ -57,7 +57,8 @@ func (c *wholeConn) Write(p []byte) (int, error) {
 
 func (c *wholeConn) hold() { c.held, _ = pieces.Get().(*[]byte) }
 
-// release sends what was held back. A connection that did not take all of it is closed, as net/http takes it for sent.
+// release sends the bytes held back. A connection that did not take all of them is closed, as net/http assumes they were
+// sent.
 func (c *wholeConn) release() error {
 	held := c.held
 	c.held = nil
@@ -72,7 +73,7 @@ func (c *wholeConn) release() error {
 
 type wholeKey struct{}
 
-// withConn lets handlers find the connection of a request.
+// withConn adds the connection to the context of its requests.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	if c, ok := c.(*wholeConn); ok {
 		return context.WithValue(ctx, wholeKey{}, c)
@@ -80,7 +81,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// whole sends answers in one piece that h writes at once.
+// whole sends answers that h writes at once in one piece.
 func whole(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(wholeKey{}).(*wholeConn); ok {
@@ -90,7 +91,7 @@ func whole(h http.Handler) http.Handler {
 	})
 }
 
-// wholeWriter knows by Content-Length that what is written is the whole answer.
+// wholeWriter recognises by Content-Length that a single write has the whole answer.
 type wholeWriter struct {
 	http.ResponseWriter
 	conn  *wholeConn
@@ -100,7 +101,7 @@ type wholeWriter struct {
 func (w *wholeWriter) Write(p []byte) (int, error) {
 	first := !w.begun
 	w.begun = true
-	if !first || len(p) < minWhole || len(p) > maxWhole || !w.says(len(p)) {
+	if !first || len(p) < minWhole || len(p) > maxWhole || !w.announces(len(p)) {
 		return w.ResponseWriter.Write(p)
 	}
 	w.conn.hold()
@@ -114,20 +115,20 @@ func (w *wholeWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// says reports whether the header announces so many bytes.
-func (w *wholeWriter) says(n int) bool {
+// announces reports whether Content-Length is n.
+func (w *wholeWriter) announces(n int) bool {
 	var digits [20]byte
 	given := w.Header()["Content-Length"]
 	return len(given) == 1 && given[0] == string(strconv.AppendInt(digits[:0], int64(n), 10))
 }
 
-// What handlers may find in the writer of net/http.
+// The optional methods of net/http's writer.
 
 func (w *wholeWriter) FlushError() error {
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-func (w *wholeWriter) Flush() { _ = w.FlushError() } // an http.Flusher cannot tell
+func (w *wholeWriter) Flush() { _ = w.FlushError() } // http.Flusher returns no error
 
 func (w *wholeWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return http.NewResponseController(w.ResponseWriter).Hijack()

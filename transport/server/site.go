@@ -18,7 +18,7 @@ import (
 	"github.com/helpwright/helpwright/transport/site"
 )
 
-// maxContactUpload bounds the files of a message of the contact form.
+// maxContactUpload is the maximum total size of the files in a message of the contact form.
 const maxContactUpload = 20 << 20
 
 // siteConfig joins the help centres with the help desk.
@@ -62,13 +62,13 @@ func (s *Server) siteConfig(keys [][]byte) site.Config {
 	return cfg
 }
 
-// takeMessage opens a conversation with who wrote in a site's contact form.
+// takeMessage opens a conversation with the sender of a contact form.
 func (s *Server) takeMessage(ctx context.Context, to kb.Site, m site.Message) error {
 	p, err := s.service.NamedPortal(ctx, to.AccountID, m.Email, m.Name)
 	if err != nil {
 		return err
 	}
-	for _, f := range m.Files { // before anything is made
+	for _, f := range m.Files { // before anything is created
 		if err := checkFile(f); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func attach(ctx context.Context, p *helpdesk.Portal, conversationID, interaction
 	return err
 }
 
-// checkFile refuses what could not be attached later.
+// checkFile refuses files that could not be attached later.
 func checkFile(f *multipart.FileHeader) error {
 	content, err := f.Open()
 	if err != nil {
@@ -114,7 +114,7 @@ func checkFile(f *multipart.FileHeader) error {
 	}
 	err = helpdesk.CheckFile(f.Filename, head[:n])
 	if refused, ok := errors.AsType[*fault.Error](err); ok {
-		refused.Resource = f.Filename // for whoever is told
+		refused.Resource = f.Filename // for the sender
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ExportAccount writes a whole account into an archive: the help desk and the sites of its knowledge base. It works while
-// the server runs. Files must not go meanwhile, see blobs.Hold. It is for the operator: nobody's permissions are asked.
+// the server runs. No files may be removed meanwhile, see blobs.Hold. It is for the operator and checks no permissions.
 func (s *Server) ExportAccount(ctx context.Context, accountID int64, w *transfer.Writer) error {
 	var sites func(context.Context) error
 	if s.kb != nil {
@@ -23,31 +23,31 @@ func (s *Server) ExportAccount(ctx context.Context, accountID int64, w *transfer
 	return w.Close(ctx)
 }
 
-// ImportConfig says what [Server.ImportAccount] imports.
+// ImportConfig configures [Server.ImportAccount].
 type ImportConfig struct {
-	// Open opens the archive. It is read twice: to check it, and to take it. Required.
+	// Open opens the archive. It is read twice: to check it, and to import it. Required.
 	Open func() (*transfer.Reader, error)
-	// Passphrase opens the secrets of the archive; "": they are left out.
+	// Passphrase opens the secrets in the archive; if "", they are left out.
 	Passphrase string
 	// DryRun only checks the archive.
 	DryRun bool
-	// Tell hears how far the import is; nil: nobody does.
+	// Tell is called with the progress of the import; nil: not called.
 	Tell func(what string, p transfer.Progress)
 }
 
-// Imported is what [Server.ImportAccount] has done.
+// Imported is the result of [Server.ImportAccount].
 type Imported struct {
 	Archive transfer.Manifest
 	End     transfer.End
-	Account int64 // here; 0: none was made
-	Rows    int64 // taken now
-	Known   int64 // taken by an earlier call
+	Account int64 // here; 0 if none was created
+	Rows    int64 // imported now
+	Known   int64 // imported by an earlier call
 	Already bool  // the archive was imported before, and nothing was done
 }
 
-// ImportAccount imports an archive as a new account. It works while the server runs, may be ended at any moment, and goes
-// on where it was when it is called again; for an archive that was imported before it does nothing. Nobody reaches the
-// account before all of it is there. It is for the operator: nobody's permissions are asked.
+// ImportAccount imports an archive as a new account. It works while the server runs, may be interrupted at any moment, and
+// continues when it is called again; it does nothing for an archive that was imported before. The account cannot be accessed
+// before it is complete. It is for the operator and checks no permissions.
 func (s *Server) ImportAccount(ctx context.Context, cfg ImportConfig) (done Imported, err error) {
 	if cfg.Open == nil {
 		return done, fault.Field("Open", "is required")
@@ -84,7 +84,7 @@ type importing struct {
 	parts []transfer.Part
 }
 
-// newImport opens the archive a first time, to find out what it is.
+// newImport reads the beginning of the archive to identify it.
 func (s *Server) newImport(ctx context.Context, cfg ImportConfig, done *Imported) (*importing, error) {
 	r, err := cfg.Open()
 	if err != nil {

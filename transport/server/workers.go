@@ -15,12 +15,11 @@ import (
 	"github.com/helpwright/helpwright/storage/jobs"
 )
 
-// lease outlasts a database that is away for a while: what a process that lives has in hand must not be done by another
-// too. Of a process that has died a store that is a [storage.Processes] knows, and gives its jobs away at once.
+// lease is longer than a typical outage of the database, as the jobs of a live process must not run in another one, too. If
+// the store is a [storage.Processes], it detects dead processes and gives their jobs to others at once.
 const lease = 10 * time.Minute
 
-// makeWorkers makes the parts that do what the others ask for. Without a relay a server is made all the same: it serves,
-// and cannot run.
+// makeWorkers makes the parts that run jobs. A server without a relay can be made, too: it serves, but Run fails.
 func (s *Server) makeWorkers() error {
 	cfg := s.cfg.Webhooks
 	cfg.Dispatch = s.service.Dispatch()
@@ -41,12 +40,12 @@ func (s *Server) makeWorkers() error {
 	if s.kb != nil {
 		s.workers = append(s.workers, part{"views", s.kb.Run})
 	}
-	s.workers = append(s.workers, part{"tidying", s.noteSweeps})
+	s.workers = append(s.workers, part{"tidying", s.scheduleSweeps})
 	return nil
 }
 
-// runner runs all kinds of jobs. Few are given up because they failed often, as what they need may have been away: the reasons
-// to give up are the services'.
+// runner runs all kinds of jobs. Few jobs are given up because they failed often, as the cause may be an outage; the
+// services decide when to give up.
 func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 	again, err := ingest.NewAgain(ingest.AgainConfig{Intake: s.service.Intake(), Servers: s.servers, Logger: s.cfg.Logger})
 	if err != nil {
@@ -100,7 +99,7 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 	return jobs.New(cfg)
 }
 
-// mailLinks are the pages that the system's mails lead to.
+// mailLinks are the addresses of the pages to which the system's mails link.
 func (s *Server) mailLinks() sending.MailLinks {
 	links := sending.MailLinks{
 		Invitation:    func(token string) string { return s.cfg.BaseURL + invitations + token },

@@ -19,14 +19,14 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/pattern"
 )
 
-// fresh is how long it is believed that nothing has changed, unless the log says so.
+// fresh is how long cached data is used without checking the log, unless the log announces an event.
 const fresh = time.Second
 
-// stamp is a state of an account's sites. The zero stamp is none that can be kept.
+// stamp is a state of an account's sites. The zero stamp is a state that cannot be cached.
 type stamp struct{ account, state int64 }
 
-// cache keeps rendered pages until something of their account changes. It is bounded by
-// the bytes of the pages; those that were asked for longest ago go first.
+// cache keeps rendered pages until something in their account changes. The total size of the pages is limited; the least
+// recently used go first.
 type cache struct {
 	cfg     Config
 	logger  *slog.Logger
@@ -34,55 +34,55 @@ type cache struct {
 
 	mu       sync.Mutex
 	byKey    map[string]*list.Element // of *kept
-	used     *list.List               // the last one first
+	used     *list.List               // the most recently used first
 	size     int64
 	accounts map[int64]*account
-	places   map[place]int64 // the account whose site is there
-	facts    int             // that were remembered, see remembered
+	places   map[place]int64 // the account of the site at a place
+	facts    int             // number of facts remembered, see remembered
 
 	hits, misses atomic.Int64
 }
 
-// account is what is known of the changes of an account.
+// account tracks the changes of an account.
 type account struct {
-	mu      sync.Mutex // held by who asks the log
-	seq     int64      // the last event that was looked at
+	mu      sync.Mutex // held while the log is read
+	seq     int64      // the last event seen
 	state   int64      // counts the changes
 	checked time.Time
-	stale   bool         // an event has come since
-	broken  bool         // the log could not be asked
-	known   map[fact]any // of the state
+	stale   bool         // an event has arrived since
+	broken  bool         // the log could not be read
+	known   map[fact]any // facts of the state
 }
 
 // kept is a page.
 type kept struct {
 	key     string
 	stamp   stamp
-	route   string // for who measures requests
-	forGood bool   // it never changes at its address
+	route   string // for metrics
+	forGood bool   // immutable at its address
 	status  int
 	header  []field
-	stored  bool // caches may have it
+	stored  bool // shared caches may store it
 	etag    string
 	plain   *form
 	coded   []*coded
 	more    int64 // bytes of coded, counted in the cache
 }
 
-// field is one of a header. Answers share its values: they are never changed in place.
+// field is a header field. Answers share its values, which must not be modified.
 type field struct {
 	name   string
 	values []string
 }
 
-// form is a page as it is sent.
+// form is a page in one coding.
 type form struct {
 	body         []byte
 	etag, former string // former: the ETag of other bytes of the same page; "" for none
 	header       []field
 }
 
-// newForm makes a page as it is sent, in a coding unless that is "".
+// newForm makes the form of a page in a coding; "" means none.
 func newForm(body []byte, coding, etag, former string) *form {
 	f := &form{body: body, etag: etag, former: former, header: []field{{"Content-Length", []string{strconv.Itoa(len(body))}}}}
 	if coding != "" {
@@ -99,7 +99,7 @@ func newCache(cfg Config) *cache {
 	return c
 }
 
-// notice notes that the log of an account has grown; with 0, any.
+// notice records that the log of an account has grown; 0 means any account.
 func (c *cache) notice(id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,16 +110,16 @@ func (c *cache) notice(id int64) {
 	}
 }
 
-// maxAccounts bounds how many accounts are remembered.
+// maxAccounts is the maximum number of accounts remembered.
 const maxAccounts = 10_000
 
-// maxPlaces bounds how many addresses of sites are remembered.
+// maxPlaces is the maximum number of sites' addresses remembered.
 const maxPlaces = 20_000
 
 // place is the address of a site.
 type place struct{ host, path string }
 
-// accountAt is the account whose site was last found at an address, 0 if none is known. The site may have moved since.
+// accountAt returns the account whose site was last found at an address, 0 if unknown. The site may have moved since.
 func (c *cache) accountAt(host, path string) int64 {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	c.mu.Lock()
@@ -130,7 +130,7 @@ func (c *cache) accountAt(host, path string) int64 {
 	return c.places[place{host, ""}]
 }
 
-// learn remembers whose site is at a host.
+// learn remembers the account of the site at an address.
 func (c *cache) learn(host string, s kb.Site) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,7 +140,7 @@ func (c *cache) learn(host string, s kb.Site) {
 	c.places[place{host, s.Path}] = s.AccountID
 }
 
-// now is the state of an account's sites, read before what is rendered of it.
+// now returns the state of an account's sites, to be taken before reading anything that is rendered.
 func (c *cache) now(ctx context.Context, id int64) stamp {
 	if c.cfg.Events == nil || c.cfg.LastEvent == nil {
 		return stamp{}
@@ -169,13 +169,13 @@ func (c *cache) now(ctx context.Context, id int64) stamp {
 	return stamp{id, state}
 }
 
-// check asks the log whether something has changed. Where it cannot be asked, pages go
-// on being served as they are and none is kept.
+// check looks for changes in the log. If the log cannot be read, cached pages continue to be served, and no new ones are
+// kept.
 func (c *cache) check(ctx context.Context, id int64, a *account) (state int64, broken bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	c.mu.Lock()
-	if !c.due(a) { // somebody else was faster
+	if !c.due(a) { // another request was faster
 		defer c.mu.Unlock()
 		return a.state, a.broken
 	}
@@ -203,27 +203,27 @@ func (c *cache) check(ctx context.Context, id int64, a *account) (state int64, b
 	return a.state, false
 }
 
-// areas are those whose events change pages.
+// areas are the prefixes of events that change pages.
 var areas = []string{"site.", "article.", "collection.", "category.", "theme.", "file.", "account.", "mailbox."}
 
-// maxLook is how many events are looked at; more are a change.
+// maxLook is the number of events examined; if there are more, they count as a change.
 const maxLook = 200
 
-// changed reports whether events behind one change a page.
+// changed reports whether an event after the given one changes a page.
 func (c *cache) changed(ctx context.Context, id, after, last int64) (bool, error) {
 	if last < after || last-after > maxLook {
 		return true, nil
 	}
 	events, err := c.cfg.Events.Events(ctx, id, after, maxLook)
 	if err == nil && int64(len(events)) < last-after {
-		return true, nil // some are not kept any more
+		return true, nil // some have expired
 	}
 	return slices.ContainsFunc(events, func(e storage.Event) bool {
 		return slices.ContainsFunc(areas, func(area string) bool { return strings.HasPrefix(e.Type, area) })
 	}), err
 }
 
-// key is what a page is kept by, "" for requests that are not kept.
+// key returns the cache key, "" for requests that are not cached.
 func key(r *http.Request) string {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || len(r.URL.RawQuery) > 0 || len(r.URL.Path) > 1000 {
 		return ""
@@ -235,7 +235,7 @@ func key(r *http.Request) string {
 	return scheme + r.Host + r.URL.EscapedPath()
 }
 
-// serve answers with a page that is kept and as it was.
+// serve answers with a cached page that is still valid.
 func (c *cache) serve(w http.ResponseWriter, r *http.Request) bool {
 	k := key(r)
 	if k == "" || c.cfg.LastEvent == nil {
@@ -252,9 +252,9 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// ServeKept answers a GET with a page that is kept, and returns the pattern of the page's address. It looks at the host,
-// the path, Accept-Encoding and If-None-Match only, and asks nobody. If it returns false, it has written nothing, and
-// ServeHTTP knows more.
+// ServeKept answers a GET with a cached page, and returns the pattern of the page's address. It reads only the host, the
+// path, Accept-Encoding and If-None-Match, and does no I/O. If it returns false, it has written nothing, and the request
+// needs ServeHTTP.
 func (h *Handler) ServeKept(w http.ResponseWriter, r *http.Request) (route string, ok bool) {
 	page := h.cache.current(key(r))
 	if page == nil {
@@ -265,7 +265,7 @@ func (h *Handler) ServeKept(w http.ResponseWriter, r *http.Request) (route strin
 	return page.route, true
 }
 
-// current is a page that is kept and is known to be as it was, nil if there is none.
+// current returns a cached page known to be valid, nil if there is none.
 func (c *cache) current(k string) *kept {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -284,12 +284,12 @@ func (c *cache) current(k string) *kept {
 	return page
 }
 
-// due reports whether the log is to be asked; c.mu is held.
+// due reports whether to read the log; c.mu is held.
 func (c *cache) due(a *account) bool {
 	return a.stale || a.seq < 0 || c.cfg.Now().Sub(a.checked) >= fresh
 }
 
-// valid is a page that is kept and as it was, nil if there is none.
+// valid returns a cached page that is still valid, nil if there is none.
 func (c *cache) valid(ctx context.Context, k string) *kept {
 	c.mu.Lock()
 	e := c.byKey[k]
@@ -312,14 +312,14 @@ func (c *cache) valid(ctx context.Context, k string) *kept {
 	return page
 }
 
-// CacheStats is what the pages that are kept are worth.
+// CacheStats are the statistics of the page cache.
 type CacheStats struct {
-	Hits, Misses int64 // requests since the start that were answered with a page that was kept, and that were not
+	Hits, Misses int64 // requests since the start that were answered from the cache, and those that were not
 	Pages        int64
 	Bytes        int64
 }
 
-// CacheStats tells what the pages that are kept are worth.
+// CacheStats returns the statistics of the page cache.
 func (h *Handler) CacheStats() CacheStats {
 	c := h.cache
 	c.mu.Lock()
@@ -337,7 +337,7 @@ func (c *cache) drop(k string) {
 
 func (k *kept) bytes() int64 { return int64(len(k.key)+len(k.plain.body)) + k.more + 1000 }
 
-// keep keeps a page.
+// keep stores a page.
 func (c *cache) keep(page *kept) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -350,7 +350,7 @@ func (c *cache) keep(page *kept) {
 	c.shrink()
 }
 
-// grow counts what a page has got since it was kept.
+// grow counts the bytes by which a page has grown since it was stored.
 func (c *cache) grow(page *kept, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -361,7 +361,7 @@ func (c *cache) grow(page *kept, bytes int) {
 	}
 }
 
-// shrink forgets pages until the others fit; c.mu is held.
+// shrink evicts pages until the others fit; c.mu is held.
 func (c *cache) shrink() {
 	for c.size > c.cfg.CacheSize {
 		last, _ := c.used.Back().Value.(*kept)
@@ -369,17 +369,17 @@ func (c *cache) shrink() {
 	}
 }
 
-// Cache-Control of what everybody may see: browsers ask each time, caches in between
-// each minute, and serve what they have while they do.
+// Cache-Control of public pages: browsers revalidate each time, shared caches each minute, serving the stored page while
+// they do.
 const shared = "public, max-age=0, s-maxage=60, stale-while-revalidate=86400, stale-if-error=86400"
 
-// send sends a page and keeps it if it is the same for everybody: until something changes, or for
-// good if nothing can.
+// send sends a page and stores it if it is the same for everyone: until something changes, or permanently if it is
+// immutable.
 func (v *visit) send(status int, body []byte, same bool) error {
 	return v.sendUntil(status, body, same, v.w.Header().Get("Cache-Control") == forGood)
 }
 
-// sendUntil is send for a page that is kept for good or not, whatever other caches may do.
+// sendUntil is send with an explicit choice of permanent storage, which need not follow from Cache-Control.
 func (v *visit) sendUntil(status int, body []byte, same, good bool) error {
 	h := v.w.Header()
 	same = same && !v.unstable && !v.preview.signed && v.site.Visibility == kb.Public
@@ -393,7 +393,7 @@ func (v *visit) sendUntil(status int, body []byte, same, good bool) error {
 		h.Set("Cache-Control", "no-store")
 	}
 	if m := storage.MeterOf(v.ctx()); m != nil {
-		if err := m.Take(len(body)); err != nil { // it was made of more than what was read
+		if err := m.Take(len(body)); err != nil { // the answer counts in addition to the rows read
 			return err
 		}
 	}
@@ -419,8 +419,8 @@ func (v *visit) sendUntil(status int, body []byte, same, good bool) error {
 	return nil
 }
 
-// send answers a request with a page, 304 if the client has it. One that was just made is
-// compressed in little time: the reader waits, and it may not be asked for again.
+// send answers a request with a page, or 304 if the client has it. A new page is compressed fast: the reader waits, and the
+// page may not be requested again.
 func (c *cache) send(k *kept, w http.ResponseWriter, r *http.Request, first bool) {
 	h := w.Header()
 	for _, f := range k.header {
@@ -449,11 +449,11 @@ func (c *cache) send(k *kept, w http.ResponseWriter, r *http.Request, first bool
 	}
 	w.WriteHeader(k.status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(page.body) // the client may have gone
+		_, _ = w.Write(page.body) // the client may have disconnected
 	}
 }
 
-// encoded is a page in a coding, nil if that would not be smaller.
+// encoded returns a page in a coding, nil if that would not be smaller.
 func (c *cache) encoded(k *kept, in *coded, first bool) *form {
 	effort := often
 	if k.forGood {
@@ -464,7 +464,7 @@ func (c *cache) encoded(k *kept, in *coded, first bool) *form {
 		if body == nil {
 			return nil
 		}
-		return newForm(body, in.name, `"`+k.etag+in.tag+`1"`, `"`+k.etag+in.tag+`"`) // other bytes than next time
+		return newForm(body, in.name, `"`+k.etag+in.tag+`1"`, `"`+k.etag+in.tag+`"`) // the next encoding will have other bytes
 	}
 	if grown := in.make(k.plain.body, k.etag, effort); grown > 0 {
 		c.grow(k, grown)
@@ -472,7 +472,7 @@ func (c *cache) encoded(k *kept, in *coded, first bool) *form {
 	return in.form
 }
 
-// has reports whether If-None-Match names a tag.
+// has reports whether If-None-Match contains a tag.
 func has(header, etag string) bool {
 	if header == "" {
 		return false

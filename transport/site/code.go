@@ -10,19 +10,18 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Bounds of highlighting. Lexers are regular expressions that go back, so long code and
-// what takes long is shown plain.
+// Limits of highlighting. Lexers are backtracking regular expressions, so code that is long or takes too long is shown
+// plain.
 const (
 	maxHighlighted = 64 << 10 // bytes of a block
 	maxCodeLine    = 2 << 10
-	maxLexing      = 200 * time.Millisecond // of all blocks of an article
+	maxLexing      = 200 * time.Millisecond // for all blocks of an article
 )
 
-// marker marks the words of programs by the classes of the theme's stylesheet (those of
-// Pygments).
+// marker highlights code with the classes of the theme's stylesheet (those of Pygments).
 type marker struct{ spent time.Duration }
 
-// mark returns code as HTML; "" when the language is not known, or it would take too long.
+// mark returns code as HTML; "" if the language is unknown, or highlighting would take too long.
 func (m *marker) mark(code, language string) string {
 	lexer := lexerOf(language)
 	if lexer == nil || m.spent > maxLexing || len(code) > maxHighlighted || longLine(code) {
@@ -49,8 +48,7 @@ func (m *marker) mark(code, language string) string {
 	return b.String()
 }
 
-// What the stylesheet has colours for: keywords, strings, numbers and comments, and of the
-// names those that are defined.
+// The tokens for which the stylesheet has colours: keywords, strings, numbers, comments, and names in definitions.
 var (
 	shownKinds = []string{"k", "s", "m", "c"}
 	shownNames = []string{"ow", "nt", "nf", "nc", "na", "nb", "nd", "no", "fm", "il"}
@@ -65,8 +63,7 @@ func longLine(code string) bool {
 	return false
 }
 
-// lexerOf finds the lexer of a language by its name or one of its file endings. Plain
-// text has none.
+// lexerOf finds the lexer of a language by its name or one of its file extensions. Plain text has none.
 func lexerOf(language string) chroma.Lexer {
 	switch language {
 	case "", "text", "txt", "plain", "plaintext", "none":

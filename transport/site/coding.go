@@ -12,27 +12,27 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// coding is a content coding (RFC 9110 section 8.4.1) that pages are sent in.
+// coding is a content coding (RFC 9110 section 8.4.1) for pages.
 type coding struct {
-	name, tag string             // tag tells its ETag from those of the others
+	name, tag string             // tag distinguishes its ETags from those of the other codings
 	pools     [efforts]sync.Pool // of encoder
 }
 
-// How much is done to make a page small.
+// Compression efforts.
 const (
-	once    = iota // it is sent once, and perhaps never again
-	often          // it is kept until something changes
-	forEver        // it never changes
+	once    = iota // sent once, and perhaps never again
+	often          // cached until something changes
+	forEver        // immutable
 	efforts
 )
 
-// encoder is what all compressors are.
+// encoder is the interface of all compressors.
 type encoder interface {
 	io.WriteCloser
 	Reset(to io.Writer)
 }
 
-// newCodings are those that there are, the one that makes pages smallest first.
+// newCodings returns the supported codings, the one with the smallest output first.
 func newCodings() []*coding {
 	br, zs, gz := &coding{name: "br", tag: "-br"}, &coding{name: "zstd", tag: "-zs"}, &coding{name: "gzip", tag: "-gz"}
 	for effort, levels := range [efforts]struct {
@@ -43,7 +43,7 @@ func newCodings() []*coding {
 	} {
 		br.pools[effort].New = func() any { return brotli.NewWriterLevel(nil, levels.br) }
 		zs.pools[effort].New = func() any {
-			// Browsers take windows of up to 8 MiB (RFC 9659).
+			// Browsers accept windows of up to 8 MiB (RFC 9659).
 			w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(levels.zs), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20)) // valid
 			return w
 		}
@@ -52,7 +52,7 @@ func newCodings() []*coding {
 	return []*coding{br, zs, gz}
 }
 
-// encode is a text in the coding, nil if it would not be smaller.
+// encode returns a text in the coding, nil if it would not be smaller.
 func (c *coding) encode(plain []byte, effort int) []byte {
 	pool := &c.pools[effort]
 	w, ok := pool.Get().(encoder)
@@ -69,21 +69,21 @@ func (c *coding) encode(plain []byte, effort int) []byte {
 	return bytes.Clone(b.Bytes())
 }
 
-// smallest is the size below which nothing is compressed: it would hardly get smaller.
+// smallest is the size below which nothing is compressed, as it would hardly help.
 const smallest = 1000
 
-// compressible reports whether content of a type gets smaller: text, and what is written as such.
+// compressible reports whether content of a type is worth compressing: text and text formats.
 func compressible(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	kind, rest, _ := strings.Cut(media, "/")
 	return kind == "text" || strings.HasSuffix(rest, "+xml") || strings.HasSuffix(rest, "json") || rest == "xml" || rest == "javascript"
 }
 
-// coded is a page in a coding, which is made when the page is asked for again.
+// coded is a page in a coding, made when the page is requested again.
 type coded struct {
 	*coding
 	once sync.Once
-	form *form // nil: it would not be smaller
+	form *form // nil if it would not be smaller
 }
 
 func newCoded(in []*coding, size int) []*coded {
@@ -97,7 +97,7 @@ func newCoded(in []*coding, size int) []*coded {
 	return all
 }
 
-// make makes the page unless it is there, and returns by how many bytes it has grown.
+// make encodes the page once, and returns by how many bytes the entry has grown.
 func (c *coded) make(plain []byte, etag string, effort int) (grown int) {
 	c.once.Do(func() {
 		if body := c.encode(plain, effort); body != nil {
@@ -108,8 +108,7 @@ func (c *coded) make(plain []byte, etag string, effort int) (grown int) {
 	return grown
 }
 
-// accepted finds the first coding that a request accepts (RFC 9110 section 12.5.3), nil
-// for none.
+// accepted returns the first coding that a request accepts (RFC 9110 section 12.5.3), nil for none.
 func accepted(header string, all []*coded) *coded {
 	if header == "" {
 		return nil
@@ -124,7 +123,7 @@ func accepted(header string, all []*coded) *coded {
 	return nil
 }
 
-// accepts reports whether a header names a coding, and whether it does so with a weight above 0.
+// accepts reports whether a header names a coding, and whether with a weight above 0.
 func accepts(header, coding string) (named, ok bool) {
 	for part := range strings.SplitSeq(header, ",") {
 		name, params, _ := strings.Cut(part, ";")

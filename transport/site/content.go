@@ -13,16 +13,16 @@ import (
 	"github.com/helpwright/helpwright/kb/theme"
 )
 
-// dressed is the HTML of an article as its page has it: without a first heading that says
-// the title again, tables in a box of their own that can be scrolled, and styles as classes,
-// since pages allow none in attributes. The classes are declared in styles.
+// dressed returns the HTML of an article for its page: without a first heading that repeats the title, with tables in
+// scrollable boxes, and with classes instead of styles, as pages allow no style attributes. The classes are declared in
+// styles.
 func dressed(t kb.Translation) (html, styles string) {
 	d := dresser{locale: t.Locale, styles: map[string]string{}}
 	d.run(dropTitle(t.Content, t.Title))
 	return d.out.String(), d.sheet()
 }
 
-// dropTitle takes off a first h1 that is the title. What links name stays.
+// dropTitle removes a first h1 that repeats the title. Targets of links are kept.
 func dropTitle(content, title string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(content), "<h1")
 	if !ok {
@@ -44,13 +44,13 @@ type dresser struct {
 	locale string
 	out    strings.Builder
 	code   marker
-	words  func(text string) string // shows the text that comes next in another way; nil: as it is
+	words  func(text string) string // transforms the next text; nil: unchanged
 	tables int
 	styles map[string]string // classes by declarations
 	order  []string
 }
 
-// dressedElements are what a page has in another way than they are stored.
+// dressedElements occur in content that dressed changes.
 var dressedElements = []string{"<table", "style=", "markdown-alert", "<pre"}
 
 func (d *dresser) run(content string) {
@@ -89,7 +89,7 @@ func (d *dresser) start(raw string, t html.Token) {
 		if d.tables++; d.tables == 1 {
 			d.out.WriteString(`<div class="hw-table" tabindex="0">`)
 		}
-	case "pre": // it may have to be scrolled
+	case "pre": // it may need to scroll
 		t.Attr = append(t.Attr, html.Attribute{Key: "tabindex", Val: "0"})
 		raw = t.String()
 	case "code":
@@ -126,7 +126,7 @@ func (d *dresser) text(raw string) {
 	d.out.WriteString(raw)
 }
 
-// classes are those of an element.
+// classes returns the classes of an element.
 func classes(t html.Token) []string {
 	i := slices.IndexFunc(t.Attr, func(a html.Attribute) bool { return a.Key == "class" })
 	if i < 0 {
@@ -135,7 +135,7 @@ func classes(t html.Token) []string {
 	return strings.Fields(t.Attr[i].Val)
 }
 
-// classWith is what follows a prefix in the first class that has it.
+// classWith returns the rest of the first class that has a prefix.
 func classWith(t html.Token, prefix string) string {
 	for _, class := range classes(t) {
 		if rest, ok := strings.CutPrefix(class, prefix); ok {
@@ -145,7 +145,7 @@ func classWith(t html.Token, prefix string) string {
 	return ""
 }
 
-// alertIcon is what an alert begins with, "" for anything else.
+// alertIcon returns the icon of an alert, "" for other elements.
 func alertIcon(t html.Token) string {
 	switch kind := classWith(t, "markdown-alert-"); kind {
 	case "", "title":
@@ -157,10 +157,10 @@ func alertIcon(t html.Token) string {
 	}
 }
 
-// maxStyles is how many different styles an article keeps.
+// maxStyles is the maximum number of different styles kept of an article.
 const maxStyles = 200
 
-// styled makes a class of a style.
+// styled returns a class for a style.
 func (d *dresser) styled(t *html.Token, at int) {
 	declarations := t.Attr[at].Val
 	t.Attr = slices.Delete(t.Attr, at, at+1)
@@ -180,7 +180,7 @@ func (d *dresser) styled(t *html.Token, at int) {
 	t.Attr = append(t.Attr, html.Attribute{Key: "class", Val: name})
 }
 
-// sheet declares the classes.
+// sheet returns the declarations of the classes.
 func (d *dresser) sheet() string {
 	var b strings.Builder
 	for i, declarations := range d.order {
@@ -189,7 +189,7 @@ func (d *dresser) sheet() string {
 	return b.String()
 }
 
-// hashSource is the source of a Content-Security-Policy for an element's text.
+// hashSource returns the Content-Security-Policy source for an inline element's text.
 func hashSource(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

@@ -9,29 +9,29 @@ import (
 	"github.com/helpwright/helpwright/kb/theme"
 )
 
-// maxContents bounds the bytes of the contents that are kept, of all sites.
+// maxContents is the maximum size in bytes of the contents cached for all sites.
 const maxContents = 8 << 20
 
-// content is that of an article as its page has it.
+// content is an article's content as its page has it.
 type content struct {
 	html   string
-	styles string // that the page has for it
+	styles string // for the page's stylesheet
 	heads  []theme.Heading
 }
 
-// contents keeps what was made of texts, by the texts: it is never outdated. Half of the room is for what was used since
-// the other half was filled.
+// contents caches the content made from texts, keyed by the texts, so entries never become outdated. It has two generations:
+// half of the room is for entries used since the other half was filled.
 type contents struct {
 	mu          sync.Mutex
 	young, old  map[[sha256.Size]byte]content
-	size, bound int // bytes of young, and what they may be
+	size, bound int // bytes of young, and their limit
 }
 
 func newContents(bound int) *contents {
 	return &contents{young: map[[sha256.Size]byte]content{}, bound: bound / 2}
 }
 
-// of returns what is made of a text. It belongs to all: nobody changes it.
+// of returns the content made from a text. It is shared and must not be modified.
 func (c *contents) of(t kb.Translation) content {
 	key := textKey(t)
 	c.mu.Lock()
@@ -53,7 +53,7 @@ func (c *contents) of(t kb.Translation) content {
 	return made
 }
 
-// keep keeps a content; c.mu is held.
+// keep stores a content; c.mu is held.
 func (c *contents) keep(key [sha256.Size]byte, made content) {
 	size := len(made.html) + len(made.styles) + 200
 	for _, h := range made.heads {
@@ -71,11 +71,11 @@ func (c *contents) keep(key [sha256.Size]byte, made content) {
 	}
 }
 
-// textKey tells apart all that a content is made of.
+// textKey identifies all inputs of a content.
 func textKey(t kb.Translation) (key [sha256.Size]byte) {
 	h := sha256.New()
-	for _, part := range []string{t.Locale, "\x00", t.Title, "\x00", t.Content} { // texts have no NUL
-		_, _ = io.WriteString(h, part) // a hash takes all
+	for _, part := range []string{t.Locale, "\x00", t.Title, "\x00", t.Content} { // texts contain no NUL
+		_, _ = io.WriteString(h, part) // a hash does not fail
 	}
 	h.Sum(key[:0])
 	return key

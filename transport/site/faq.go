@@ -6,8 +6,7 @@ import (
 	"github.com/helpwright/helpwright/kb/contenthtml"
 )
 
-// questionsOf are the questions of an article whose answers are folded away, as data of
-// a FAQPage.
+// questionsOf returns the questions of an article whose answers are folded, as data of a FAQPage.
 func questionsOf(content string) []map[string]any {
 	if !strings.Contains(content, "<details") {
 		return nil

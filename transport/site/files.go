@@ -16,14 +16,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// shown are types that a browser shows in place; anything else is saved.
+// shown are the types that a browser displays in place; all others are saved.
 var shown = []string{
 	"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/svg+xml", "image/x-icon", "image/vnd.microsoft.icon",
 	"audio/mpeg", "audio/ogg", "video/mp4", "video/webm", "text/plain",
 }
 
-// file serves a file of the site: id, key and name. What it holds is foreign, so it
-// comes without any rights.
+// file serves a file of the site by id, key and name. Its content is untrusted, so it is served without any privileges.
 func (v *visit) file(rest string) error {
 	if !v.allow(http.MethodGet, http.MethodHead) {
 		return nil
@@ -57,11 +56,11 @@ func (v *visit) file(rest string) error {
 	return v.whole(c)
 }
 
-// maxWhole is the size up to which files of public sites are kept like pages. Browsers ask for
-// parts of sound and film, however short they are.
+// maxWhole is the size up to which files of public sites are cached like pages. Audio and video are excluded, as browsers
+// request ranges of them, however short they are.
 const maxWhole = 64 << 10
 
-// whole serves a small file, and keeps it until something of the account changes: it may be deleted.
+// whole serves a small file, and caches it until something in the account changes, as it may be deleted.
 func (v *visit) whole(c kb.Content) error {
 	body := &blob{ctx: v.ctx(), of: c}
 	defer body.Close()
@@ -75,7 +74,7 @@ func (v *visit) whole(c kb.Content) error {
 	return v.sendUntil(http.StatusOK, content, true, false)
 }
 
-// forGood is the Cache-Control of what never changes at its address.
+// forGood is the Cache-Control of content that never changes at its address.
 const forGood = "public, max-age=31536000, immutable"
 
 func (v *visit) stream(c kb.Content) error {
@@ -89,7 +88,7 @@ func (v *visit) stream(c kb.Content) error {
 	return nil
 }
 
-// blob reads content from where it is asked to.
+// blob reads content from the requested position.
 type blob struct {
 	ctx context.Context
 	of  kb.Content
@@ -133,7 +132,7 @@ func (b *blob) Close() {
 	}
 }
 
-// asset serves an asset of the theme: a fingerprint and a path.
+// asset serves an asset of the theme, given a fingerprint and a path.
 func (v *visit) asset(rest string) error {
 	if !v.allow(http.MethodGet, http.MethodHead) {
 		return nil
@@ -150,7 +149,7 @@ func (v *visit) asset(rest string) error {
 	asked := v.r.URL.Path
 	if own, err := url.Parse(v.assetURL(d, name)); err != nil || own.Path != asked {
 		if plain, err := url.Parse(v.assetURL(&dress{}, name)); err == nil && plain.Path == asked {
-			d = &dress{} // of the built-in theme, also while another one is broken
+			d = &dress{} // of the built-in theme, even while another one is broken
 		} else if own == nil || own.Path == "" {
 			return fault.Missing("file", 0)
 		} else { // a former one
@@ -185,7 +184,7 @@ func (v *visit) asset(rest string) error {
 	return v.send(http.StatusOK, content, false)
 }
 
-// favicon is for who asks for it unasked.
+// favicon serves browsers that request it without a link.
 func (v *visit) favicon() error {
 	if !v.allow(http.MethodGet, http.MethodHead) {
 		return nil

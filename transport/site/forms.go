@@ -17,25 +17,25 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Message is what a reader has written in the contact form.
+// Message is a message from the contact form.
 type Message struct {
 	Name, Email string
 	Subject     string
-	Text        string // plain
+	Text        string // plain text
 	Locale      string // of the page
 	Files       []*multipart.FileHeader
 }
 
-// MaxFiles is how many files a message has at most.
+// MaxFiles is the maximum number of files in a message.
 const MaxFiles = 5
 
-// quickest is how fast nobody fills in the contact form.
+// quickest is the time below which no person can fill in the contact form.
 const quickest = 2 * time.Second
 
-// maxSpent bounds how many tokens are remembered, twice.
+// maxSpent is the number of tokens in each of two generations.
 const maxSpent = 10_000
 
-// spent remembers the tokens of forms that were sent: each is good for one message.
+// spent remembers the tokens of submitted forms: each is valid for one message.
 type spent struct {
 	mu         sync.Mutex
 	young, old map[string]bool
@@ -55,8 +55,7 @@ func (s *spent) use(token string) bool {
 	return true
 }
 
-// worked checks a proof of work: the hash of salt and number begins with so many zero
-// bits.
+// worked checks a proof of work: the hash of salt and number begins with the required number of zero bits.
 func worked(salt, number string, bits int) bool {
 	if bits <= 0 {
 		return true
@@ -68,7 +67,7 @@ func worked(salt, number string, bits int) bool {
 	return binary.BigEndian.Uint32(sum[:])>>(32-min(bits, 31)) == 0
 }
 
-// contact shows the contact form, or takes it.
+// contact shows or processes the contact form.
 func (v *visit) contact(locale string) error {
 	if !v.allow(http.MethodGet, http.MethodHead, http.MethodPost) {
 		return nil
@@ -154,7 +153,7 @@ func (v *visit) take(p *theme.Page) error {
 	return v.deliver(p, files, problem)
 }
 
-// inspect finds what is wrong with a message.
+// inspect checks a message for problems.
 func (v *visit) inspect(p *theme.Page, files []*multipart.FileHeader, problem func(field, text string, args ...any)) {
 	c := p.Contact
 	if c.About == "" || len(c.About) > 900 {
@@ -180,15 +179,14 @@ func (v *visit) inspect(p *theme.Page, files []*multipart.FileHeader, problem fu
 	}
 }
 
-// plausible reports whether mail may reach an address; who takes the message knows
-// better.
+// plausible reports whether an address looks deliverable; the recipient of the message checks it thoroughly.
 func plausible(email string) bool {
 	local, domain, ok := strings.Cut(email, "@")
 	return ok && local != "" && strings.Contains(strings.Trim(domain, "."), ".") && !strings.ContainsAny(email, " ,;<>\"\n\r\t") &&
 		!strings.Contains(domain, "@") && len(email) <= 254
 }
 
-// deliver hands the message over unless it looks like one that nobody wrote.
+// deliver sends the message unless it looks automated.
 func (v *visit) deliver(p *theme.Page, files []*multipart.FileHeader, problem func(field, text string, args ...any)) error {
 	c, token := p.Contact, v.r.PostFormValue("token")
 	_, age, ok := v.h.unseal("contact", v.site.ID, token)
@@ -218,7 +216,7 @@ func (v *visit) deliver(p *theme.Page, files []*multipart.FileHeader, problem fu
 		c.Sent = true
 	case f != nil && (f.Kind == fault.Invalid || f.Kind == fault.TooLarge):
 		v.refused(f, files, problem)
-	case f != nil && f.Kind == fault.NotFound: // the mailbox has gone
+	case f != nil && f.Kind == fault.NotFound: // the mailbox was deleted
 		c.Closed = true
 	default:
 		return err
@@ -226,7 +224,7 @@ func (v *visit) deliver(p *theme.Page, files []*multipart.FileHeader, problem fu
 	return nil
 }
 
-// refused shows why a message was not taken.
+// refused shows why a message was not accepted.
 func (v *visit) refused(f *fault.Error, files []*multipart.FileHeader, problem func(field, text string, args ...any)) {
 	for field := range f.Fields {
 		switch field {
@@ -252,8 +250,8 @@ func (v *visit) refused(f *fault.Error, files []*multipart.FileHeader, problem f
 	problem("message", "Write your message")
 }
 
-// view counts a view of an article, which scripts and, without them, images ask for, so
-// that pages may be kept by others.
+// view counts a view of an article. It is requested by scripts and, without them, by an image, so that caches may store the
+// pages.
 func (v *visit) view(name string) error {
 	if !v.allow(http.MethodGet, http.MethodHead, http.MethodPost) {
 		return nil
@@ -275,7 +273,7 @@ func (v *visit) view(name string) error {
 	return err
 }
 
-// robot reports whether a client says that it is none of a person's.
+// robot reports whether a client identifies itself as something other than a person's browser.
 func robot(agent string) bool {
 	agent = strings.ToLower(agent)
 	if agent == "" {
@@ -289,8 +287,7 @@ func robot(agent string) bool {
 	return false
 }
 
-// react takes what a reader thinks of an article: a reaction, and then what was
-// missing. It answers with the article's page, which says thank you.
+// react records a reader's reaction to an article, and then a comment. It answers with the article's page and a thank-you.
 func (v *visit) react(name string) error {
 	if !v.allow(http.MethodPost) {
 		return nil
@@ -313,7 +310,7 @@ func (v *visit) react(name string) error {
 	t := a.Revision.Serve(v.site.DefaultLocale, locale)
 	path := kb.PagePath(locale, kb.ArticlePages, id, t.Title)
 	p := v.page(theme.PageArticle, locale)
-	v.r.URL.Path, v.r.URL.RawPath = v.prefix+unescaped(path), "" // as if the article were asked for
+	v.r.URL.Path, v.r.URL.RawPath = v.prefix+unescaped(path), "" // as for a request of the article
 	if err := v.article(p, strings.TrimPrefix(unescaped(path), "/"+locale+"/"+kb.ArticlePages+"/")); err != nil {
 		return err
 	}
@@ -360,7 +357,7 @@ func (v *visit) reacted(a *theme.Article) (problem string, err error) {
 	return "", err
 }
 
-// tooMany answers who asks too much.
+// tooMany answers clients over a limit.
 func (v *visit) tooMany(p *theme.Page) error {
 	p.Search.Query = ""
 	return v.write(http.StatusTooManyRequests, theme.PageSearch, p)

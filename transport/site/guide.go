@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/kb/theme"
 )
 
-// Guide serves how themes are written, as a page for a browser.
+// Guide serves the guide to writing themes, as a page for a browser.
 func Guide() http.Handler {
 	style := theme.Colours(kb.DefaultAccent).CSS() + string(minified(theme.Builtin().Files["assets/style.css"]))
 	var d dresser
@@ -26,6 +26,6 @@ func Guide() http.Handler {
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "public, no-cache")
-		_, _ = w.Write(page) // the client may have gone
+		_, _ = w.Write(page) // the client may have disconnected
 	})
 }

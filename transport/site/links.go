@@ -5,8 +5,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// linked replaces the references in an article by addresses for readers of a language.
-// below begins those of pages, and files those of files.
+// linked replaces the references in an article by addresses for readers of a language. below is the prefix of pages'
+// addresses, and files that of files.
 func (v *visit) linked(t kb.Translation, locale, below, files string) (kb.Translation, error) {
 	references := t.References()
 	if len(references) == 0 {
@@ -24,14 +24,14 @@ func (v *visit) linked(t kb.Translation, locale, below, files string) (kb.Transl
 	}), nil
 }
 
-// target is what a reference leads to.
+// target is the target of a reference.
 type target struct {
 	kind string
 	id   int64
 }
 
-// titles are those of the pages that references lead to, as far as there are some: a
-// link without one is redirected, or as dead as its target.
+// titles returns the titles of referenced pages. A link without a title is redirected, or leads nowhere if its target does
+// not exist.
 func (v *visit) titles(references []kb.Reference, locale string) (map[target]string, error) {
 	ids := map[string][]int64{}
 	for _, r := range references {

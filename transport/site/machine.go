@@ -27,7 +27,7 @@ func unescaped(path string) string {
 	return plain
 }
 
-// text sends a document that is no page.
+// text sends a document that is not a page.
 func (v *visit) text(media string, body []byte) error {
 	v.w.Header().Set("Content-Type", media)
 	v.w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
@@ -46,8 +46,8 @@ func (v *visit) robots() error {
 	return v.text("text/plain; charset=utf-8", []byte(body))
 }
 
-// perSitemap is how many articles a part of the sitemap has: with all their languages
-// below the 50,000 addresses that a sitemap may have.
+// perSitemap is the number of articles in a part of the sitemap: with all their languages, below the limit of 50,000
+// addresses per sitemap.
 const perSitemap = 2000
 
 // sitemap is an index of parts, and each part a page of articles.
@@ -93,7 +93,7 @@ func (v *visit) sitemap(name string) error {
 	return v.text("application/xml; charset=utf-8", b.Bytes())
 }
 
-// total is how many articles are published.
+// total returns the number of published articles.
 func (v *visit) total() (int, error) {
 	n, req := 0, storage.PageRequest{Limit: storage.MaxLimit}
 	for {
@@ -116,7 +116,7 @@ func escapeXML(s string) string {
 	return b.String()
 }
 
-// entryOf writes the addresses of one thing in all its languages.
+// entryOf writes the addresses of one object in all its languages.
 func (v *visit) entryOf(b *bytes.Buffer, locales []string, path func(string) string, changed string) {
 	for _, l := range locales {
 		fmt.Fprintf(b, "<url><loc>%s</loc>", escapeXML(v.absolute(path(l))))
@@ -132,7 +132,7 @@ func (v *visit) entryOf(b *bytes.Buffer, locales []string, path func(string) str
 	}
 }
 
-// mapped writes a part of the sitemap; the first one has what is no article.
+// mapped writes a part of the sitemap; the first one includes the pages that are not articles.
 func (v *visit) mapped(b *bytes.Buffer, part int) error {
 	if part == 1 {
 		v.entryOf(b, v.locales, inLanguage(""), "")
@@ -196,10 +196,10 @@ type atomFeed struct {
 	Entries []atomEntry `xml:"entry"`
 }
 
-// feedEntries is how many articles the feed has.
+// feedEntries is the number of articles in the feed.
 const feedEntries = 30
 
-// feed is what was changed last (RFC 4287).
+// feed lists the latest changes (RFC 4287).
 func (v *visit) feed(locale string) error {
 	if !v.allow(http.MethodGet, http.MethodHead) {
 		return nil
@@ -239,11 +239,10 @@ func (v *visit) feed(locale string) error {
 	return v.text("application/atom+xml; charset=utf-8", append([]byte(xml.Header), append(body, '\n')...))
 }
 
-// maxLLMs is how many articles llms.txt names.
+// maxLLMs is the maximum number of articles in llms.txt.
 const maxLLMs = 1000
 
-// llms is an index of the site for language models (llmstxt.org), in the default
-// language.
+// llms is an index of the site for language models (llmstxt.org), in the default language.
 func (v *visit) llms() error {
 	if !v.allow(http.MethodGet, http.MethodHead) {
 		return nil
@@ -296,7 +295,7 @@ func (v *visit) defaultLocale() string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// markdown is an article as Markdown: as it was written, or made of its HTML.
+// markdown returns an article as Markdown: as written, or converted from its HTML.
 func (v *visit) markdown(locale, name string) error {
 	if !v.allow(http.MethodGet, http.MethodHead) {
 		return nil
@@ -326,12 +325,12 @@ func (v *visit) markdown(locale, name string) error {
 	}
 	fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(body), "# "+t.Title)))
 	v.w.Header().Set("Link", "<"+v.absolute(kb.PagePath(t.Locale, kb.ArticlePages, a.Article.ID, t.Title))+">; rel=\"canonical\"")
-	v.w.Header().Set("X-Robots-Tag", "noindex") // the page is what is to be found
+	v.w.Header().Set("X-Robots-Tag", "noindex") // search engines should find the page instead
 	v.w.Header().Set("Content-Language", t.Locale)
 	return v.text("text/markdown; charset=utf-8", b.Bytes())
 }
 
-// ldJSON is a block of data in the head of a page (JSON-LD).
+// ldJSON returns a block of data for the head of a page (JSON-LD).
 func ldJSON(data ...map[string]any) template.HTML {
 	graph := map[string]any{"@context": "https://schema.org", "@graph": data}
 	text, err := json.Marshal(graph) // escapes < and >
@@ -341,7 +340,7 @@ func ldJSON(data ...map[string]any) template.HTML {
 	return template.HTML(`<script type="application/ld+json">` + string(text) + `</script>`) //nolint:gosec // escaped
 }
 
-// breadcrumbs of a page as data.
+// breadcrumbs returns the breadcrumbs of a page as data.
 func breadcrumbs(v *visit, p *theme.Page) map[string]any {
 	var items []map[string]any
 	for i, c := range append(slices.Clone(p.Breadcrumbs), theme.Link{Name: p.Title, URL: p.URL}) {
@@ -361,7 +360,7 @@ func crumbData(v *visit, p *theme.Page) template.HTML {
 	return ldJSON(breadcrumbs(v, p))
 }
 
-// articleData describes an article, and the questions in it that are folded away.
+// articleData describes an article, with its folded questions.
 func articleData(v *visit, p *theme.Page, a kb.ArticleRevision) template.HTML {
 	if p.NoIndex {
 		return ""

@@ -8,16 +8,16 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// maxKnown bounds how many facts are remembered of all accounts. Each is a list that one page shows at most.
+// maxKnown is the maximum number of facts remembered of all accounts. Each is a list for one page at most.
 const maxKnown = 500
 
-// fact names what is remembered of a site.
+// fact is the key of a fact about a site.
 type fact struct {
 	site int64
 	what string
 }
 
-// known is what is remembered of a state of an account's sites.
+// known returns the remembered value of a fact in a state of an account's sites.
 func (c *cache) known(at stamp, f fact) (any, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +29,7 @@ func (c *cache) known(at stamp, f fact) (any, bool) {
 	return value, ok
 }
 
-// know remembers what was read at a state, unless that has passed.
+// know remembers a value read in a state, unless the state has changed.
 func (c *cache) know(at stamp, f fact, value any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,8 +52,8 @@ func (c *cache) know(at stamp, f fact, value any) {
 	a.known[f] = value
 }
 
-// remembered reads what many pages of a site show, once for each state of its account: as long as pages are kept, and
-// for the same reasons. What it returns belongs to all: nobody changes it.
+// remembered reads data that many pages of a site show, once for each state of its account, under the same conditions as the
+// cache of pages. The result is shared and must not be modified.
 func remembered[T any](v *visit, what string, read func() (T, error)) (T, error) {
 	f := fact{v.site.ID, what}
 	if v.stamp == (stamp{}) {
@@ -76,14 +76,14 @@ func (v *visit) shelf(id int64) (kb.Shelf, error) {
 	return remembered(v, "shelf "+strconv.FormatInt(id, 10), func() (kb.Shelf, error) { return v.Shelf(v.ctx(), id) })
 }
 
-// rail is what stands beside an article.
+// rail is the list next to an article.
 type rail struct {
-	siblings []kb.ArticleRevision           // the first articles of its category, or those of its collection that are in none
+	siblings []kb.ArticleRevision           // the first articles of its category, or those of its collection outside categories
 	more     bool                           // there are more siblings
 	beside   map[int64][]kb.ArticleRevision // the first articles of other categories
 }
 
-// all are the articles of the rail.
+// all returns the articles of the rail.
 func (r rail) all() []kb.ArticleRevision {
 	all := slices.Clone(r.siblings)
 	for _, list := range r.beside {
@@ -92,7 +92,7 @@ func (r rail) all() []kb.ArticleRevision {
 	return all
 }
 
-// rail reads what stands beside the articles of a category of a collection, or beside those that are in none: at is -1.
+// rail reads the list next to the articles of a category of a collection, or next to those outside categories if at is -1.
 func (v *visit) rail(in kb.Shelf, at int, near []kb.Category) (rail, error) {
 	category := int64(0)
 	if at >= 0 {
@@ -125,7 +125,7 @@ func (v *visit) rail(in kb.Shelf, at int, near []kb.Category) (rail, error) {
 	})
 }
 
-// loose asks for the articles of a collection that are in no category.
+// loose returns the query for the articles of a collection outside categories.
 func loose(collectionID int64) kb.ArticleFilter {
 	return kb.ArticleFilter{CollectionID: collectionID, Loose: true, Brief: true}
 }

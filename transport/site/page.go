@@ -22,7 +22,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// How much pages show.
+// Lengths of lists on pages.
 const (
 	homeArticles    = 4
 	shelfArticles   = 5
@@ -33,7 +33,7 @@ const (
 	foundArticles   = 10
 )
 
-// page is what all pages of a language have.
+// page has the data common to all pages in a language.
 func (v *visit) page(kind, locale string) *theme.Page {
 	text := v.Text(locale)
 	home := v.prefix + "/" + locale
@@ -75,7 +75,7 @@ func (v *visit) hero() kb.Hero {
 	return v.site.Look.Hero
 }
 
-// picture is an image of the site, nil if it has gone.
+// picture returns an image of the site, nil if it was deleted.
 func (v *visit) picture(id int64) *theme.Image {
 	if id == 0 {
 		return nil
@@ -104,10 +104,10 @@ func links(in []kb.Link) []theme.Link {
 	return out
 }
 
-// absolute is the canonical address of a path below the site's.
+// absolute returns the canonical address of a path below the site's.
 func (v *visit) absolute(path string) string { return v.h.cfg.KB.URL(v.site) + path }
 
-// menu offers a page in the languages that it is in.
+// menu offers a page in its other languages.
 func (v *visit) menu(p *theme.Page, locales []string, path func(locale string) string, neutral string) {
 	locales = slices.Clone(locales)
 	place := func(l string) int {
@@ -140,12 +140,12 @@ func inLanguage(path string) func(string) string {
 	return func(locale string) string { return "/" + locale + path }
 }
 
-// crumbs begin at the home page.
+// crumbs start at the home page.
 func (v *visit) crumbs(p *theme.Page, more ...theme.Link) {
 	p.Breadcrumbs = append([]theme.Link{{Name: theme.Text(p.Locale, "Help centre"), URL: p.Site.URL}}, more...)
 }
 
-// other is the locale of a text that is not in the page's, else "".
+// other returns the locale of a text if it differs from the page's, otherwise "".
 func other(p *theme.Page, locale string) (string, string) {
 	if locale == p.Locale {
 		return "", ""
@@ -196,7 +196,7 @@ func (v *visit) entries(p *theme.Page, list []kb.ArticleRevision) []theme.Articl
 	return out
 }
 
-// collections are those that have something to read.
+// collections returns the collections that are not empty.
 func (v *visit) collections(p *theme.Page) ([]theme.Collection, error) {
 	page, err := v.Collections(v.ctx(), false, storage.PageRequest{Limit: storage.MaxLimit})
 	var out []theme.Collection
@@ -275,7 +275,7 @@ func (v *visit) collection(p *theme.Page, name string) error {
 	return nil
 }
 
-// more is the address of what follows on a list.
+// more returns the address of the next part of a list.
 func (v *visit) more(address, cursor string) string {
 	if cursor == "" {
 		return ""
@@ -283,7 +283,7 @@ func (v *visit) more(address, cursor string) string {
 	return address + "?after=" + url.QueryEscape(cursor)
 }
 
-// badCursor makes a page that does not exist of a cursor that is none.
+// badCursor answers an invalid cursor with the page for missing addresses.
 func badCursor(err error) error {
 	if fault.Is(err, fault.Invalid) {
 		return fault.Missing("page", 0)
@@ -329,7 +329,7 @@ func (v *visit) category(p *theme.Page, name string) error {
 	return nil
 }
 
-// load finds the article of a page: the draft, where that is previewed.
+// load finds the article of a page: in a preview, its draft.
 func (v *visit) load(name string) (kb.ArticleRevision, error) {
 	id, ok := kb.ParsePageName(name)
 	if !ok {
@@ -387,11 +387,11 @@ func language(locale string) string {
 	return base
 }
 
-// excerpt is how an article without a summary is described.
+// excerpt returns a description of an article without a summary.
 func excerpt(content string) string {
-	const begin = 4 << 10 // bytes that have it mostly
+	const begin = 4 << 10 // usually long enough
 	if len(content) > begin {
-		// What the cut may have spoilt is at the end.
+		// The cut may have damaged the end.
 		if text := contenthtml.Text(strings.ToValidUTF8(content[:begin], "")); utf8.RuneCountInString(text) > 200 {
 			return shortened(text)
 		}
@@ -399,7 +399,7 @@ func excerpt(content string) string {
 	return shortened(contenthtml.Text(content))
 }
 
-// shortened is a text on one line of at most 160 characters.
+// shortened returns a text on one line of at most 160 characters.
 func shortened(text string) string {
 	text = strings.ReplaceAll(text, "\n", " ")
 	if runes := []rune(text); len(runes) > 160 {
@@ -408,8 +408,8 @@ func shortened(text string) string {
 	return text
 }
 
-// content is an article's as the page shows it, and its table of contents. It is made once as long as the text stays,
-// whatever else of the site changes.
+// content returns an article's content as the page shows it, with its table of contents. It is cached until the text
+// changes, regardless of other changes of the site.
 func (v *visit) content(t kb.Translation) (string, []theme.Heading) {
 	made := v.h.contents.of(t)
 	v.styles = made.styles
@@ -431,7 +431,7 @@ func contentOf(t kb.Translation) content {
 	return content{html: html, styles: styles, heads: heads}
 }
 
-// around is what stands beside and below an article.
+// around has the parts next to and below an article.
 func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 	in, err := v.shelf(a.Revision.CollectionID)
 	if err != nil {
@@ -493,8 +493,8 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 	return err
 }
 
-// neighbours are what comes before and after an article among its siblings: mostly they
-// are in the rail, which is there already.
+// neighbours returns the articles before and after an article among its siblings, usually from the rail, which was read
+// already.
 func (v *visit) neighbours(a kb.Article, filter kb.ArticleFilter, beside rail) (before, after kb.ArticleRevision, err error) {
 	all := beside.siblings
 	at := slices.IndexFunc(all, func(s kb.ArticleRevision) bool { return s.Article.ID == a.ID })
@@ -510,7 +510,7 @@ func (v *visit) neighbours(a kb.Article, filter kb.ArticleFilter, beside rail) (
 	return before, after, nil
 }
 
-// besides are the categories that follow that of the article, and those before it.
+// besides returns the categories after that of the article, and those before it.
 func besides(categories []kb.Category, at int) []kb.Category {
 	var near []kb.Category
 	for i := 1; i < len(categories) && len(near) < railCategories-1; i++ {
@@ -580,7 +580,7 @@ func (v *visit) results(p *theme.Page, words string) error {
 	return nil
 }
 
-// names are those of the collections and categories of articles.
+// names returns the names of the collections and categories of articles.
 func (v *visit) names(p *theme.Page, list []kb.Found) (func(kb.ArticleRevision) []string, error) {
 	var collections, categories []int64
 	for _, f := range list {
@@ -613,7 +613,7 @@ func unique(ids []int64) []int64 {
 	return slices.Compact(ids)
 }
 
-// suggestion is an article for who is still typing.
+// suggestion is an article suggested while the reader types.
 type suggestion struct {
 	Title   string `json:"title"`
 	URL     string `json:"url"`
@@ -622,7 +622,7 @@ type suggestion struct {
 
 const maxSuggestions = 5
 
-// suggest answers a script with the titles for a query.
+// suggest sends a script the titles for a query.
 func (v *visit) suggest(given string) error {
 	if !v.allow(http.MethodGet, http.MethodHead) {
 		return nil
@@ -673,8 +673,7 @@ func (v *visit) suggest(given string) error {
 	return json.NewEncoder(v.w).Encode(out)
 }
 
-// answers are the articles that a search finds; any: also those with some of the words
-// where none has all.
+// answers returns the articles that a search finds; with any, also those with only some of the words if none has all.
 func (v *visit) answers(words, locale string, n int, some bool) ([]kb.Found, error) {
 	if words == "" {
 		return nil, nil
@@ -684,7 +683,7 @@ func (v *visit) answers(words, locale string, n int, some bool) ([]kb.Found, err
 		return page.Items, err
 	}
 	fields := strings.Fields(words)
-	slices.SortStableFunc(fields, func(a, b string) int { return len(b) - len(a) }) // short words say little
+	slices.SortStableFunc(fields, func(a, b string) int { return len(b) - len(a) }) // short words are less significant
 	var all []kb.Found
 	for _, word := range fields[:min(len(fields), 4)] {
 		if len([]rune(word)) < 3 && len(word) < 4 {
@@ -703,7 +702,7 @@ func (v *visit) answers(words, locale string, n int, some bool) ([]kb.Found, err
 	return all[:min(len(all), n)], nil
 }
 
-// lost is the page for an address that there is none at.
+// lost answers an address without a page.
 func (v *visit) lost(locale string) error {
 	p := v.page(theme.PageNotFound, locale)
 	p.NoIndex = true
@@ -720,7 +719,7 @@ func (v *visit) lost(locale string) error {
 	return v.write(http.StatusNotFound, theme.PageNotFound, p)
 }
 
-// cached serves a page that is the same for everybody until something changes.
+// cached serves a page that is the same for everyone until something changes.
 func (v *visit) cached(name, locale string, fill func(*theme.Page) error) error {
 	if !v.allow(http.MethodGet, http.MethodHead) {
 		return nil

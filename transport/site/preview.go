@@ -8,14 +8,14 @@ import (
 	"github.com/helpwright/helpwright/kb"
 )
 
-// previewLife is how long the address of a preview is good for.
+// previewLife is the lifetime of a preview's address.
 const previewLife = 24 * time.Hour
 
-// preview is what readers do not see yet.
+// preview is unpublished content.
 type preview struct {
 	signed  bool
-	theme   int64 // that the site is dressed in
-	article int64 // whose draft is shown
+	theme   int64 // the theme of the site
+	article int64 // the article whose draft is shown
 }
 
 func (p preview) kind() string {
@@ -28,22 +28,21 @@ func (p preview) kind() string {
 	return ""
 }
 
-// PreviewTheme is an address where a site, by its URL and id, can be looked at in a
-// theme that is not active, by whoever has it, for a day.
+// PreviewTheme returns an address of a site, given its URL and id, in a theme that is not active. The address is valid for a
+// day and needs no further authorization.
 func (h *Handler) PreviewTheme(siteURL string, siteID, themeID int64) string {
 	return siteURL + "/-/preview/" + h.seal("preview", siteID, fmt.Sprintf("theme %d", themeID)) + "/"
 }
 
-// PreviewDraft is an address where the draft of an article can be read, by whoever has
-// it, for a day.
+// PreviewDraft returns an address of the draft of an article. The address is valid for a day and needs no further
+// authorization.
 func (h *Handler) PreviewDraft(s kb.Site, a kb.ArticleRevision, locale string) string {
 	t := a.Revision.Serve(s.DefaultLocale, locale)
 	return h.cfg.KB.URL(s) + "/-/preview/" + h.seal("preview", s.ID, fmt.Sprintf("draft %d", a.Article.ID)) +
 		kb.PagePath(t.Locale, kb.ArticlePages, a.Article.ID, t.Title)
 }
 
-// openPreview opens the address of a preview; what is behind the token is the path of a
-// page.
+// openPreview opens the address of a preview; the part after the token is the path of a page.
 func (v *visit) openPreview(rest string) (first, after string) {
 	token, path, _ := strings.Cut(rest, "/")
 	data, age, ok := v.h.unseal("preview", v.site.ID, token)

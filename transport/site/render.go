@@ -23,24 +23,24 @@ import (
 
 // dress is a theme that is ready to render.
 type dress struct {
-	set    *theme.Set // nil: it is broken
+	set    *theme.Set // nil if it is broken
 	broken error
-	files  map[string]kb.ThemeFile // its assets and templates by path; nil: those of the built-in theme
+	files  map[string]kb.ThemeFile // its assets and templates by path; nil for those of the built-in theme
 }
 
 type dressKey struct{ theme, revision int64 }
 
-// dresses are the themes that were compiled last.
+// dresses caches recently compiled themes.
 type dresses struct {
 	mu    sync.Mutex
 	byKey map[dressKey]*dress
 	order []dressKey
 }
 
-// maxDresses bounds how many compiled themes are kept.
+// maxDresses is the maximum number of compiled themes cached.
 const maxDresses = 64
 
-// dress finds what the site is dressed in: the built-in theme where it has none.
+// dress returns the site's theme: the built-in theme if it has none.
 func (v *visit) dress() (*dress, error) {
 	if v.preview.theme != 0 || v.front == nil {
 		return v.dressIn()
@@ -54,7 +54,7 @@ func (v *visit) dress() (*dress, error) {
 	return v.dressIn()
 }
 
-// made is a theme that was compiled before, nil if it was not.
+// made returns a theme that was compiled before, nil if it was not.
 func (d *dresses) made(key dressKey) *dress {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,8 +96,7 @@ func (v *visit) dressIn() (*dress, error) {
 	return made, nil
 }
 
-// write renders a page and sends it. A theme that fails is shown to members as what is
-// wrong with it; everybody else sees the built-in theme.
+// write renders a page and sends it. If a theme fails, members see the problem and everyone else the built-in theme.
 func (v *visit) write(status int, name string, p *theme.Page) error {
 	d, err := v.dress()
 	if err != nil {
@@ -109,7 +108,7 @@ func (v *visit) write(status int, name string, p *theme.Page) error {
 		if v.preview.theme != 0 || v.member() {
 			return v.problem(d, problem)
 		}
-		v.unstable = true // a member would see another page
+		v.unstable = true // members see another page
 		d = &dress{set: v.h.builtin}
 		body, err = v.render(d, name, p)
 	}
@@ -137,7 +136,7 @@ func (v *visit) render(d *dress, name string, p *theme.Page) ([]byte, error) {
 	return d.set.Render(v.ctx(), name, *p, theme.Env{Asset: func(path string) string { return v.assetURL(d, path) }})
 }
 
-// problem shows a member what is wrong with the theme.
+// problem shows a member the problem of the theme.
 func (v *visit) problem(d *dress, p *theme.Problem) error {
 	h := v.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -161,7 +160,7 @@ func (v *visit) problem(d *dress, p *theme.Problem) error {
 	return v.send(http.StatusOK, []byte(body), false)
 }
 
-// excerpt shows a line of a template between its neighbours.
+// excerpt shows a line of a template with its neighbours.
 func (v *visit) excerpt(f kb.ThemeFile, line int) string {
 	if f.Path == "" || line < 1 {
 		return ""
@@ -201,7 +200,7 @@ func (v *visit) accent() string {
 	return v.site.Look.Accent
 }
 
-// builtinHash are the hashes of the built-in theme's assets by path.
+// builtinHash returns the hashes of the built-in theme's assets by path.
 var builtinHash = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	for path, content := range theme.Builtin().Files {
@@ -211,7 +210,7 @@ var builtinHash = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// assetURL is the address of an asset, which names its content: it never changes.
+// assetURL returns the address of an asset, which includes its hash, so the content at an address never changes.
 func (v *visit) assetURL(d *dress, name string) string {
 	f, own := d.files[name]
 	hash := f.Hash
@@ -231,7 +230,7 @@ func (v *visit) assetURL(d *dress, name string) string {
 	return v.prefix + "/-/assets/" + hash[:16] + "/" + strings.Join(parts, "/")
 }
 
-// frames are who may frame a page: the service's own pages may frame previews.
+// frames returns who may frame a page: the service's own pages may frame previews.
 func (v *visit) frames() string {
 	if v.preview.signed {
 		return "'self' " + v.origin()
@@ -239,7 +238,7 @@ func (v *visit) frames() string {
 	return "'none'"
 }
 
-// origin is that of the service itself, where files of sites may lie.
+// origin returns the origin of the service itself, which may serve files of sites.
 func (v *visit) origin() string { return v.h.base.Scheme + "://" + v.h.base.Host }
 
 // players are the hosts that articles may frame.
@@ -248,9 +247,8 @@ const players = "https://www.youtube.com https://www.youtube-nocookie.com https:
 	"https://codesandbox.io https://stackblitz.com https://www.figma.com https://embed.figma.com https://docs.google.com https://www.google.com " +
 	"https://www.openstreetmap.org https://open.spotify.com https://w.soundcloud.com"
 
-// policy is the Content-Security-Policy of a page. On the host that all share, which is
-// the API's too, only the scripts of the built-in theme run: those of others could act
-// for whoever is signed in there.
+// policy returns the Content-Security-Policy of a page. On the shared host, which the API also uses, only the scripts of the
+// built-in theme run: other scripts could act for a user signed in there.
 func (v *visit) policy(d *dress) string {
 	script, style, connect := "'self'", "'self'", "'self'"
 	if v.site.HostKey == kb.SharedHost {
@@ -275,7 +273,7 @@ func (v *visit) policy(d *dress) string {
 		"; form-action 'self'; base-uri 'none'; frame-ancestors " + v.frames()
 }
 
-// requestOrigin is the origin that the browser knows the page by.
+// requestOrigin returns the origin of the page as the browser sees it.
 func (v *visit) requestOrigin() string {
 	scheme := "http"
 	if v.secure() {
@@ -289,8 +287,8 @@ func (v *visit) secure() bool { return v.r.TLS != nil || v.h.base.Scheme == "htt
 
 type sources struct{ script, style, connect string }
 
-// headSources are what the owner's additions to the head need of the policy: their own
-// scripts and styles, and no others.
+// headSources returns the sources that the owner's additions to the head require in the policy: their own scripts and
+// styles, and no others.
 func headSources(head string) sources {
 	var out sources
 	z := nethtml.NewTokenizer(strings.NewReader(head))
@@ -325,7 +323,7 @@ func headSources(head string) sources {
 	}
 }
 
-// originOf is the origin of an address of the web that stands for itself.
+// originOf returns the origin of an absolute web address.
 func originOf(address string) string {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.ContainsAny(u.Host, " ;,'\"*") {
@@ -334,13 +332,13 @@ func originOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// read reads an asset that has to be in memory.
+// read reads an asset that must be in memory.
 func (v *visit) read(f kb.ThemeFile) ([]byte, error) {
 	text, err := v.h.cfg.KB.Template(v.ctx(), f)
 	return []byte(text), err
 }
 
-// minified takes comments and indentation off the built-in stylesheet.
+// minified removes comments and indentation from the built-in stylesheet.
 func minified(content []byte) []byte {
 	var b strings.Builder
 	comment := false
@@ -348,7 +346,7 @@ func minified(content []byte) []byte {
 		line = strings.TrimSpace(line)
 		comment = comment || strings.HasPrefix(line, "/*")
 		if !comment && line != "" {
-			if selector, rest, ok := strings.Cut(line, " {"); ok { // behind it, spaces around a plus belong to calc
+			if selector, rest, ok := strings.Cut(line, " {"); ok { // after it, spaces around a plus belong to calc
 				line = strings.ReplaceAll(selector, " + ", "+") + " {" + rest
 			}
 			b.WriteString(shorter.Replace(line + "\n"))
@@ -362,7 +360,7 @@ func minified(content []byte) []byte {
 
 var shorter = strings.NewReplacer(" {\n", "{", " { ", "{", "; ", ";", ";\n}", "}", ";\n", ";", " }\n", "}", "}\n", "}", " }", "}", "}\n}", "}}", ", ", ",", ",\n", ",", ": ", ":", " > ", ">", " ~ ", "~", " !", "!")
 
-// unindented takes comments and indentation off the built-in scripts.
+// unindented removes comments and indentation from the built-in scripts.
 func unindented(content []byte) []byte {
 	var b strings.Builder
 	for line := range strings.Lines(string(content)) {

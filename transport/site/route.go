@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/pattern"
 )
 
-// route serves what is below the address of a site.
+// route serves the pages below the address of a site.
 func (v *visit) route() error {
 	pattern.Note(v.ctx(), routeOf(v.path))
 	first, rest, _ := strings.Cut(strings.TrimPrefix(v.path, "/"), "/")
@@ -56,8 +56,8 @@ func (v *visit) route() error {
 	return v.withoutLocale(first, rest)
 }
 
-// routeOf is the pattern of an address below that of a site, for who measures requests: there are a few of them, whatever
-// is asked for.
+// routeOf returns the pattern of an address below that of a site, for metrics: the number of patterns is small, whatever is
+// requested.
 func routeOf(path string) string {
 	const site = "{site}/"
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -91,7 +91,7 @@ func routeOf(path string) string {
 	return site + "{locale}/{other}"
 }
 
-// withoutLocale sends readers of an address without a language to that with the best.
+// withoutLocale redirects an address without a language to the one with the best language.
 func (v *visit) withoutLocale(kind, rest string) error {
 	if id, ok := kb.ParsePageName(rest); ok {
 		var text kb.Text
@@ -127,7 +127,7 @@ func (v *visit) withoutLocale(kind, rest string) error {
 	return v.lost(v.preferred(v.locales))
 }
 
-// query is that of an address, with its question mark.
+// query returns the query of an address, with its question mark.
 func query(u *url.URL) string {
 	if u.RawQuery == "" {
 		return ""
@@ -135,7 +135,7 @@ func query(u *url.URL) string {
 	return "?" + u.RawQuery
 }
 
-// translated are the locales that a text is served in.
+// translated returns the locales in which a text is served.
 func translated(t kb.Text) []string {
 	var all []string
 	for _, o := range t.Translations {
@@ -158,7 +158,7 @@ func (v *visit) inLocale(given, locale, rest string) error {
 	for _, l := range v.locales {
 		known = known || l == locale
 	}
-	if !known { // of a language that there is not, to the nearest that there is
+	if !known { // an unsupported language is redirected to the nearest supported one
 		near := best(v.locales, []string{locale})
 		if near == "" {
 			near = v.preferred(v.locales)
@@ -190,7 +190,7 @@ func (v *visit) inLocale(given, locale, rest string) error {
 	return v.lost(locale)
 }
 
-// service serves what pages ask for.
+// service serves the resources of pages.
 func (v *visit) service(rest string) error {
 	what, arg, _ := strings.Cut(rest, "/")
 	switch what {
@@ -208,12 +208,12 @@ func (v *visit) service(rest string) error {
 	return v.lost(v.preferred(v.locales))
 }
 
-// moved is what a page is answered with that is at another address.
+// moved is the error for a page that has another address.
 type moved struct{ to string }
 
 func (m *moved) Error() string { return "moved to " + m.to }
 
-// at checks that a page is asked for at its own address: its name may be a former one.
+// at checks that a page is requested at its own address: the name in the address may be a former one.
 func (v *visit) at(locale, kind string, id int64, title string) error {
 	own := kb.PagePath(locale, kind, id, title)
 	if u, err := url.Parse(own); err == nil && v.r.URL.Path == v.prefix+u.Path {

@@ -13,8 +13,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// cookieName is that of the session of a private site. It holds who reads, is good for
-// the one site, and opens nothing else.
+// cookieName is the name of the session cookie of a private site. The session identifies the reader, is valid for one site,
+// and grants nothing else.
 const cookieName = "helpwright_site"
 
 // sessionLife is how long a reader stays signed in.
@@ -23,7 +23,7 @@ const sessionLife = 7 * 24 * time.Hour
 // formLife is how long a form may stay open.
 const formLife = 12 * time.Hour
 
-// session is who the cookie says, nobody without one.
+// session returns the user in the cookie, 0 without one.
 func (v *visit) session() kb.Caller {
 	c, err := v.r.Cookie(cookieName)
 	if err != nil || v.h.cfg.User == nil {
@@ -47,10 +47,10 @@ func (v *visit) setSession(value string, seconds int) {
 	})
 }
 
-// door is what a private site shows to strangers, whatever they ask for.
+// door is the page that a private site shows to strangers at any address.
 func (v *visit) door(first, rest string) error {
 	var err error
-	if v.Visitor, err = v.h.cfg.KB.Guest(v.ctx(), v.site.ID); err != nil { // for the words of the page
+	if v.Visitor, err = v.h.cfg.KB.Guest(v.ctx(), v.site.ID); err != nil { // for the texts of the page
 		return err
 	}
 	if first == "-" && rest == "sign-in" {
@@ -62,7 +62,7 @@ func (v *visit) door(first, rest string) error {
 	return v.signIn(v.path)
 }
 
-// signIn shows the form, or takes it; to is the path to go on to.
+// signIn shows or processes the form; to is the path to which to continue.
 func (v *visit) signIn(to string) error {
 	if !v.allow(http.MethodGet, http.MethodHead, http.MethodPost) {
 		return nil
@@ -113,7 +113,7 @@ func (v *visit) showSignIn(status int, to string, form *theme.SignIn) error {
 	return v.write(status, kind, p)
 }
 
-// languages of the door: those of the account, as nothing of the site is known here.
+// languages of the sign-in page: those of the account, as nothing about the site is disclosed here.
 func (v *visit) languages(p *theme.Page, to string) {
 	all := v.offered()
 	_, rest, _ := strings.Cut(strings.TrimPrefix(to, "/"), "/")
@@ -139,7 +139,7 @@ func (v *visit) offered() []string {
 	return []string{v.site.DefaultLocale}
 }
 
-// formLocale is the language of a form that has none in its path.
+// formLocale returns the language of a form without one in its path.
 func (v *visit) formLocale(to string) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(to, "/"), "/")
 	if locale, ok := kb.Locale(first); ok {
@@ -150,18 +150,18 @@ func (v *visit) formLocale(to string) string {
 	return v.preferred(v.offered())
 }
 
-// What is wrong with a sign-in.
+// Problems of a sign-in.
 const (
 	problemStale  = "This page was open for too long. Please send it again."
 	problemMuch   = "Too much was sent from here. Please try again later."
 	problemTries  = "Too many wrong attempts. Please wait a few minutes."
-	problemPair   = "The email address or password is incorrect." // one for all wrong pairs, and for strangers
+	problemPair   = "The email address or password is incorrect." // the same for all wrong pairs, and for strangers
 	problemCode   = "The code is incorrect or has already been used."
 	problemLong   = "This took too long. Please sign in again."
 	problemFactor = "Your team asks for a second factor. Set one up in the desk first."
 )
 
-// attempt signs in with what was filled in. What is wrong with it, and the next step, come into the form.
+// attempt signs in with the submitted form. Problems and the next step are shown in the form.
 func (v *visit) attempt(form *theme.SignIn, token bool) (done bool, err error) {
 	switch {
 	case !v.sameOrigin() || !token:
@@ -186,7 +186,7 @@ func (v *visit) attempt(form *theme.SignIn, token bool) (done bool, err error) {
 	return true, nil
 }
 
-// prove finds the user by the password, or by the code that was asked for after it.
+// prove identifies the user by the password, or by the code requested after it.
 func (v *visit) prove(form *theme.SignIn) (userID int64, err error) {
 	cfg := v.h.cfg
 	switch {
@@ -198,7 +198,7 @@ func (v *visit) prove(form *theme.SignIn) (userID int64, err error) {
 	return 0, fault.New(fault.Unauthenticated, "Sign-in is not available here.")
 }
 
-// afterFault says in the form what went wrong. It returns the error when that is not up to who signs in.
+// afterFault shows a failure in the form. It returns the error if the reader cannot do anything about it.
 func afterFault(form *theme.SignIn, err error) error {
 	if code, ok := errors.AsType[*CodeNeeded](err); ok {
 		form.Step = code.Token
@@ -229,7 +229,7 @@ func afterFault(form *theme.SignIn, err error) error {
 	return nil
 }
 
-// stranger reports whether a user is no member of the account of the site.
+// stranger reports whether a user is not a member of the account of the site.
 func (v *visit) stranger(id int64) bool {
 	_, err := v.h.cfg.KB.Editor(v.ctx(), v.h.cfg.User(id), v.site.ID)
 	return err != nil

@@ -31,7 +31,7 @@ func (h *Handler) signed(purpose string, site int64, data, given string) bool {
 	return false
 }
 
-// seal is data that comes back with the time and a signature.
+// seal returns signed data with the current time.
 func (h *Handler) seal(purpose string, site int64, data string) string {
 	plain := strconv.FormatInt(h.cfg.Now().Unix(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(data))
 	return plain + "." + h.sign(purpose, site, plain)
@@ -49,9 +49,8 @@ func (h *Handler) unseal(purpose string, site int64, sealed string) (data string
 	return string(plain), h.cfg.Now().Sub(time.Unix(unix, 0)), err == nil && err2 == nil
 }
 
-// sameOrigin reports whether a form was sent by a page of the same site, as far as the
-// browser says: Sec-Fetch-Site, or Origin where it does not send that. Programs send
-// neither; what they send has a signed token.
+// sameOrigin reports whether a form was sent by a page of the same site, according to the browser: Sec-Fetch-Site, or Origin
+// if the browser does not send that. Programs send neither; their forms have a signed token.
 func (v *visit) sameOrigin() bool {
 	if from := v.r.Header.Get("Sec-Fetch-Site"); from != "" {
 		return from == "same-origin" || from == "none"
@@ -64,7 +63,7 @@ func (v *visit) sameOrigin() bool {
 	return err == nil && u.Host == v.r.Host
 }
 
-// limited counts what the address of the request does.
+// limited counts an action of the client's address.
 func (v *visit) limited(what string) bool {
 	addr := v.h.cfg.Addr(v.r)
 	key := addr.String()

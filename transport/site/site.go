@@ -21,61 +21,59 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Config is what a [Handler] is made of.
+// Config configures a [Handler].
 type Config struct {
 	KB *kb.Service // required
 
-	// Key signs forms, sessions and previews; at least 32 bytes. nil: random, so that they
-	// end when the process does, and are good for this process only.
+	// Key signs forms, sessions and previews; at least 32 bytes. nil: random, so that signatures are valid in this process
+	// only.
 	Key []byte
-	// FormerKeys signed before Key did. What they signed is good until its own end, so that
-	// the key can be changed while pages with forms are open, or kept by caches.
+	// FormerKeys are earlier keys, whose signatures are valid until they expire, so that the key can be changed while pages
+	// with forms are open or in caches.
 	FormerKeys [][]byte
 
-	// Caller finds out who asks, for applications that sign in their users themselves.
-	// An error, and nil, are nobody.
+	// Caller returns the caller of a request, for applications that sign in their users themselves. An error and nil mean no
+	// user.
 	Caller func(r *http.Request) (kb.Caller, error)
-	// SignIn checks what a reader of a private site has filled in, and returns the id of
-	// the user; a wrong pair is an Unauthenticated fault, and [CodeNeeded] asks for the code of
-	// a second factor. A RateLimited fault is shown at the form. nil: nobody can sign in.
+	// SignIn verifies the credentials of a reader of a private site, and returns the id of the user. A wrong pair is an
+	// Unauthenticated fault, and [CodeNeeded] requests the code of a second factor. A RateLimited fault is shown in the
+	// form. nil: sign-in is disabled.
 	SignIn func(ctx context.Context, email, password string, from netip.Addr) (userID int64, err error)
-	// FinishSignIn checks the code that SignIn asked for, by the token of its [CodeNeeded]. An
-	// Unauthenticated fault with code [WrongCode] lets the reader try another; any other sends
-	// them back to the password. nil: who needs a code cannot sign in.
+	// FinishSignIn verifies the code that SignIn requested, by the token of its [CodeNeeded]. An Unauthenticated fault with
+	// code [WrongCode] lets the reader try again; any other returns them to the password. nil: users who need a code cannot
+	// sign in.
 	FinishSignIn func(ctx context.Context, token, code string, from netip.Addr) (userID int64, err error)
-	// User is the caller with an id that SignIn returned. Required with SignIn. Where opening
-	// the site for it is Forbidden, the reader is told that the team asks for a second factor.
+	// User returns the caller for an id that SignIn returned. Required with SignIn. If the site is Forbidden to the caller,
+	// the reader is told that the team requires a second factor.
 	User func(userID int64) kb.Caller
 
-	// Contact opens a conversation with the sender of a message in the mailbox of the
-	// site. An Invalid fault on "email", "message" or "files" is shown at the field. nil:
-	// the contact form says that messages cannot be sent.
+	// Contact opens a conversation with the sender of a message in the mailbox of the site. An Invalid fault on "email",
+	// "message" or "files" is shown at the field. nil: the contact form reports that messages cannot be sent.
 	Contact func(ctx context.Context, s kb.Site, m Message) error
-	// MaxUpload bounds the files of a message together, in bytes; 0: 20 MiB.
+	// MaxUpload is the maximum total size of the files of a message in bytes; 0: 20 MiB.
 	MaxUpload int64
 
-	// Events is the log that changes are found in, and LastEvent the number of the newest
-	// event of an account. With both, pages are kept until something changes, and what the
-	// pages of a site have in common, whether they are kept or not; with an
-	// [storage.EventNotifier] that is noticed at once, else within a second.
+	// Events is the log in which changes are found, and LastEvent returns the number of the newest event of an account. With
+	// both, pages are cached until something changes, and so is the data that the pages of a site have in common. With an
+	// [storage.EventNotifier] changes are seen at once, otherwise within a second.
 	Events    storage.EventLog
 	LastEvent func(ctx context.Context, accountID int64) (int64, error)
-	CacheSize int64 // bytes of the pages that are kept; 0: 64 MiB
+	CacheSize int64 // bytes of cached pages; 0: 64 MiB
 
-	// Limit counts what the address of a request does, and returns how long to wait: one
-	// of the Limit constants. nil: there is no limit.
+	// Limit counts an action of the client's address, one of the Limit constants, and returns how long to wait. nil: no
+	// limit.
 	Limit func(ctx context.Context, what, address string) (wait time.Duration)
-	// Addr is the address that a request comes from. nil: the peer's.
+	// Addr returns the client's address. nil: the peer's.
 	Addr func(r *http.Request) netip.Addr
 
-	WorkBits int              // of the proof of work of a message; 0: 14, negative: none
+	WorkBits int              // for a message's proof of work; 0: 14, negative: none
 	Now      func() time.Time // nil: time.Now
-	Logger   *slog.Logger     // nil: discards
+	Logger   *slog.Logger     // default: discarded
 }
 
-// CodeNeeded is the error of Config.SignIn for a right password where a code is asked for too.
+// CodeNeeded is the error of Config.SignIn for a correct password if a code is also required.
 type CodeNeeded struct {
-	Token string // stands for the password in Config.FinishSignIn
+	Token string // replaces the password in Config.FinishSignIn
 }
 
 // Error implements error.
@@ -84,12 +82,12 @@ func (*CodeNeeded) Error() string { return "a code of the second factor is neede
 // WrongCode is the code of the fault of Config.FinishSignIn after which another code may be tried.
 const WrongCode = "wrong_code"
 
-// What Config.Limit counts.
+// Actions counted by Config.Limit.
 const (
-	LimitSearch  = "search"  // also the suggestions for who is typing
+	LimitSearch  = "search"  // includes suggestions while typing
 	LimitView    = "view"    // of an article
 	LimitReact   = "react"   // reactions and feedback
-	LimitSignIn  = "sign-in" // also what was right
+	LimitSignIn  = "sign-in" // includes successful ones
 	LimitContact = "contact" // messages
 )
 
@@ -105,7 +103,7 @@ type Handler struct {
 	spent    spent
 }
 
-// New makes a handler. What is missing in cfg is an Invalid fault.
+// New makes a handler. Missing fields of cfg are an Invalid fault.
 func New(cfg Config) (*Handler, error) {
 	var problems fault.Collector
 	problems.Check(cfg.KB != nil, "KB", "is required")
@@ -175,24 +173,23 @@ type visit struct {
 	caller kb.Caller
 	*kb.Visitor
 	front   *kb.Front // nil until the visitor has entered
-	locales []string  // that the site can be read in
+	locales []string  // languages of the site
 	preview preview
 
-	stamp    stamp  // of what is read: when the page may be kept
-	styles   string // that the page has for its content
+	stamp    stamp  // of the data read; decides whether the page may be cached
+	styles   string // for the page's stylesheet
 	unstable bool   // others would see another page
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }
 
-// Owns reports whether the host of a request is one that sites have for themselves, so
-// that nothing else is served there. A host that becomes one, or is none any more, is
-// noticed within a second.
+// Owns reports whether the host of a request belongs to a site, so that nothing else is served there. Changes take effect
+// within a second.
 func (h *Handler) Owns(r *http.Request) bool {
 	return h.hosts.owned(r.Context(), r.Host, h.cfg.Now())
 }
 
-// ownable reports whether a site may have a host for itself.
+// ownable reports whether a site may have a host of its own.
 func (h *Handler) ownable(name string) bool {
 	if name == h.base.Hostname() || name == "localhost" || len(name) > maxName {
 		return false
@@ -201,10 +198,10 @@ func (h *Handler) ownable(name string) bool {
 	return err != nil
 }
 
-// maxName is the length of the longest name of a host (RFC 1035 section 2.3.4).
+// maxName is the maximum length of a host name (RFC 1035 section 2.3.4).
 const maxName = 255
 
-// hosts remembers which hosts are those of sites: every request asks.
+// hosts caches which hosts belong to sites, as every request needs it.
 type hosts struct {
 	ownable func(name string) bool
 	ask     func(ctx context.Context, name string) (bool, error)
@@ -218,7 +215,7 @@ type host struct {
 	at    time.Time
 }
 
-// maxHosts bounds how many hosts are remembered: clients may name any.
+// maxHosts is the maximum number of hosts cached, as clients may name any.
 const maxHosts = 10_000
 
 func (h *hosts) owned(ctx context.Context, given string, now time.Time) bool {
@@ -233,7 +230,7 @@ func (h *hosts) owned(ctx context.Context, given string, now time.Time) bool {
 		return false
 	}
 	owned, err := h.ask(ctx, name)
-	if err != nil { // it stays what it was
+	if err != nil { // unchanged
 		return known.owned
 	}
 	if len(given) > maxName+len(":65535") {
@@ -253,8 +250,8 @@ func hostname(host string) string {
 	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 }
 
-// ServeHTTP serves a page of a site. A request to no site is answered with 404. Where the base URL of the knowledge base
-// has a path, the handler is mounted below it with [http.StripPrefix].
+// ServeHTTP serves a page of a site. A request outside all sites is answered with 404. If the base URL of the knowledge base
+// has a path, mount the handler below it with [http.StripPrefix].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begin := h.cfg.Now()
 	rw := &response{ResponseWriter: w}
@@ -278,13 +275,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The values of header fields that all answers have.
+// Values of header fields of all answers.
 var (
 	nosniff  = []string{"nosniff"}
 	referrer = []string{"strict-origin-when-cross-origin"}
 )
 
-// response knows the status that was written.
+// response records the status written.
 type response struct {
 	http.ResponseWriter
 	status int
@@ -307,7 +304,7 @@ func (w *response) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the server's own writer.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// fail answers where there is no page of a site to say it.
+// fail answers errors that occur outside the pages of a site.
 func (h *Handler) fail(w *response, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return
@@ -335,10 +332,10 @@ func (h *Handler) plain(w *response, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n") // the client may have gone
+	_, _ = io.WriteString(w, text+"\n") // the client may have disconnected
 }
 
-// serve finds the site and what is asked of it.
+// serve finds the site and serves the requested page.
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 	mounted := ""
 	if !h.Owns(r) {
@@ -353,15 +350,15 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v := &visit{h: h, w: w, r: r, site: s, stamp: at, path: rest, base: strings.TrimSuffix(r.URL.Path, rest)}
-	if rest == "/" { // also where the slash is missing
+	if rest == "/" { // even if the slash is missing
 		v.base = strings.TrimSuffix(r.URL.Path, "/")
 	}
 	v.prefix = v.base
 	return v.route()
 }
 
-// below is a request as its sender sees it, when the handler is mounted below the path of the base URL: http.StripPrefix
-// has taken that away.
+// below restores the client's path if the handler is mounted below the path of the base URL, which http.StripPrefix has
+// removed.
 func below(path string, r *http.Request) *http.Request {
 	if path == "" {
 		return r
@@ -376,8 +373,8 @@ func below(path string, r *http.Request) *http.Request {
 	return &seen
 }
 
-// find finds the site at an address, what of the path is below it, and a state of its account that was read before the
-// site. Which account to ask is known from the last visit; at the first one the site is read once more.
+// find finds the site at an address, the rest of the path, and a state of its account that was read before the site. The
+// account is known from the last visit; on the first one, the site is read once more.
 func (h *Handler) find(ctx context.Context, host, path string) (s kb.Site, rest string, at stamp, err error) {
 	if strings.Contains(path, "\x00") {
 		return s, "", at, fault.Missing("site", 0)
@@ -397,14 +394,14 @@ func (h *Handler) find(ctx context.Context, host, path string) (s kb.Site, rest 
 	if err != nil {
 		return s, rest, at, err
 	}
-	if again.AccountID != s.AccountID { // it is moving: nothing of it is kept
+	if again.AccountID != s.AccountID { // it is moving, so nothing of it is cached
 		return again, rest, stamp{}, nil
 	}
 	h.cache.learn(host, again)
 	return again, rest, at, nil
 }
 
-// enter makes the visitor: not on a private site that the caller is no member of.
+// enter makes the visitor; it fails on a private site of which the caller is not a member.
 func (v *visit) enter() error {
 	v.caller = v.who()
 	var err error
@@ -424,7 +421,7 @@ func (v *visit) enter() error {
 	return err
 }
 
-// who is the caller: as the application says, else as the cookie does.
+// who returns the caller: from the application, or else from the cookie.
 func (v *visit) who() kb.Caller {
 	if v.h.cfg.Caller != nil {
 		if c, err := v.h.cfg.Caller(v.r); err == nil && c != nil && c.UserID() != 0 {
@@ -434,7 +431,7 @@ func (v *visit) who() kb.Caller {
 	return v.session()
 }
 
-// member reports whether the caller may see how the site is made.
+// member reports whether the caller may see the internals of the site.
 func (v *visit) member() bool {
 	if v.caller == nil || v.caller.UserID() == 0 {
 		return false
@@ -443,7 +440,7 @@ func (v *visit) member() bool {
 	return err == nil && e.Holds(kb.ThemesView)
 }
 
-// best is the language of the site that comes nearest to those wanted, "" for none.
+// best returns the language of the site that is nearest to the wanted ones, "" for none.
 func best(locales, wanted []string) string {
 	var t kb.Text
 	for _, l := range locales {
@@ -452,7 +449,7 @@ func best(locales, wanted []string) string {
 	return t.Serve("", wanted...).Locale
 }
 
-// preferred is the language to send a reader to who names none.
+// preferred returns the language for a reader who requests none.
 func (v *visit) preferred(locales []string) string {
 	if found := best(locales, kb.AcceptedLocales(v.r.Header.Get("Accept-Language"))); found != "" {
 		return found
@@ -466,12 +463,12 @@ func (v *visit) preferred(locales []string) string {
 	return v.site.DefaultLocale
 }
 
-// redirect sends the reader to a path below the site's address.
+// redirect redirects the reader to a path below the site's address.
 func (v *visit) redirect(status int, path string) error {
 	h := v.w.Header()
 	h.Set("Location", v.prefix+path)
 	switch status {
-	case http.StatusMovedPermanently: // not for ever: a language or a title may come back
+	case http.StatusMovedPermanently: // not permanent: a language or a title may come back
 		h.Set("Cache-Control", "public, max-age=300")
 	case http.StatusFound:
 		h.Set("Vary", "Accept-Language")

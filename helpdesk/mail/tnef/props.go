@@ -17,11 +17,11 @@ type value struct {
 	data []byte
 }
 
-// props are the properties of a message or a file by their id; named ones are left out.
+// props are the properties of a message or a file by id; named ones are left out.
 type props map[uint16]value
 
-// readProps reads a list of properties (MS-OXTNEF section 2.1.3.4.1). ok is false when
-// it is broken; what was read before is returned.
+// readProps reads a list of properties (MS-OXTNEF section 2.1.3.4.1). ok is false if it is broken; the properties before are
+// returned.
 func readProps(b []byte) (out props, ok bool) {
 	r := &propReader{b: b}
 	out = props{}
@@ -63,7 +63,7 @@ func (r *propReader) take(n uint32) []byte {
 	return out
 }
 
-// padded takes n bytes and what fills them up to a multiple of four.
+// padded takes n bytes and the padding to a multiple of four.
 func (r *propReader) padded(n uint32) []byte {
 	out := r.take(n)
 	r.take(min((4-n%4)%4, uint32(len(r.b)))) // the last padding may be missing
@@ -107,7 +107,7 @@ func (r *propReader) values(kind uint16) (first []byte) {
 	return first
 }
 
-// width is the number of bytes of a value of a fixed type; 0 for one that is unknown.
+// width returns the number of bytes of a value of a fixed type; 0 for an unknown type.
 func width(kind uint16) uint32 {
 	switch kind {
 	case 0x0001: // null

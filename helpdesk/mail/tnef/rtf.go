@@ -11,11 +11,11 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// dictionary is what the window of a compressed RTF begins with (MS-OXRTFCP section 2.1.2.1).
+// dictionary is the initial content of the window of a compressed RTF (MS-OXRTFCP section 2.1.2.1).
 const dictionary = `{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript \fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\colortbl\red0\green0\blue0` +
 	"\r\n" + `\par \pard\plain\f0\fs20\b\i\u\tab\tx`
 
-// decompress undoes the compression of an RTF body (MS-OXRTFCP), up to limit bytes.
+// decompress decompresses an RTF body (MS-OXRTFCP), up to limit bytes.
 func decompress(b []byte, limit int) (out []byte, ok bool) {
 	if len(b) < 16 {
 		return nil, false
@@ -70,8 +70,7 @@ func decompress(b []byte, limit int) (out []byte, ok bool) {
 	return out[:min(len(out), want)], len(out) >= want && raw == uint64(want)
 }
 
-// readRTF gives the text of an RTF document, or the HTML that it was made from and
-// encloses (MS-OXRTFEX).
+// readRTF returns the text of an RTF document, or the HTML that was converted to it and is enclosed in it (MS-OXRTFEX).
 func readRTF(b []byte) (text, page string) {
 	r := &rtf{in: b, charset: charmap.Windows1252}
 	r.run()
@@ -83,15 +82,15 @@ func readRTF(b []byte) (text, page string) {
 	return strings.TrimSpace(out) + "\n", ""
 }
 
-// rtfState is what a group inherits and its end restores.
+// rtfState is the state that a group inherits and that is restored at its end.
 type rtfState struct {
-	skip   bool // a destination that is no text
+	skip   bool // a destination without text
 	tag    bool // inside of \*\htmltag
 	hidden bool // between \htmlrtf and \htmlrtf0
-	uc     int  // bytes that stand for a Unicode character to readers that know none
+	uc     int  // bytes that represent a Unicode character for readers without support for it
 }
 
-const maxGroups = 200 // groups inside each other; deeper ones are read as if they were flat
+const maxGroups = 200 // nested groups; deeper ones are read as if they were flat
 
 type rtf struct {
 	in      []byte
@@ -105,7 +104,7 @@ type rtf struct {
 	units   []uint16 // of \u
 	swallow int      // bytes to leave out after a \u
 	starred bool     // \* came
-	first   bool     // nothing came in this group yet
+	first   bool     // nothing has occurred in this group yet
 }
 
 func (r *rtf) run() {
@@ -142,7 +141,7 @@ func (r *rtf) begin() {
 
 func (r *rtf) end() {
 	r.swallow = 0
-	r.flush() // in the state that it came in
+	r.flush() // in the state in which it occurred
 	if r.deeper > 0 {
 		r.deeper--
 		return
@@ -153,10 +152,10 @@ func (r *rtf) end() {
 	r.first = false
 }
 
-// visible: what comes now is part of the text.
+// visible reports whether the next character is part of the text.
 func (r *rtf) visible() bool { return !r.state.skip && !r.state.hidden }
 
-// put takes one byte of text.
+// put adds one byte of text.
 func (r *rtf) put(c byte) {
 	if r.swallow > 0 {
 		r.swallow--
@@ -169,7 +168,7 @@ func (r *rtf) put(c byte) {
 	r.pending = append(r.pending, c)
 }
 
-// say writes text that is no part of the document's charset.
+// say writes text that is not in the document's charset.
 func (r *rtf) say(s string) {
 	if r.visible() {
 		r.flush()
@@ -206,7 +205,7 @@ func (r *rtf) escape(s string) {
 	r.out.WriteString(s)
 }
 
-// control reads what begins with a backslash.
+// control reads a control word or symbol, which begins with a backslash.
 func (r *rtf) control() {
 	b := r.in[1:]
 	if len(b) == 0 {
@@ -251,7 +250,7 @@ func (r *rtf) symbol(b []byte) {
 		}
 	case '*':
 		r.starred = true
-		return // the word after it says what the group is
+		return // the word after it names the kind of group
 	case '\\', '{', '}':
 		r.put(c)
 	case '~':

@@ -1,8 +1,7 @@
-// Package tnef reads Microsoft's Transport Neutral Encapsulation Format (MS-OXTNEF),
-// the winmail.dat of Outlook and Exchange: its files, its body and the messages in it.
+// Package tnef reads Microsoft's Transport Neutral Encapsulation Format (MS-OXTNEF), the winmail.dat of Outlook and
+// Exchange: its files, its body and the messages in it.
 //
-// The package knows no mail and no network. It takes any bytes, never panics, and keeps
-// to the bounds of [Limits].
+// The package is independent of mail and network. It accepts any bytes, never panics, and keeps to the bounds of [Limits].
 package tnef
 
 import (
@@ -19,7 +18,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// Limits bounds what [Decode] reads. A zero field means its default.
+// Limits bounds the input of [Decode]. A zero field means its default.
 type Limits struct {
 	Files int // files in all messages together; default 500
 	Depth int // messages inside each other; default 10
@@ -39,31 +38,30 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// ErrFormat is returned for what is no TNEF at all.
+// ErrFormat is returned for input that is not TNEF.
 var ErrFormat = errors.New("tnef: not in this format")
 
-// Message is what a TNEF stream holds. Texts are valid UTF-8.
+// Message is the content of a TNEF stream. Texts are valid UTF-8.
 type Message struct {
 	Class   string // such as "IPM.Note" or "IPM.Microsoft Mail.Note"
 	Subject string
 	Text    string // of the plain body, or of an RTF body without HTML in it
-	HTML    string // of the HTML body, or of the one that an RTF body encloses
+	HTML    string // of the HTML body, or of the one enclosed in an RTF body
 	Files   []File
-	// Problems names what could not be read; what could be is there. Who gets any
-	// should keep the stream.
+	// Problems names what could not be read; the rest was read. If there are any, the caller should keep the stream.
 	Problems []string
 }
 
 // File is an attached file or message.
 type File struct {
-	Name        string // as it came, may be empty and may hold folders
+	Name        string // as received, may be empty and may contain folders
 	ContentType string // may be empty
 	ContentID   string // without angle brackets
 	Content     []byte // may share memory with the input
 	Message     *Message
 }
 
-// Is tells whether b begins as TNEF does.
+// Is reports whether b begins like TNEF.
 func Is(b []byte) bool { return len(b) >= 6 && binary.LittleEndian.Uint32(b) == signature }
 
 const signature = 0x223E9F78
@@ -81,8 +79,8 @@ const (
 	attCodepage      = 0x9007
 )
 
-// Decode reads a TNEF stream. Only what is no such stream is an error ([ErrFormat]);
-// of a stream that is cut off or broken comes what was read before, with a problem.
+// Decode reads a TNEF stream. Only other input is an error ([ErrFormat]); for a truncated or broken stream, it returns
+// everything before the damage, and reports a problem.
 func Decode(b []byte, l Limits) (*Message, error) {
 	if !Is(b) {
 		return nil, ErrFormat
@@ -94,7 +92,7 @@ func Decode(b []byte, l Limits) (*Message, error) {
 }
 
 type decoder struct {
-	limits  *Limits // what is left of them
+	limits  *Limits // the remaining limits
 	msg     *Message
 	charset encoding.Encoding
 	body    props // MAPI properties of the message
@@ -210,10 +208,10 @@ func (d *decoder) attachment(file *File, id uint32, data []byte) {
 	}
 }
 
-// messageID is the interface id that the data of an attached message begins with.
+// messageID is the interface id with which the data of an attached message begins.
 var messageID = []byte("\x07\x03\x02\x00\x00\x00\x00\x00\xC0\x00\x00\x00\x00\x00\x00\x46")
 
-// object reads what is attached by property: a file, an OLE object or a message.
+// object reads an attachment in a property: a file, an OLE object or a message.
 func (d *decoder) object(file *File, v value) {
 	if len(v.data) == 0 {
 		return
@@ -239,7 +237,7 @@ func (d *decoder) object(file *File, v value) {
 	}
 }
 
-// bodies chooses among the forms of the body when all was read.
+// bodies chooses among the forms of the body after everything was read.
 func (d *decoder) bodies() {
 	if v := d.body[propCodepage]; len(v.data) >= 4 {
 		d.charset = codepage(binary.LittleEndian.Uint32(v.data))
@@ -301,7 +299,7 @@ func clean(s string) string {
 	return strings.ReplaceAll(s, "\r\n", "\n")
 }
 
-// codepage gives the charset of a Windows code page, nil for one that is unknown.
+// codepage returns the charset of a Windows code page, nil if it is unknown.
 func codepage(n uint32) encoding.Encoding {
 	name := map[uint32]string{
 		932: "shift_jis", 936: "gb18030", 949: "euc-kr", 950: "big5", 20866: "koi8-r", 21866: "koi8-u", 28591: "windows-1252",

@@ -9,21 +9,21 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Info is what the document is made of.
+// Info is the input of [Generate].
 type Info struct {
 	Title       string
 	Version     string
 	Description string
 	Base        string // path of the API, such as "/api/v1"
-	// OpenAPI is the document of the operations. Its schema Event, its webhook and its operation followEvents are described
-	// here once more, so that both say the same.
+	// OpenAPI is the document of the operations. Its schema Event, its webhook and its operation followEvents are copied
+	// from it, so that both documents agree.
 	OpenAPI []byte
 	Types   []storage.EventType
 }
 
 type object = map[string]any
 
-// operations is what the document takes from that of the operations.
+// operations are the parts of the OpenAPI document that this one uses.
 type operations struct {
 	Paths      map[string]map[string]operation `json:"paths"`
 	Components struct {
@@ -47,7 +47,7 @@ type parameter struct {
 	Schema      object `json:"schema"`
 }
 
-// Generate returns the document, indented, with a final newline. The same info gives the same bytes.
+// Generate returns the document, indented, with a final newline. It is deterministic.
 func Generate(info Info) ([]byte, error) {
 	var from operations
 	if err := json.Unmarshal(info.OpenAPI, &from); err != nil {
@@ -109,7 +109,7 @@ func Generate(info Info) ([]byte, error) {
 
 func reference(kind, name string) object { return object{"$ref": "#/components/" + kind + "/" + name} }
 
-// message is an event of a type; headers: nil for none.
+// message describes the event of a type; headers may be nil.
 func message(t storage.EventType, contentType string, headers any) object {
 	area, what, _ := strings.Cut(t.Name, ".")
 	m := object{
@@ -127,7 +127,7 @@ func sentence(words string) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// parametersOf is the schema of an operation's parameters.
+// parametersOf returns the schema of an operation's parameters.
 func parametersOf(o operation, in string) object {
 	properties, required := object{}, []string{}
 	for _, p := range o.Parameters {

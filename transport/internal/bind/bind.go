@@ -1,6 +1,5 @@
-// Package bind fills typed input structs from the tree of a request's body, its
-// path and its query. A type is compiled once, so that a field of a type that
-// cannot be bound is found when the route table is built, not by a client.
+// Package bind fills typed input structs from the tree of a request's body, its path and its query. A type is compiled once,
+// so that a field whose type cannot be bound is found when the route table is built, and not by a client.
 package bind
 
 import (
@@ -14,14 +13,13 @@ import (
 	"github.com/helpwright/helpwright/transport/form"
 )
 
-// Optional is a value that may be absent, null or given, as storage.Opt is.
+// Optional is a value that may be absent, null or given, like storage.Opt.
 type Optional interface {
 	SetNull()
-	Target() any // marks the value as given and returns a *T to decode into
+	Target() any // marks the value as given and returns a *T for decoding
 }
 
-// NodeBinder is a type that reads its value from the tree itself. The problem is
-// empty when the value is fine.
+// NodeBinder is a type that reads its value from the tree itself. The problem is empty if the value is valid.
 type NodeBinder interface {
 	BindNode(n *form.Node) (problem string)
 }
@@ -29,22 +27,22 @@ type NodeBinder interface {
 // Defaulter is an input that presets fields before it is filled.
 type Defaulter interface{ SetDefaults() }
 
-// Checker is an input with rules that belong to the transport, such as the range
-// of `limit`. Names of fields are relative to the input.
+// Checker is an input with rules that belong to the transport, such as the range of `limit`. Names of fields are relative to
+// the input.
 type Checker interface {
 	CheckInput(problem func(field, text string))
 }
 
-// Strict is a struct within a body all of whose names must be known.
+// Strict is a struct within a body that accepts known names only.
 type Strict interface{ RefuseUnknown() }
 
-// Source is where an input comes from. Nil nodes are empty.
+// Source is the origin of an input. Nil nodes are empty.
 type Source struct {
 	Path      map[string]string
 	Query     *form.Node
 	Body      *form.Node
-	BodyQuery bool // fields of the body are taken from the query too; the body wins
-	Items     int  // elements of a list; 0: 1,000
+	BodyQuery bool // fields of the body are also read from the query; the body wins
+	Items     int  // maximum elements of a list; 0: 1,000
 }
 
 // Plan is a compiled input type.
@@ -56,8 +54,8 @@ type Plan struct {
 
 // Compile makes the plan of struct type t.
 //
-// Tags: `json:"name"` for the body, `alias:"other"` for a second name there,
-// `path:"name"` and `query:"name"`. Embedded structs are part of the outer one.
+// Tags: `json:"name"` for the body, `alias:"other"` for a second name there, `path:"name"` and `query:"name"`. Embedded
+// structs are part of the outer one.
 func Compile(t reflect.Type) (*Plan, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("bind: %v is no struct", t)
@@ -102,8 +100,8 @@ func (p *Plan) HasBody() bool {
 	return false
 }
 
-// Decode fills dst, a pointer to the plan's type. All field problems come in one
-// Invalid fault; a path parameter of the wrong type is NotFound.
+// Decode fills dst, a pointer to the plan's type. All field problems are reported in one Invalid fault; a path parameter of
+// the wrong type is NotFound.
 func (p *Plan) Decode(dst any, src Source) error {
 	v := reflect.ValueOf(dst).Elem()
 	if v.Type() != p.typ {
@@ -137,7 +135,7 @@ func (p *Plan) Decode(dst any, src Source) error {
 	return d.problems.Err()
 }
 
-// decoding is one run.
+// decoding is the state of one Decode.
 type decoding struct {
 	items    int
 	path     []string
@@ -162,7 +160,7 @@ func (d *decoding) field() string {
 func (d *decoding) enter(name string) { d.path = append(d.path, name) }
 func (d *decoding) leave()            { d.path = d.path[:len(d.path)-1] }
 
-// field of a struct.
+// field is a field of a struct.
 type field struct {
 	index                    []int
 	json, alias, path, query string
@@ -198,8 +196,8 @@ func (f *field) decodePath(v reflect.Value, params map[string]string) error {
 // codec decodes a present node into a settable value.
 type codec struct {
 	decode func(d *decoding, n *form.Node, v reflect.Value)
-	empty  bool // an empty text is a value of its own (strings, lists), not null
-	null   bool // null is a value of its own (Opt, pointers)
+	empty  bool // an empty text is a value (strings, lists), not null
+	null   bool // null is a value (Opt, pointers)
 }
 
 var (
@@ -216,7 +214,7 @@ func (c *compiler) codec(t reflect.Type) (*codec, error) {
 	if known := c.types[t]; known != nil {
 		return known, nil
 	}
-	// Entered before it is complete, so that a type may contain itself.
+	// Stored before it is complete, so that a type may contain itself.
 	k := &codec{}
 	c.types[t] = k
 	return k, c.fill(k, t)

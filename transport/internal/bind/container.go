@@ -30,7 +30,7 @@ func (s *structure) decode(d *decoding, n *form.Node, v reflect.Value) {
 	s.hooks.check(d, v)
 }
 
-// refuseUnknown makes a problem of each name that no field has.
+// refuseUnknown reports a problem for each name without a field.
 func (s *structure) refuseUnknown(d *decoding, n *form.Node) {
 	var known []string
 	for _, f := range s.fields {
@@ -48,8 +48,8 @@ func (s *structure) refuseUnknown(d *decoding, n *form.Node) {
 	}
 }
 
-// optional is storage.Opt: null and the empty text of a form are null, save where
-// the empty text is a value: of a string, and of a list, which it empties.
+// optional decodes storage.Opt: null and an empty text of a form are null, unless the empty text is a value: for a string,
+// and for a list, which it empties.
 func (c *compiler) optional(k *codec, t reflect.Type) error {
 	probe, ok := reflect.New(t).Interface().(Optional)
 	if !ok {
@@ -135,8 +135,7 @@ func (c *compiler) mapping(k *codec, t reflect.Type) error {
 	return err
 }
 
-// member decodes an element of a list or map, where an empty value cannot be left
-// out: it would silently become a zero.
+// member decodes an element of a list or map, where an empty value cannot be left out: it would silently become a zero.
 func (k *codec) member(d *decoding, n *form.Node, v reflect.Value) {
 	if (n.Kind() == form.Null && !k.null) || (isNull(n) && !k.empty) {
 		d.problem("must not be empty")

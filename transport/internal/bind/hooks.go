@@ -11,9 +11,8 @@ var (
 	strictType    = reflect.TypeFor[Strict]()
 )
 
-// hooks are the places in a struct, itself and what it embeds, that set defaults
-// or check. Methods promoted from an embedded struct are called twice, which does
-// no harm: two embedded structs would hide each other's otherwise.
+// hooks are the structs, the outer one and those it embeds, with defaults or checks. Methods promoted from an embedded
+// struct are called twice, which does no harm; with two embedded structs they would otherwise hide each other.
 type hooks struct{ defaults, checks [][]int }
 
 func hooksOf(t reflect.Type) hooks {
@@ -59,14 +58,14 @@ func at(v reflect.Value, index []int) reflect.Value {
 	return v.FieldByIndex(index)
 }
 
-// structure is a compiled struct below the top.
+// structure is a compiled struct below the top level.
 type structure struct {
 	fields []*field
 	hooks  hooks
-	strict bool // names that are not known are problems
+	strict bool // unknown names are problems
 }
 
-// embed takes over the fields and hooks of the struct embedded as field i.
+// embed adds the fields and hooks of the struct embedded as field i.
 func (s *structure) embed(i int, inner *structure) {
 	under := func(index []int) []int { return append([]int{i}, index...) }
 	for _, f := range inner.fields {

@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/transport/form"
 )
 
-// text returns the node's text, and reports a problem unless it is one of the kinds.
+// text returns the node's text, and reports a problem unless the node is of one of the kinds.
 func text(d *decoding, n *form.Node, problem string, kinds ...form.Kind) (string, bool) {
 	for _, k := range kinds {
 		if n.Kind() != k {
@@ -116,8 +116,7 @@ func decodeFloat(d *decoding, n *form.Node, v reflect.Value) {
 	v.SetFloat(f)
 }
 
-// decimal reports whether s is a number as JSON writes it: no hexadecimal, no
-// underscores, no infinity, which ParseFloat would take.
+// decimal reports whether s is a JSON number: ParseFloat would also accept hexadecimal, underscores and infinity.
 func decimal(s string) bool {
 	if s != "" && s[0] == '-' {
 		s = s[1:]

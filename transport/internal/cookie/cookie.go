@@ -1,5 +1,5 @@
-// Package cookie is the cookie of a session and the rule that protects it, which the API and
-// the desk share: who signs in at one is signed in at the other.
+// Package cookie defines the session cookie and the rule that protects it. The API and the desk share them: signing in at
+// one signs in at the other.
 package cookie
 
 import (
@@ -9,9 +9,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// The cookie that holds the secret of a session. Over TLS it has the prefix with which
-// browsers take it from this host alone, and only over TLS (RFC 6265bis, section
-// 4.1.3.2): no neighbour below the same domain can set it.
+// The cookie with the secret of a session. Over TLS its name has the prefix for which browsers accept it from this host
+// only, and only over TLS (RFC 6265bis, section 4.1.3.2), so that no other host below the same domain can set it.
 const (
 	Name     = "helpwright_session"
 	HostName = "__Host-" + Name
@@ -24,7 +23,7 @@ func name(secure bool) string {
 	return Name
 }
 
-// Secret is the secret of the session whose cookie came with a request, or "".
+// Secret returns the secret of the session whose cookie came with a request, or "".
 func Secret(r *http.Request, secure bool) string {
 	c, err := r.Cookie(name(secure))
 	if err != nil {
@@ -33,18 +32,17 @@ func Secret(r *http.Request, secure bool) string {
 	return c.Value
 }
 
-// New holds a secret for a number of seconds; 0 is until the browser is closed, and
-// a negative number removes the cookie.
+// New returns the cookie for a secret, valid for a number of seconds; 0 means until the browser is closed, and a negative
+// number removes the cookie.
 func New(secret string, seconds int, secure bool) *http.Cookie {
 	return &http.Cookie{
 		Name: name(secure), Value: secret, Path: "/", MaxAge: seconds, Secure: secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	}
 }
 
-// SameSite refuses a request that changes something and does not say that it comes
-// from this site: browsers add a cookie also where other sites make them ask. It
-// looks at Sec-Fetch-Site, and at Origin where a browser does not send that. baseURL is
-// the address that the server is known at, if that is not the request's host.
+// SameSite refuses a request that changes something unless it shows that it comes from this site, as browsers also add
+// cookies to requests that other sites make. It checks Sec-Fetch-Site, and Origin if the browser does not send that. baseURL
+// is the server's public address, if that is not the request's host.
 func SameSite(r *http.Request, baseURL string) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
@@ -68,8 +66,8 @@ func SameSite(r *http.Request, baseURL string) error {
 // The cookie that a browser keeps while its user signs in at an identity provider.
 const signInName = "helpwright_sign_in"
 
-// SignIn holds what was begun for a number of seconds; a negative number removes the cookie. It comes back with the
-// provider's answer, which is a navigation of another site.
+// SignIn returns the cookie for a sign-in in progress, valid for a number of seconds; a negative number removes the cookie.
+// It comes back with the provider's answer, which is a navigation from another site.
 func SignIn(kept string, seconds int, secure bool) *http.Cookie {
 	c := New(kept, seconds, secure)
 	c.Name = signInKey(secure)
@@ -83,7 +81,7 @@ func signInKey(secure bool) string {
 	return signInName
 }
 
-// Kept is what [SignIn] held, or "".
+// Kept returns the value set by [SignIn], or "".
 func Kept(r *http.Request, secure bool) string {
 	c, err := r.Cookie(signInKey(secure))
 	if err != nil {

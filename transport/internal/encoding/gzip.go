@@ -1,4 +1,4 @@
-// Package encoding finds out in which content codings a client takes an answer.
+// Package encoding determines the content codings that a client accepts.
 package encoding
 
 import (

@@ -1,5 +1,4 @@
-// Package file answers with files that people have sent: they are shown in place only where
-// a browser cannot run anything of them.
+// Package file answers with uploaded files: a file is displayed in place only if a browser cannot execute anything in it.
 package file
 
 import (
@@ -14,15 +13,15 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// inlineTypes are what a browser may show in place; anything else is saved, as it
-// might be run in the name of the site.
+// inlineTypes are the types that a browser may display in place; all others are saved, as they might be executed under the
+// site's origin.
 var inlineTypes = []string{
 	"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif",
 	"audio/mpeg", "audio/ogg", "video/mp4", "video/webm", "text/plain",
 }
 
-// Describe sets the header of an answer with a file: its type, how it is saved under its name,
-// and that nothing in it may run.
+// Describe sets the header of an answer with a file: its type, the name under which it is saved, and a policy against
+// executing its content.
 func Describe(h http.Header, kind, name string) {
 	as := As(kind, name)
 	h.Set("Content-Type", as.Type)
@@ -31,7 +30,7 @@ func Describe(h http.Header, kind, name string) {
 	h.Set("X-Content-Type-Options", "nosniff")
 }
 
-// As is how a browser sees a file of a type that people say, and a name.
+// As returns the content type and disposition for a file of a claimed type and name.
 func As(kind, name string) storage.BlobDownload {
 	media, _, err := mime.ParseMediaType(kind)
 	if err != nil {
@@ -47,12 +46,12 @@ func As(kind, name string) storage.BlobDownload {
 	return storage.BlobDownload{Type: media, Disposition: fileDisposition(disposition, name)}
 }
 
-// InPlace reports whether a browser shows a file, rather than saving it.
+// InPlace reports whether a browser displays a file, rather than saving it.
 func InPlace(as storage.BlobDownload) bool { return strings.HasPrefix(as.Disposition, "inline") }
 
-// Redirects says whether a request for a file may be answered with an address elsewhere, where the same answer
-// awaits: a plain GET for a file that is saved. Files that are shown in place stay at the server, since pages load
-// them from there alone, and so do parts and revalidations, which name the server's versions.
+// Redirects reports whether a request for a file may be redirected to another address of the same file: an unconditional GET
+// for a file that is saved. Files displayed in place stay on the server, since pages load them from there only, and so do
+// range requests and revalidations, which refer to the server's versions.
 func Redirects(r *http.Request, as storage.BlobDownload) bool {
 	for _, name := range []string{"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"} {
 		if r.Header.Get(name) != "" {
@@ -62,7 +61,7 @@ func Redirects(r *http.Request, as storage.BlobDownload) bool {
 	return r.Method == http.MethodGet && !InPlace(as)
 }
 
-// Redirect sends a browser to an address that only it may know.
+// Redirect redirects a browser to an address that must stay secret.
 func Redirect(w http.ResponseWriter, link string) {
 	h := w.Header()
 	h.Set("Location", link)
@@ -71,7 +70,7 @@ func Redirect(w http.ResponseWriter, link string) {
 	w.WriteHeader(http.StatusFound)
 }
 
-// fileDisposition is RFC 6266, with the name in RFC 8187 where it is not ASCII.
+// fileDisposition returns a Content-Disposition (RFC 6266), with the name encoded by RFC 8187 if it is not ASCII.
 func fileDisposition(disposition, name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '/' || r == '\\' {
@@ -88,19 +87,17 @@ func fileDisposition(disposition, name string) string {
 	return disposition
 }
 
-// Seeker is a file of a blob store as http.ServeContent wants it. Seeking costs
-// nothing; the file is opened anew where it is read next.
+// Seeker adapts a file of a blob store for http.ServeContent. Seeking costs nothing; the file is reopened at the next read.
 type Seeker struct {
 	size int64
 	open func(offset int64) (io.ReadCloser, error)
 
-	at   int64         // where the next read begins
-	body io.ReadCloser // nil: not open
-	from int64         // where body stands
+	at   int64         // position of the next read
+	body io.ReadCloser // nil if not open
+	from int64         // position of body
 }
 
-// Open opens the file at its start, so that a missing one is found out
-// before the answer begins.
+// Open opens the file at its start, so that a missing file is found before the answer begins.
 func Open(size int64, open func(offset int64) (io.ReadCloser, error)) (*Seeker, error) {
 	body, err := open(0)
 	if err != nil {
@@ -109,7 +106,7 @@ func Open(size int64, open func(offset int64) (io.ReadCloser, error)) (*Seeker, 
 	return &Seeker{size: size, open: open, body: body}, nil
 }
 
-// Later is Open of a file that is known to be there, which opens it when it is read first.
+// Later is Open for a file that is known to exist; it is opened by the first read.
 func Later(size int64, open func(offset int64) (io.ReadCloser, error)) *Seeker {
 	return &Seeker{size: size, open: open}
 }

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// describer gives properties without a description the one that they have everywhere.
+// describer adds common descriptions to properties without their own.
 type describer struct {
-	words   map[string]string // by the name of a property, or of schema and property with a dot between
+	words   map[string]string // by the name of a property, or of schema and property with a dot between them
 	used    map[string]bool
 	unknown map[string]bool
 }
 
-// describe completes all schemas of a document. It returns the properties that have no description, and the words that
-// describe none.
+// describe completes all schemas of a document. It returns the properties without a description, and the words without a
+// property.
 func describe(document object, words map[string]string) (undescribed, unused []string) {
 	d := describer{words: words, used: map[string]bool{}, unknown: map[string]bool{}}
 	d.walk("", document)
@@ -44,7 +44,7 @@ func (d *describer) walk(schema string, node any) {
 				for name, one := range inner {
 					d.property(schema, name, one)
 				}
-			case key != "example" && key != "default": // which have no schemas
+			case key != "example" && key != "default": // which contain no schemas
 				d.walk(schema, value)
 			}
 		}

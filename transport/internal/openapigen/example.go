@@ -15,13 +15,14 @@ import (
 type Example struct {
 	Path      map[string]string // by the names of the parameters
 	Query     url.Values
-	MediaType string // of Body; "" where there is none
-	// Body has maps, lists and texts, as forms do: the schema says what else a text stands for.
+	MediaType string // of Body; "" for none
+	// Body consists of maps, lists and texts, as in forms: the schema defines the type of each text.
 	Body     any
-	Response any // nil where there is no JSON
+	Response any // nil if there is no JSON
 }
 
-// examples gives the operations of a document theirs. An operation without one, and an example of none, is an error.
+// examples adds examples to the operations of a document. An operation without one, and an example without an operation, are
+// errors.
 func (g *generator) examples(all map[string][]Example) error {
 	left := maps.Clone(all)
 	var missing []string
@@ -44,7 +45,7 @@ func (g *generator) examples(all map[string][]Example) error {
 	return nil
 }
 
-// best is the first example with a body that fits.
+// best returns the first example whose body fits the schema.
 func (g *generator) best(operation object, all []Example) Example {
 	for _, e := range all {
 		schema := dig(operation, "requestBody", "content", e.MediaType, "schema")
@@ -55,7 +56,7 @@ func (g *generator) best(operation object, all []Example) Example {
 	return all[0]
 }
 
-// fits reports whether a value has what its schema requires, and nothing else.
+// fits reports whether a value has all that its schema requires, and nothing else.
 func (c components) fits(schema object, value any) bool {
 	schema = c.resolved(schema)
 	switch v := value.(type) {
@@ -123,13 +124,12 @@ func texts(values []string) []any {
 	return all
 }
 
-// components are the schemas of a document, by their names.
+// components are the schemas of a document, by name.
 type components object
 
 func (g *generator) components() components { return g.schemas.components }
 
-// Typed is the body of an operation as JSON has it, whose values may be texts as in forms. false: the operation takes no
-// JSON.
+// Typed returns the JSON body of an operation for a value whose texts are as in forms; false if the operation takes no JSON.
 func Typed(document []byte, operationID string, body any) (any, bool) {
 	var doc struct {
 		Paths      map[string]map[string]object
@@ -149,7 +149,7 @@ func Typed(document []byte, operationID string, body any) (any, bool) {
 	return nil, false
 }
 
-// typed is a value as JSON has it by a schema.
+// typed converts a value to JSON by a schema.
 func (c components) typed(schema object, value any) any {
 	schema = c.resolved(schema)
 	switch v := value.(type) {
@@ -202,7 +202,7 @@ func (c components) typedText(schema object, text string) any {
 	return text
 }
 
-// property is the schema of a property of an object.
+// property returns the schema of a property of an object.
 func (c components) property(schema object, name string) object {
 	if one := dig(schema, "properties", name); one != nil {
 		return one
@@ -211,7 +211,7 @@ func (c components) property(schema object, name string) object {
 	return more
 }
 
-// resolved follows references, and takes what is not null of a choice.
+// resolved follows references, and takes the alternative that is not null.
 func (c components) resolved(schema object) object {
 	if to, ok := schema["$ref"].(string); ok {
 		one, _ := c[strings.TrimPrefix(to, "#/components/schemas/")].(object)
@@ -237,9 +237,9 @@ func has(schema object, name string) bool {
 	return false
 }
 
-// ordered are the values of a map whose names are indexes.
+// ordered returns the values of a map whose names are indexes.
 func ordered(of map[string]any) []any {
-	if len(of) == 1 && of["0"] == "" { // how forms say []
+	if len(of) == 1 && of["0"] == "" { // how forms express []
 		return nil
 	}
 	names := slices.Collect(maps.Keys(of))

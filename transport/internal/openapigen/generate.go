@@ -1,5 +1,5 @@
-// Package openapigen makes the OpenAPI 3.1 document of a route table. It is used
-// by tests and go generate only, so that no program links a schema reflector.
+// Package openapigen makes the OpenAPI 3.1 document of a route table. It is used by tests and go generate only, so that no
+// program links a schema reflector.
 package openapigen
 
 import (
@@ -19,22 +19,22 @@ type Info struct {
 	Title       string
 	Version     string
 	Description string
-	// Words describe properties whose struct tags do not, by name, or by schema and name ("Webhook.status") where that means
-	// something else. With Words, a property without any description is an error, and so are words that describe none.
+	// Words describe properties without a description in their struct tags, by name, or by schema and name
+	// ("Webhook.status") if the general meaning does not fit. With Words, a property without any description is an error,
+	// and so are unused words.
 	Words map[string]string
-	// Examples are requests and answers by the ids of their operations, of which the first is taken whose body is as the
-	// schema has it. With Examples, each operation must have one.
+	// Examples are requests and answers by operation id; the first one whose body fits the schema is used. With Examples,
+	// each operation must have one.
 	Examples map[string][]Example
-	// Codes are those that problems have; later versions may have more.
+	// Codes are the codes of problems; later versions may have more.
 	Codes []string
-	// Webhook is the name of the schema that is posted to webhooks; "": none is.
+	// Webhook is the name of the schema that is posted to webhooks; "" for none.
 	Webhook string
 }
 
 type object = map[string]any
 
-// Generate returns the document of the table, indented, with a final newline. The
-// same table gives the same bytes.
+// Generate returns the document of the table, indented, with a final newline. It is deterministic.
 func Generate(t *transport.Table, info Info) ([]byte, error) {
 	g := &generator{schemas: newSchemas(), paths: object{}}
 	problem, err := g.schemas.output(reflect.TypeFor[transport.Problem]())
@@ -94,7 +94,7 @@ func Generate(t *transport.Table, info Info) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// webhook is the request that receivers of events get, as Standard Webhooks has it.
+// webhook describes the request sent to receivers of events, as defined by Standard Webhooks.
 func webhook(schema string) object {
 	header := func(name, description string) any {
 		return object{"name": name, "in": "header", "required": true, "description": description, "schema": object{"type": "string"}}
@@ -167,7 +167,7 @@ func (g *generator) route(r transport.Route) error {
 		g.tags = append(g.tags, r.Tag)
 	}
 	if len(r.Aliases) > 0 {
-		operation["x-also-at"] = r.Aliases // no operations of their own, which clients would have twice
+		operation["x-also-at"] = r.Aliases // not as operations of their own, which would duplicate them for clients
 	}
 	path := strings.ReplaceAll(r.Path, "...}", "}")
 	item, _ := g.paths[path].(object)
@@ -228,8 +228,7 @@ func (g *generator) operation(r transport.Route) (object, error) {
 	return operation, nil
 }
 
-// failures are the statuses that an operation may fail with besides those of any
-// operation, which are in `default`.
+// failures are an operation's own failure statuses, in addition to those of all operations, which are in `default`.
 func failures(r transport.Route) []int {
 	statuses := []int{http.StatusTooManyRequests}
 	if !r.Public {

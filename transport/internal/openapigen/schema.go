@@ -22,8 +22,7 @@ var (
 	encodedType  = reflect.TypeFor[encoded]()
 )
 
-// encoded is a type whose JSON looks like that of another Go type, of which it gives a
-// value.
+// encoded is a type whose JSON is that of another Go type, of which it returns a value.
 type encoded interface{ EncodedAs() any }
 
 // schemas reflects Go types into the components of the document.
@@ -41,7 +40,7 @@ func newSchemas() *schemas {
 	return s
 }
 
-// output reflects what the server sends: a field without omitempty is always there.
+// output reflects a type that the server sends: a field without omitempty is always present.
 func (s *schemas) output(t reflect.Type) (object, error) {
 	return s.reflect(t, jsonschema.InterceptProp(func(p jsonschema.InterceptPropParams) error {
 		tag := p.Field.Tag.Get("json")
@@ -52,7 +51,7 @@ func (s *schemas) output(t reflect.Type) (object, error) {
 	}))
 }
 
-// input reflects what a client sends.
+// input reflects a type that a client sends.
 func (s *schemas) input(t reflect.Type) (object, error) { return s.reflect(t) }
 
 func (s *schemas) reflect(t reflect.Type, more ...func(*jsonschema.ReflectContext)) (object, error) {
@@ -130,7 +129,7 @@ func (s *schemas) query(f reflect.StructField) (object, error) {
 	return simple, nil
 }
 
-// property adjusts a field after it was reflected: Opt is nullable, a file binary.
+// property adjusts a field after reflection: Opt is nullable, a file binary.
 func property(p jsonschema.InterceptPropParams) error {
 	if !p.Processed {
 		return nil
@@ -167,8 +166,8 @@ func listsAreNotNull(p jsonschema.InterceptNullabilityParams) {
 
 var notName = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// definitionName is the type's own name; generic types get their argument's too. A type whose name a
-// package has taken ends in Object, which the document leaves out.
+// definitionName returns the type's own name; generic types get their argument's, too. A type whose name is taken by a
+// package ends in Object, which the document leaves out.
 func definitionName(t reflect.Type) string {
 	name := t.Name()
 	if base, argument, ok := strings.Cut(name, "["); ok {
@@ -181,7 +180,7 @@ func definitionName(t reflect.Type) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// target is the T of an Opt[T].
+// target returns the T of an Opt[T].
 func target(t reflect.Type) reflect.Type {
 	o, ok := reflect.New(t).Interface().(bind.Optional)
 	if !ok {
@@ -190,7 +189,7 @@ func target(t reflect.Type) reflect.Type {
 	return reflect.TypeOf(o.Target()).Elem()
 }
 
-// standsFor is the type whose JSON t has: that of [encoded], or t.
+// standsFor returns the type whose JSON t has: that of [encoded], or t.
 func standsFor(t reflect.Type) reflect.Type {
 	if e, ok := reflect.Zero(t).Interface().(encoded); ok {
 		return reflect.TypeOf(e.EncodedAs())
@@ -198,7 +197,7 @@ func standsFor(t reflect.Type) reflect.Type {
 	return t
 }
 
-// mapOptionals tells the reflector what every Opt[T] below t stands for.
+// mapOptionals maps every Opt[T] below t for the reflector.
 func (s *schemas) mapOptionals(t reflect.Type) {
 	if t == nil || s.seen[t] {
 		return
@@ -212,7 +211,7 @@ func (s *schemas) mapOptionals(t reflect.Type) {
 		return
 	case t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(optionalType):
 		inner := target(t)
-		if inner == timeType { // the reflector does not follow one mapping with another
+		if inner == timeType { // the reflector does not apply mappings repeatedly
 			inner = reflect.TypeFor[time.Time]()
 		} else {
 			inner = standsFor(inner)

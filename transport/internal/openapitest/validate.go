@@ -1,5 +1,4 @@
-// Package openapitest checks live answers against an OpenAPI document. It is for
-// tests only.
+// Package openapitest checks live answers against an OpenAPI document. It is for tests only.
 package openapitest
 
 import (
@@ -20,10 +19,10 @@ import (
 type Validator struct {
 	doc  *openapi3.T
 	base string
-	main map[string]string // paths by those that are another's too
+	main map[string]string // paths by other paths that match them, too
 }
 
-// New is Load for one test, which fails when the document is not valid.
+// New is Load for one test, which fails if the document is not valid.
 func New(t testing.TB, document []byte, base string) *Validator {
 	t.Helper()
 	v, err := Load(document, base)
@@ -33,8 +32,8 @@ func New(t testing.TB, document []byte, base string) *Validator {
 	return v
 }
 
-// Load reads and validates a document. base is the path of the operations, such
-// as "/api/v1". A large document takes most of a second, so tests share one.
+// Load reads and validates a document. base is the path of the operations, such as "/api/v1". A large document takes most of
+// a second, so tests share one.
 func Load(document []byte, base string) (*Validator, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
@@ -56,9 +55,8 @@ func Load(document []byte, base string) (*Validator, error) {
 	return v, nil
 }
 
-// Check fails the test when an answer is not as the document says: its status,
-// headers, media type and body. Answers to paths or methods that are not in the
-// document must be 404 or 405.
+// Check fails the test if an answer does not match the document: its status, headers, media type and body. Answers to paths
+// or methods that are not in the document must be 404 or 405.
 func (v *Validator) Check(t testing.TB, req *http.Request, status int, header http.Header, body []byte) {
 	t.Helper()
 	path, ok := strings.CutPrefix(req.URL.EscapedPath(), v.base)
@@ -91,7 +89,7 @@ func (v *Validator) Check(t testing.TB, req *http.Request, status int, header ht
 	}
 }
 
-// find returns the pattern of a path; literal segments go before parameters.
+// find returns the pattern of a path; literal segments take precedence over parameters.
 func (v *Validator) find(path string) string {
 	segments := []string{""}
 	for s := range strings.SplitSeq(path, "/") {
@@ -108,8 +106,7 @@ func (v *Validator) find(path string) string {
 	return best
 }
 
-// match counts the literal segments, -1 when the path is another one. A parameter
-// named ..._path takes the rest.
+// match counts the literal segments, -1 if the path does not match. A parameter named ..._path takes the rest.
 func match(pattern, path []string) int {
 	score := 0
 	for i, p := range pattern {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Writer writes events. A client that does not read them is cut off, and resumes when it
-// comes back.
+// Writer writes events. A client that does not read them is cut off, and resumes when it reconnects.
 type Writer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -19,20 +18,20 @@ type Writer struct {
 func Start(h http.Header) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx holds small answers back otherwise
+	h.Set("X-Accel-Buffering", "no") // otherwise nginx buffers small answers
 }
 
-// New begins a stream, whose header [Start] has set.
+// New begins a stream after [Start] has set its header.
 func New(w http.ResponseWriter) *Writer {
 	out := &Writer{w: w, control: http.NewResponseController(w)}
-	// What the server allows for reading a request would end the stream.
+	// The server's deadline for reading a request would end the stream.
 	_ = out.control.SetReadDeadline(time.Time{})
 	w.WriteHeader(http.StatusOK)
 	return out
 }
 
-// Send writes an event: its id if there is one, its name if it is not "message", and
-// one line of data. An id alone tells the client where to resume, and shows nothing.
+// Send writes an event: its id if there is one, its name if it is not "message", and one line of data. An id alone tells the
+// client where to resume, and shows nothing.
 func (w *Writer) Send(id, name string, data []byte) error {
 	var b bytes.Buffer
 	if id != "" {
@@ -50,12 +49,12 @@ func (w *Writer) Send(id, name string, data []byte) error {
 	return w.write(b.Bytes())
 }
 
-// Begin tells the client how long to wait before it connects again.
+// Begin sets how long the client waits before it reconnects.
 func (w *Writer) Begin(retry time.Duration) error {
 	return w.write([]byte("retry: " + strconv.FormatInt(retry.Milliseconds(), 10) + "\n\n"))
 }
 
-// Beat shows that the stream is alive.
+// Beat writes a heartbeat.
 func (w *Writer) Beat() error { return w.write([]byte(": beat\n\n")) }
 
 func (w *Writer) write(p []byte) error {

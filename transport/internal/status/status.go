@@ -1,4 +1,4 @@
-// Package status is the one place where a kind of fault becomes an HTTP status.
+// Package status is the one place that maps kinds of faults to HTTP statuses.
 package status
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Of is the status of an answer to a fault, 500 for an error that is none.
+// Of returns the status of an answer to an error, 500 if it is not a fault.
 func Of(err error) int {
 	switch fault.Of(err) {
 	case fault.Invalid:

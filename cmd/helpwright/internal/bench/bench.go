@@ -1,8 +1,7 @@
-// Package bench fills databases with many conversations and articles and measures the usual work on
-// them. Next to each figure it measures a floor: the least that the same work costs when it is
-// written by hand, in the same run and on the same machine.
+// Package bench fills databases with many conversations and articles and measures typical work on them. Next to each figure
+// it measures a floor: the lowest cost of the same work when it is written by hand, in the same run and on the same machine.
 //
-// It only touches databases that it creates itself, and removes them.
+// It uses only databases that it creates itself, and removes them.
 package bench
 
 import (
@@ -14,19 +13,19 @@ import (
 	"time"
 )
 
-// Config says what is measured. All is required except Postgres, Only, Idle and Progress.
+// Config configures [Run]. All fields are required except Postgres, Only, Idle and Progress.
 type Config struct {
-	Conversations int // in all accounts; four fifths of them in the one that is measured
+	Conversations int // in all accounts; four fifths of them in the measured one
 	Articles      int // of one site
 	Accounts      int
 	Readers       int           // of the stream of events
-	Time          time.Duration // that each figure takes, about
+	Time          time.Duration // approximate time for each figure
 	Dir           string        // an empty folder for the SQLite database and the files
 	Postgres      string        // URL of a server on which a database may be created; "": not measured
-	Only          []string      // texts: only rows whose work contains one of them are measured; empty: all
+	Only          []string      // measure only rows whose work contains one of these texts; empty: all
 	// Idle returns the resident memory of a whole server process over an empty database. nil: not measured.
 	Idle func(ctx context.Context) (bytes int64, err error)
-	// Progress is told what is being done.
+	// Progress is called with the current step.
 	Progress func(text string)
 }
 
@@ -54,7 +53,7 @@ func Run(ctx context.Context, cfg Config) (*Table, error) {
 	return t, err
 }
 
-// measure fills two databases, one of them with little in it, and measures all rows.
+// measure fills two databases, a large and a small one, and measures all rows.
 func (t *Table) measure(ctx context.Context, kind string, create func(name string) (address, error)) (err error) {
 	t.kinds = append(t.kinds, kind)
 	few := t.cfg
@@ -86,7 +85,7 @@ func (t *Table) measure(ctx context.Context, kind string, create func(name strin
 	return nil
 }
 
-// row is work that is measured.
+// row is a row of the table: work to be measured.
 type row struct {
 	work, goal string
 	measure    func(ctx context.Context, w *world) (figure, error)
@@ -110,7 +109,7 @@ func names(rows []row) []string {
 	return all
 }
 
-// rows returns all that is measured, in the order of the table.
+// rows returns all rows, in the order of the table.
 func rows() []row {
 	return []row{
 		{"customer's reply filed among all conversations", "as among 1,000 (floor)", reply},

@@ -13,15 +13,16 @@ import (
 // atATime is how many conversations or articles a transaction copies.
 const atATime = 20_000
 
-// firstLot is added to the number of a copy in its word, so that no word begins with another.
+// firstLot is added to the number of a copy in its word, so that no word is a prefix of another.
 const firstLot = 1_000_000
 
-// copies says how the rows of a table are copied: which are originals, and what differs in copy n.i. n.t is its number in texts.
+// copies defines how the rows of a table are copied: the originals, and the columns that differ in copy n.i. n.t is its
+// number in texts.
 type copies struct {
 	table string
 	from  string            // table and joins of the originals, as o; "": the table
 	where string            // the originals
-	set   map[string]string // columns that differ, and all columns where from is set
+	set   map[string]string // columns that differ, or all columns if from is set
 }
 
 // copier copies the originals of one database.
@@ -90,7 +91,7 @@ func (c *copier) run(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// repeat copies originals until there are so many of them.
+// repeat copies originals until the target number is reached.
 func (c *copier) repeat(ctx context.Context, name string, originals, all int, tables []copies) error {
 	copies := all/originals - 1
 	chunk := max(1, atATime/originals)
@@ -118,7 +119,7 @@ func (c *copier) repeat(ctx context.Context, name string, originals, all int, ta
 	return nil
 }
 
-// statement copies the rows of a table from one copy to another. What is not said to differ is the same.
+// statement copies the rows of a table from one copy to another. Columns without a rule stay the same.
 func (c *copier) statement(ctx context.Context, tx *sql.Tx, t copies, from, to int) (string, error) {
 	columns := slices.Sorted(maps.Keys(t.set))
 	source := t.from
@@ -140,7 +141,7 @@ func (c *copier) statement(ctx context.Context, tx *sql.Tx, t copies, from, to i
 		"INSERT INTO %s (%s) SELECT %s FROM n CROSS JOIN %s WHERE %s ORDER BY n.i", from, to, firstLot, t.table, strings.Join(columns, ", "), strings.Join(values, ", "), source, t.where), nil
 }
 
-// columns are those of a table that are not generated.
+// columns returns the columns of a table that are not generated.
 func (c *copier) columns(ctx context.Context, tx *sql.Tx, table string) (all []string, err error) {
 	query := "SELECT name FROM pragma_table_xinfo('" + table + "') WHERE hidden = 0"
 	if c.postgres {
@@ -161,17 +162,17 @@ func (c *copier) columns(ctx context.Context, tx *sql.Tx, table string) (all []s
 	return all, rows.Err()
 }
 
-// of is the id of a copy of a row of a table that a column names.
+// of returns the id, in a copy, of a row of a table to which a column refers.
 func (c *copier) of(column, table string) string {
 	return fmt.Sprintf("o.%s + n.i * %d", column, c.most[table])
 }
 
-// own is an address or a Message-ID of a copy.
+// own returns an address or a Message-ID of a copy.
 func own(column string) string {
 	return fmt.Sprintf("CASE WHEN o.%s = '' THEN '' ELSE 'x' || n.t || '.' || o.%[1]s END", column)
 }
 
-// list is a JSON list of addresses or Message-IDs of a copy.
+// list returns a JSON list of addresses or Message-IDs of a copy.
 func (c *copier) list(column string) string {
 	text := fmt.Sprintf(`replace(replace(replace(CAST(o.%s AS TEXT), '", "', '","'), '","', '","x' || n.t || '.'), '["', '["x' || n.t || '.')`, column)
 	if c.postgres {
@@ -180,7 +181,7 @@ func (c *copier) list(column string) string {
 	return text
 }
 
-// words are the terms of an original and those of its copy.
+// words returns the terms of an original with those of its copy.
 func (c *copier) words(column string, prefixes ...string) string {
 	if c.postgres {
 		return "o." + column + " || array_to_tsvector(ARRAY['lot' || n.t])"
@@ -237,7 +238,7 @@ func (c *copier) help(a portion, step time.Duration) []copies {
 	}, c.indexes(a)...)
 }
 
-// indexes are the tables by which customers and conversations are found.
+// indexes are the tables for finding customers and conversations.
 func (c *copier) indexes(a portion) []copies {
 	if c.postgres {
 		return []copies{
@@ -247,7 +248,7 @@ func (c *copier) indexes(a portion) []copies {
 				set: map[string]string{"conversation_id": c.of("conversation_id", "hw_conversations"), "own": c.words("own")}},
 		}
 	}
-	found := func(table string) string { // SQLite finds all rows of an account by the rows of the noun
+	found := func(table string) string { // SQLite finds the rows of an account through the rows of the noun
 		return fmt.Sprintf("p.account_id = %d AND p.id <= %d AND o.rowid = p.id", a.account, c.most[table])
 	}
 	return []copies{

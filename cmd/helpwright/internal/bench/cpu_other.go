@@ -4,5 +4,5 @@ package bench
 
 import "time"
 
-// cpu is the time of the clock on the wall where the system does not tell that of the processors.
+// cpu returns wall-clock time if the system does not provide processor time.
 func cpu() time.Duration { return time.Duration(time.Now().UnixNano()) }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpu is how long this process has kept processors busy.
+// cpu returns the processor time that this process has used.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// address is where a database of our own is, and how it is removed.
+// address is the address of one of our own databases, with a function to remove it.
 type address struct {
 	url         string // as bunstore has it
 	driver, dsn string // of a plain connection
@@ -25,7 +25,7 @@ func sqliteAddress(dir, name string) address {
 	return address{url: "sqlite:" + path, driver: "sqlite", dsn: u.String(), drop: func() error { return nil }} // with its folder
 }
 
-// checkPostgres refuses what is not the URL of a server, and says nothing of it, because it may have a password.
+// checkPostgres refuses a text that is not the URL of a server, without quoting it, as it may contain a password.
 func checkPostgres(server string) error {
 	u, err := url.Parse(server)
 	if server != "" && (err != nil || u.Host == "" || u.Scheme != "postgres" && u.Scheme != "postgresql") {
@@ -34,7 +34,7 @@ func checkPostgres(server string) error {
 	return nil
 }
 
-// createPostgres creates a database of a name that nobody else has.
+// createPostgres creates a database with a unique name.
 func createPostgres(ctx context.Context, server string) (address, error) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -43,7 +43,7 @@ func createPostgres(ctx context.Context, server string) (address, error) {
 	name := "helpwright_bench_" + strings.ToLower(rand.Text())
 	u.Path = "/" + name
 	drop := func() error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // after an interruption too
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute) // even after an interruption
 		defer cancel()
 		if err := execute(ctx, server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
 			return fmt.Errorf("the database %s is left: %w", name, err)

@@ -15,7 +15,7 @@ import (
 
 const aPage = "/conversations?limit=25"
 
-// filteredLists reads pages of lists, eight at once. The floor is the page of all.
+// filteredLists reads pages of lists, eight at once. The floor is an unfiltered page.
 func filteredLists(ctx context.Context, w *world) (figure, error) {
 	var all []time.Duration
 	for _, filter := range []string{
@@ -36,12 +36,12 @@ func filteredLists(ctx context.Context, w *world) (figure, error) {
 
 const mostSearch = 50 * time.Millisecond
 
-// searches reads the first page of a search, one after the other. The rare word is another each time.
+// searches reads the first page of a search, one after the other. The rare word differs each time.
 func searches(ctx context.Context, w *world) (figure, error) {
 	return searching(ctx, w.cfg, w.lots, []string{"nothing", "lot%d", "printer", "printer+paper"}, func(query string) error { return w.api(ctx, aPage+"&query="+query) })
 }
 
-// searching finds words, in which %d is another number each time, below lots.
+// searching searches for words, in which %d is a different number each time, below lots.
 func searching(ctx context.Context, cfg Config, lots int, words []string, find func(query string) error) (figure, error) {
 	var f figure
 	var all []time.Duration
@@ -63,7 +63,7 @@ func searching(ctx context.Context, cfg Config, lots int, words []string, find f
 	return f, nil
 }
 
-// byHand is a conversation as somebody would write it by hand.
+// byHand is a conversation for hand-written queries.
 type byHand struct {
 	ID              int64         `json:"id"`
 	Number          int64         `json:"number"`
@@ -80,7 +80,7 @@ type byHand struct {
 	UpdatedAt       time.Time     `json:"updated_at"`
 }
 
-// bare is a handler of one query, without sessions, permissions and all else that a service does.
+// bare is a handler with one query, without sessions, permissions and the other work of a service.
 func (w *world) bare(where string) http.Handler {
 	query := "SELECT id, number, channel, mailbox_id, customer_email_id, customer_email, user_id, status, subject, preview, awaiting_since, created_at, updated_at FROM hw_conversations WHERE account_id = $1 AND " + where
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -121,7 +121,7 @@ func list(ctx context.Context, w *world) (figure, error) {
 	return share(floor, work, 0.7), err
 }
 
-// some returns the ids of conversations of the account that is measured, spread over all.
+// some returns the ids of conversations of the measured account, evenly spread.
 func (w *world) some(ctx context.Context, n int) (ids []int64, err error) {
 	var first, last int64
 	err = w.plain.QueryRowContext(ctx, "SELECT min(number), max(number) FROM hw_conversations WHERE account_id = $1", w.at.id).Scan(&first, &last)
@@ -150,7 +150,7 @@ func conversation(ctx context.Context, w *world) (figure, error) {
 	return share(floor, work, 0.6), err
 }
 
-// bulk gives 100 conversations to somebody else. The floor does so in plain SQL, with an event for each.
+// bulk assigns 100 conversations to another user. The floor does so in plain SQL, with an event for each.
 func bulk(ctx context.Context, w *world) (figure, error) {
 	ids, err := w.some(ctx, 100)
 	if err != nil {

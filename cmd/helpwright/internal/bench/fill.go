@@ -14,15 +14,15 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// The first conversations and articles of each account are made by the services, from mails and answers; these are then
-// copied with all their rows. The copies differ in their ids, addresses, times and one word.
+// The services create the first conversations and articles of each account from mails and answers; these are then copied
+// with all their rows. The copies differ in their ids, addresses, times and one word.
 const (
-	yearBack      = 365 * 24 * time.Hour // that the copies are spread over
+	yearBack      = 365 * 24 * time.Hour // the copies are spread over it
 	mostOriginals = 200                  // of an account
 	members       = 10
 )
 
-// fill makes everything. The same configuration gives the same rows, but for times and secrets.
+// fill creates all data. The same configuration gives the same rows, except for times and secrets.
 func (w *world) fill(ctx context.Context) error {
 	w.clock.back.Store(int64(yearBack))
 	defer w.clock.back.Store(0)
@@ -70,7 +70,7 @@ func (w *world) fill(ctx context.Context) error {
 	return w.serve()
 }
 
-// settle waits until nothing is to be done that the originals caused.
+// settle waits until all jobs of the originals are done.
 func (w *world) settle(ctx context.Context) error {
 	return until(ctx, func() (done bool, err error) {
 		var n int
@@ -79,20 +79,20 @@ func (w *world) settle(ctx context.Context) error {
 	})
 }
 
-// portion is how many conversations an account has and is to have.
+// portion is the present and the target number of an account's conversations.
 type portion struct {
 	account        int64
 	originals, all int
 }
 
-// filling makes the originals.
+// filling creates the originals.
 type filling struct {
 	*world
 	random *rand.Rand
 	texts  int
 }
 
-// text is some words. "printer" is in every text, "paper" in every second one, "toner" in the others.
+// text returns some words. "printer" is in every text, "paper" in every second one, "toner" in the others.
 func (f *filling) text(words int) string {
 	const syllables = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu"
 	all := strings.Fields(syllables)
@@ -107,7 +107,7 @@ func (f *filling) text(words int) string {
 	return b.String()
 }
 
-// account makes an account, its members and what conversations need.
+// account creates an account, its members and the objects that conversations need.
 func (f *filling) account(ctx context.Context, n int) (at place, err error) {
 	svc, operator := f.srv.Service(), f.srv.Service().Operator()
 	count := 1
@@ -157,14 +157,14 @@ func (f *filling) account(ctx context.Context, n int) (at place, err error) {
 	return at, err
 }
 
-// letter is a mail of a customer, and its Message-ID.
+// letter returns a customer's mail, and its Message-ID.
 func (f *filling) letter(at place, from, references string) (raw []byte, id string) {
 	f.texts++
 	id = fmt.Sprintf("mail-%d@example.com", f.texts)
 	return letter(id, from, at.mailbox.Email, "Printer "+fmt.Sprint(f.texts), references, f.text(60)), id
 }
 
-// letter is a mail.
+// letter returns a mail.
 func letter(id, from, to, subject, references, text string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "From: Customer <%s>\r\nTo: %s\r\nSubject: %s\r\nMessage-ID: <%s>\r\nDate: Mon, 02 Nov 2026 10:00:00 +0100\r\n", from, to, subject, id)
@@ -176,7 +176,7 @@ func letter(id, from, to, subject, references, text string) []byte {
 	return b.Bytes()
 }
 
-// conversations makes the originals: a mail, and for most an answer.
+// conversations creates the originals: a mail, and for most an answer.
 func (f *filling) conversations(ctx context.Context, at place, n int) error {
 	mails := make([][]byte, n)
 	for i := range mails {
@@ -203,7 +203,7 @@ func (f *filling) conversations(ctx context.Context, at place, n int) error {
 	return err
 }
 
-// handled does with an original what a team does: most are answered and closed.
+// handled treats an original as a team would: most are answered and closed.
 func (f *filling) handled(ctx context.Context, at place, c helpdesk.Conversation, i int) error {
 	tags := []int64{at.tags[0]}
 	if i%100 == 7 {
@@ -217,7 +217,7 @@ func (f *filling) handled(ctx context.Context, at place, c helpdesk.Conversation
 	change := helpdesk.ConversationUpdate{Subject: c.Subject, Status: storage.Some(helpdesk.StatusClosed)}
 	switch {
 	case i%50 == 0:
-		return nil // waits, and is nobody's
+		return nil // waits, unassigned
 	case i%50 == 1:
 		change.Status = storage.Some(helpdesk.StatusPending)
 	}
@@ -229,7 +229,7 @@ func (f *filling) handled(ctx context.Context, at place, c helpdesk.Conversation
 	return err
 }
 
-// helpCentre makes a site with its first articles and a file.
+// helpCentre creates a site with its first articles and a file.
 func (f *filling) helpCentre(ctx context.Context, n int) error {
 	svc := f.srv.Service()
 	sites, err := f.srv.KB().Sites(svc.As(f.at.members[0]))

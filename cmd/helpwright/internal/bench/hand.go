@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// hand runs statements as one writes them by hand. After the first that fails it does nothing.
+// hand runs hand-written statements. After the first error it does nothing.
 type hand struct {
 	ctx context.Context
 	tx  *sql.Tx
 	err error
 }
 
-// inTx does something in a plain transaction.
+// inTx runs a function in a plain transaction.
 func (w *world) inTx(ctx context.Context, do func(tx *hand)) error {
 	tx, err := w.plain.BeginTx(ctx, nil)
 	if err != nil {

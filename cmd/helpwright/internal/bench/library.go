@@ -40,7 +40,7 @@ func against(ctx context.Context, w *world, bare http.Handler, goal float64, pat
 	return share(floor, work, goal), err
 }
 
-// article is the path of an article of the site.
+// article returns the path of an article of the site.
 func (w *world) article(n int) string {
 	nth := n % w.site.originals
 	number := n / w.site.originals % (w.cfg.Articles / w.site.originals)
@@ -51,7 +51,7 @@ func (w *world) article(n int) string {
 	return kb.PagePath("en", kb.ArticlePages, w.site.first+int64(nth)+int64(number)*w.site.stride, title)
 }
 
-// uncachedArticle reads another article each time. The floor is a page of one query.
+// uncachedArticle reads another article each time. The floor is a page with one query.
 func uncachedArticle(ctx context.Context, w *world) (f figure, err error) {
 	if w.cfg.Articles == 0 {
 		return f, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// notes writes notes while nothing else happens, and while mails are imported.
+// notes writes notes, first on an idle server and then while mails are imported.
 func notes(ctx context.Context, w *world) (f figure, err error) {
 	ids, err := w.some(ctx, 1000)
 	if err != nil {
@@ -74,10 +74,10 @@ func (r *reader) Write(p []byte) (int, error) {
 // Flush implements [http.Flusher].
 func (r *reader) Flush() {}
 
-// eventsAtOnce is how many events a stream is measured with.
+// eventsAtOnce is the number of events with which a stream is measured.
 const eventsAtOnce = 20
 
-// stream has events read by many at once. The floor encodes each event once and copies it for all.
+// stream sends events to many readers at once. The floor encodes each event once and copies it for all.
 func stream(ctx context.Context, w *world) (f figure, err error) {
 	var floor, work time.Duration
 	err = w.running(ctx, func(ctx context.Context) error {
@@ -93,7 +93,7 @@ func stream(ctx context.Context, w *world) (f figure, err error) {
 				token := w.at.tokens[i%len(w.at.tokens)]
 				err := w.follow(ctx, token, &reader{header: http.Header{}, events: &seen, begun: begun.Done})
 				if ctx.Err() == nil || err != nil {
-					leave() // without it, all would wait for what it does not read
+					leave() // otherwise all would wait for the events that it does not read
 				}
 			})
 		}
@@ -148,7 +148,7 @@ func waited(ctx context.Context, group *sync.WaitGroup) error {
 	}
 }
 
-// follow reads the stream of the account that is measured until ctx ends.
+// follow reads the event stream of the measured account until ctx ends.
 func (w *world) follow(ctx context.Context, token string, to http.ResponseWriter) error {
 	target := fmt.Sprintf("http://desk.example.org%s/realtime?channel=accounts.%d", server.APIBase, w.at.id)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
@@ -178,7 +178,7 @@ func (w *world) encodedOnce(events int) error {
 
 const mostIdle = 40 << 20
 
-// idle is the memory of a whole process that nobody asks anything.
+// idle is the memory of a whole process without requests.
 func idle(ctx context.Context, w *world) (figure, error) {
 	if w.cfg.Idle == nil || w.kind != "SQLite" {
 		return figure{}, nil

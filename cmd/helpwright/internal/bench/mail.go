@@ -15,10 +15,10 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// message is a mail of a customer that is in a conversation.
+// message is a customer's mail in a conversation.
 type message struct{ id, from string }
 
-// messages returns some, spread over all conversations.
+// messages returns some messages from all over the conversations.
 func (w *world) messages(ctx context.Context, n int) (all []message, err error) {
 	ids, err := w.some(ctx, n)
 	for _, id := range ids {
@@ -33,7 +33,7 @@ func (w *world) messages(ctx context.Context, n int) (all []message, err error) 
 
 const someText = "Some words about the printer and what it does not do. "
 
-// answered returns what files a customer's answer, from the raw bytes to the conversation.
+// answered returns a function that files a customer's answer, from the raw bytes to the conversation.
 func (w *world) answered(ctx context.Context) (func(n int) error, error) {
 	all, err := w.messages(ctx, 100)
 	return func(n int) error {
@@ -42,12 +42,12 @@ func (w *world) answered(ctx context.Context) (func(n int) error, error) {
 	}, err
 }
 
-// unused is a Message-ID or the local part of an address that nobody has had.
+// unused returns a unique Message-ID or local part of an address.
 func (w *world) unused(name string) string {
 	return fmt.Sprintf("%s-%d@example.com", name, w.mails.Add(1))
 }
 
-// nextNumber is the number of the next conversation.
+// nextNumber returns the number of the next conversation.
 func (w *world) nextNumber(ctx context.Context) (n int64, err error) {
 	err = w.plain.QueryRowContext(ctx, "SELECT next_number FROM hw_accounts WHERE id = $1", w.at.id).Scan(&n)
 	return n, err
@@ -101,7 +101,7 @@ func parse(raw []byte) (text []byte, err error) {
 	}
 }
 
-// never is a time that is not set, as the stores have it.
+// never is the zero time as the stores have it.
 const never = -62135596800000000
 
 // fileByHand inserts the rows of a mail that begins a conversation: ledger, customer, conversation, interaction, participant
@@ -129,7 +129,7 @@ func (w *world) fileByHand(tx *hand, raw []byte) {
 	tx.events(account, "conversation.created", []int64{conversation, conversation, conversation}, now)
 }
 
-// fresh are mails of customers who have not written yet.
+// fresh returns mails of new customers.
 func (w *world) fresh(n int) [][]byte {
 	all := make([][]byte, n)
 	for i := range all {
@@ -139,7 +139,7 @@ func (w *world) fresh(n int) [][]byte {
 	return all
 }
 
-// filing files one mail at a time, and tells the time of processors.
+// filing files one mail at a time, and reports processor time.
 func filing(ctx context.Context, w *world) (figure, error) {
 	floor, work, err := inTurns(ctx, w.cfg.Time, cpu,
 		func(int) error {
@@ -150,7 +150,7 @@ func filing(ctx context.Context, w *world) (figure, error) {
 	return times(floor, work, 3), err
 }
 
-// batch is how many mails a source hands over at once.
+// batch is how many mails a source delivers at once.
 func (w *world) batch() int { return max(1, min(50, w.cfg.Conversations/100)) }
 
 // importing files mails in batches.
@@ -169,7 +169,7 @@ func importing(ctx context.Context, w *world) (figure, error) {
 	return share(floor/n, work/n, 0.5), err
 }
 
-// sending posts answers, eight at once, and waits until the relay has them all. The floor inserts an answer, its delivery
+// sending posts answers, eight at once, and waits until the relay has all of them. The floor inserts an answer, its delivery
 // and its job, eight at once.
 func sending(ctx context.Context, w *world) (f figure, err error) {
 	ids, err := w.some(ctx, 1000)

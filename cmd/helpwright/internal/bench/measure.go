@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// enough is how often work is done at least.
+// enough is the minimum number of repetitions.
 const enough = 3
 
-// inTurns does the floor and the work alternately for a time, so that both meet the same noise, and
-// returns the median of each.
+// inTurns alternates between the floor and the work for a time, so that both are subject to the same noise, and returns the
+// median of each.
 func inTurns(ctx context.Context, d time.Duration, clock func() time.Duration, floor, work func(n int) error) (f, w time.Duration, err error) {
 	var spent [2][]time.Duration
 	began := time.Now()
@@ -31,19 +31,19 @@ func inTurns(ctx context.Context, d time.Duration, clock func() time.Duration, f
 	return quantile(spent[0], 0.5), quantile(spent[1], 0.5), nil
 }
 
-// wall returns a clock like the one on the wall.
+// wall returns a wall clock.
 func wall() func() time.Duration {
 	begun := time.Now()
 	return func() time.Duration { return time.Since(begun) }
 }
 
-// quantile sorts durations, and returns the one below which a part of them lie.
+// quantile sorts durations and returns the given quantile.
 func quantile(all []time.Duration, part float64) time.Duration {
 	slices.Sort(all)
 	return all[min(int(float64(len(all))*part), len(all)-1)]
 }
 
-// atOnce does work on several goroutines for a time, and returns how long each took.
+// atOnce repeats work on several goroutines for a time, and returns the durations.
 func atOnce(ctx context.Context, d time.Duration, workers int, work func(n int) error) ([]time.Duration, error) {
 	var (
 		mu     sync.Mutex
@@ -79,7 +79,7 @@ func atOnce(ctx context.Context, d time.Duration, workers int, work func(n int) 
 	return spent, failed
 }
 
-// until waits for something that other goroutines do.
+// until waits for a condition that other goroutines bring about.
 func until(ctx context.Context, done func() (bool, error)) error {
 	for {
 		if ok, err := done(); ok || err != nil {

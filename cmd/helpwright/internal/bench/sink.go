@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 )
 
-// sink is an SMTP server that takes every mail and forgets it.
+// sink is an SMTP server that accepts every mail and discards it.
 type sink struct {
 	listener net.Listener
-	taken    atomic.Int64 // mails
+	taken    atomic.Int64 // number of mails
 	mu       sync.Mutex
 	open     map[net.Conn]bool
 }
@@ -66,7 +66,7 @@ func (s *sink) talk(conn net.Conn) {
 		delete(s.open, conn)
 	}()
 	in, out := bufio.NewReader(conn), bufio.NewWriter(conn)
-	say := func(text string) { _, _ = out.WriteString(text + "\r\n") } // the next flush fails too
+	say := func(text string) { _, _ = out.WriteString(text + "\r\n") } // the next flush fails, too
 	say("220 sink")
 	for data := false; ; {
 		if in.Buffered() == 0 && out.Flush() != nil {

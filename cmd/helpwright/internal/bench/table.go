@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// figure is what a row measured.
+// figure is the result of a row.
 type figure struct {
 	value, floor string
-	missed       bool // the goal
+	missed       bool // the goal was missed
 }
 
-// Table is what was measured, and in what.
+// Table has the results, with the environment of the measurement.
 type Table struct {
 	cfg    Config
 	kinds  []string // of databases
@@ -37,7 +37,7 @@ func (t *Table) add(kind string, r row, f figure) {
 	t.lines[i].figures[kind] = f
 }
 
-// Markdown is the table as text. Figures that miss the goal are bold.
+// Markdown returns the table as text. Figures that miss the goal are bold.
 func (t *Table) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d conversations in %d accounts, %d articles; %s/%s, %d processors, %s. Filled: %s.\n",
@@ -62,7 +62,7 @@ func (t *Table) Markdown() string {
 	return b.String()
 }
 
-// span is a duration for people.
+// span formats a duration for people.
 func span(d time.Duration) string {
 	if d < 10*time.Millisecond {
 		return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond))
@@ -70,7 +70,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%.0f ms", float64(d)/float64(time.Millisecond))
 }
 
-// spans are durations in milliseconds.
+// spans formats durations in milliseconds.
 func spans(all []time.Duration) string {
 	texts := make([]string, len(all))
 	for i, d := range all {
@@ -79,13 +79,13 @@ func spans(all []time.Duration) string {
 	return strings.Join(texts, ", ") + " ms"
 }
 
-// share is the figure of work that is to reach a share of its floor's rate.
+// share returns a figure whose goal is a share of its floor's rate.
 func share(floor, work time.Duration, goal float64) figure {
 	part := float64(floor) / float64(work)
 	return figure{value: fmt.Sprintf("%.2f (%.0f/s)", part, perSecond(work)), floor: fmt.Sprintf("%.0f/s", perSecond(floor)), missed: part < goal}
 }
 
-// times is the figure of work that is to cost at most a multiple of its floor.
+// times returns a figure whose goal is at most a multiple of its floor.
 func times(floor, work time.Duration, goal float64) figure {
 	ratio := float64(work) / float64(floor)
 	return figure{value: fmt.Sprintf("%s (%.1fx)", span(work), ratio), floor: span(floor), missed: ratio > goal}

@@ -25,7 +25,7 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// world is a filled database with all that works on it.
+// world is a filled database with everything that works on it.
 type world struct {
 	cfg   Config
 	kind  string // of the database
@@ -36,17 +36,17 @@ type world struct {
 	sink  *sink
 	srv   *server.Server
 	filer *ingest.Filer
-	small *world // with little in it; nil for that itself
+	small *world // a small one; nil for the small one itself
 
-	at    place // the account that is measured
+	at    place // the measured account
 	site  siteOf
-	lots  int          // how often each original of a conversation is there
-	sent  atomic.Int64 // mails given to the help desk
-	mails atomic.Int64 // that were made
+	lots  int          // how often each original conversation exists
+	sent  atomic.Int64 // mails passed to the help desk
+	mails atomic.Int64 // mails generated
 	ended func() error
 }
 
-// place is an account, and who works in it.
+// place is an account with its members.
 type place struct {
 	id      int64
 	desk    *helpdesk.Desk
@@ -66,7 +66,7 @@ type siteOf struct {
 	stride    int64 // between the ids of an article and its next copy
 }
 
-// clock tells a time in the past while the rows are made that are copied later.
+// clock returns times in the past while the originals are created.
 type clock struct{ back atomic.Int64 }
 
 func (c *clock) now() time.Time { return time.Now().Add(-time.Duration(c.back.Load())) }
@@ -89,7 +89,7 @@ func newWorld(ctx context.Context, cfg Config, kind, name string, create func(na
 	return w, w.fill(ctx)
 }
 
-// before has something done when the world ends, before all that was said earlier.
+// before registers a function to run when the world ends, before those registered earlier.
 func (w *world) before(do func() error) {
 	then := w.ended
 	w.ended = func() error { return errors.Join(do(), then()) }
@@ -123,7 +123,7 @@ func (w *world) open(ctx context.Context, at address, dir string) (err error) {
 	return w.serve()
 }
 
-// serve makes a server. One runs once, so there is another after the filling.
+// serve makes a server. A server runs only once, so a new one is made after the filling.
 func (w *world) serve() error {
 	relay, err := outbound.NewRelay(outbound.RelayConfig{Host: "127.0.0.1", Port: w.sink.port(), Encryption: mailserver.None})
 	if err != nil {
@@ -142,7 +142,7 @@ func (w *world) serve() error {
 	return err
 }
 
-// running does something while the server runs.
+// running calls a function while the server runs.
 func (w *world) running(ctx context.Context, do func(ctx context.Context) error) error {
 	if err := w.serve(); err != nil {
 		return err
@@ -153,9 +153,9 @@ func (w *world) running(ctx context.Context, do func(ctx context.Context) error)
 	srv := w.srv
 	go func() {
 		ended <- srv.Run(ctx)
-		cancel() // a server that cannot run must not be waited for
+		cancel() // do not wait for a server that cannot run
 	}()
-	err := w.settle(ctx) // what was measured before is not to be done meanwhile
+	err := w.settle(ctx) // jobs of earlier measurements must not run meanwhile
 	if err == nil {
 		err = do(ctx)
 	}
@@ -163,7 +163,7 @@ func (w *world) running(ctx context.Context, do func(ctx context.Context) error)
 	return errors.Join(<-ended, err)
 }
 
-// file has mails taken and filed, as a source of mail does.
+// file stores and files mails, as a source of mail does.
 func (w *world) file(ctx context.Context, at place, mails [][]byte) error {
 	taken := make([]ledger.Raw, len(mails))
 	for i, raw := range mails {
@@ -175,7 +175,7 @@ func (w *world) file(ctx context.Context, at place, mails [][]byte) error {
 	return w.filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobFileMail, AccountID: at.id, Subject: at.mailbox.ID}})
 }
 
-// answer is what a handler writes.
+// answer records the response of a handler.
 type answer struct {
 	header http.Header
 	status int
@@ -191,7 +191,7 @@ func (a *answer) WriteHeader(status int) { a.status = status }
 // Write implements [http.ResponseWriter].
 func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
-// ask asks a handler, and returns the length of the answer.
+// ask sends a request to a handler, and returns the length of the answer.
 func ask(ctx context.Context, h http.Handler, target, token string) (*answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
@@ -209,7 +209,7 @@ func ask(ctx context.Context, h http.Handler, target, token string) (*answer, er
 	return a, nil
 }
 
-// api asks the API for something of the account that is measured.
+// api sends a request about the measured account to the API.
 func (w *world) api(ctx context.Context, path string) error {
 	_, err := ask(ctx, w.srv.Handler(), fmt.Sprintf("http://desk.example.org%s/accounts/%d%s", server.APIBase, w.at.id, path), w.at.tokens[0])
 	return err

@@ -1,5 +1,5 @@
-// Package certs gets, keeps and renews TLS certificates: from files, and by ACME (RFC 8555) for the server's own hosts and,
-// on demand, for those of help centres.
+// Package certs obtains, stores and renews TLS certificates: from files, and by ACME (RFC 8555) for the server's own hosts
+// and, on demand, for those of help centres.
 package certs
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// LetsEncrypt is the directory of the usual authority.
+// LetsEncrypt is the directory of the default authority.
 const LetsEncrypt = certmagic.LetsEncryptProductionCA
 
 const (
@@ -34,30 +34,30 @@ const (
 	keptExpired   = 14 * 24 * time.Hour
 )
 
-// Config is what an [ACME] needs. Vault, Sealer, Email and Hosts are required, and HTTPAddr or TLSAddr.
+// Config configures an [ACME]. Vault, Sealer, Email and Hosts are required, and HTTPAddr or TLSAddr.
 type Config struct {
-	Vault  storage.Vault  // shared by all processes that answer for the same hosts
-	Sealer storage.Sealer // seals what is put there
+	Vault  storage.Vault  // shared by all processes that serve the same hosts
+	Sealer storage.Sealer // seals the values in the vault
 
-	Email     string         // of the account with the authority, whose terms are agreed to
+	Email     string         // of the account with the authority, whose terms are accepted
 	Directory string         // of the authority; default LetsEncrypt
-	Roots     *x509.CertPool // that the directory's own certificate is verified by; nil: the system's
+	Roots     *x509.CertPool // to verify the directory's own certificate; nil: the system's
 
-	// Hosts get their certificates when Run begins, and keep them renewed. The first one's is shown to clients that name
-	// no host.
+	// Hosts get their certificates when Run begins, and keep them renewed. Clients that name no host get the certificate of
+	// the first one.
 	Hosts []string
-	// Allowed reports whether a certificate may be asked for when a client asks for a host. nil: for none but Hosts.
+	// Allowed reports whether to order a certificate when a client requests a host. nil: only for Hosts.
 	Allowed func(ctx context.Context, host string) (bool, error)
-	// HTTPAddr and TLSAddr are where this process listens for what comes to ports 80 and 443: it answers the challenges
-	// http-01 (with [ACME.Challenges]) and tls-alpn-01 (with [ACME.TLS]) there. "": it does not.
+	// HTTPAddr and TLSAddr are the addresses of this process that receive the connections to ports 80 and 443: it answers
+	// the challenges http-01 (with [ACME.Challenges]) and tls-alpn-01 (with [ACME.TLS]) there. "": not answered.
 	HTTPAddr, TLSAddr string
 
-	// Certificates are renewed when the authority says so (RFC 9773); with IgnoreHints, or where it does not, when a third of
-	// their time is left.
+	// Certificates are renewed when the authority suggests it (RFC 9773); with IgnoreHints, or without a suggestion, when a
+	// third of their lifetime is left.
 	IgnoreHints   bool
-	CheckInterval time.Duration    // how often what has to be renewed is looked for; default 10 min
+	CheckInterval time.Duration    // interval of the check for certificates to renew; default 10 min
 	Now           func() time.Time // nil: time.Now
-	Logger        *slog.Logger     // nil: discards
+	Logger        *slog.Logger     // default: discarded
 }
 
 func (c *Config) check() error {
@@ -70,18 +70,18 @@ func (c *Config) check() error {
 	return problems.Err()
 }
 
-// ACME has certificates from an authority. Make it with [New].
+// ACME provides certificates from an authority. Make it with [New].
 type ACME struct {
 	cfg     Config
 	cache   *certmagic.Cache
 	issuer  *certmagic.ACMEIssuer
 	hosts   *certmagic.Config // of Config.Hosts
-	demand  *certmagic.Config // of those that are allowed
+	demand  *certmagic.Config // of allowed hosts
 	orders  singleflight.Group
 	refused *refusals
 }
 
-// New makes an ACME, which asks nobody anything before [ACME.Run]. What is missing is an Invalid fault.
+// New makes an ACME, which sends no request before [ACME.Run]. Missing settings are an Invalid fault.
 func New(cfg Config) (*ACME, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func New(cfg Config) (*ACME, error) {
 	})
 	template := certmagic.Config{
 		Storage: newVault(cfg.Vault, cfg.Sealer, cfg.Now), DefaultServerName: cfg.Hosts[0], DisableARI: cfg.IgnoreHints, Logger: logger,
-		OCSP: certmagic.OCSPConfig{DisableStapling: true}, // authorities have ended it
+		OCSP: certmagic.OCSPConfig{DisableStapling: true}, // authorities have discontinued it
 	}
 	a.hosts = certmagic.New(a.cache, template)
 	template.OnDemand = &certmagic.OnDemandConfig{DecisionFunc: a.decide}
@@ -127,7 +127,7 @@ func New(cfg Config) (*ACME, error) {
 	return a, nil
 }
 
-// issuerOf says how the authority is asked.
+// issuerOf configures the requests to the authority.
 func issuerOf(cfg Config) (certmagic.ACMEIssuer, error) {
 	of := certmagic.ACMEIssuer{
 		CA: cfg.Directory, Email: cfg.Email, Agreed: true, TrustedRoots: cfg.Roots, CertObtainTimeout: orderTime,
@@ -151,7 +151,8 @@ func issuerOf(cfg Config) (certmagic.ACMEIssuer, error) {
 	return of, nil
 }
 
-// Run gets the certificates of Config.Hosts, again and again until it has them, and renews what is in use until ctx ends.
+// Run obtains the certificates of Config.Hosts, retrying until it has them, and renews all certificates in use until ctx
+// ends.
 func (a *ACME) Run(ctx context.Context) error {
 	defer a.cache.Stop()
 	if err := a.hosts.ManageAsync(ctx, a.cfg.Hosts); err != nil {
@@ -174,14 +175,14 @@ func (a *ACME) Run(ctx context.Context) error {
 	}
 }
 
-// Challenges answers what the authority asks over HTTP, and leaves all else to next.
+// Challenges answers the authority's requests over HTTP, and passes all others to next.
 func (a *ACME) Challenges(next http.Handler) http.Handler { return a.issuer.HTTPChallengeHandler(next) }
 
-// errNoHost is what a client gets to see of a host that nobody here has.
+// errNoHost is the error for clients that request an unknown host.
 var errNoHost = errors.New("no certificate for this host")
 
-// GetCertificate is that of [tls.Config]: a certificate of one of the hosts, or one of a host that is allowed, which may have
-// to be ordered first.
+// GetCertificate is for [tls.Config]: it returns a certificate of one of the hosts, or of an allowed host, which may have to
+// be ordered first.
 func (a *ACME) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	host := strings.TrimSuffix(strings.ToLower(hello.ServerName), ".")
 	challenge := len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == challengeProtocol
@@ -200,13 +201,13 @@ func (a *ACME) GetCertificate(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 func (a *ACME) known(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if !slices.Contains(a.cfg.Hosts, strings.TrimSuffix(strings.ToLower(hello.ServerName), ".")) {
 		first := *hello
-		first.ServerName = a.cfg.Hosts[0] // most mail servers do not look at the name
+		first.ServerName = a.cfg.Hosts[0] // most mail servers do not verify the name
 		hello = &first
 	}
 	return a.hosts.GetCertificate(hello)
 }
 
-// decide lets certmagic renew.
+// decide allows certmagic to renew a certificate.
 func (a *ACME) decide(ctx context.Context, host string) error {
 	switch allowed, err := a.allowed(ctx, host); {
 	case err != nil:
@@ -224,15 +225,15 @@ func (a *ACME) allowed(ctx context.Context, host string) (bool, error) {
 	return a.cfg.Allowed(ctx, host)
 }
 
-// plausible is a name that an authority may certify.
+// plausible reports whether an authority may issue a certificate for a name.
 func plausible(host string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-."
 	return len(host) <= 253 && strings.Contains(host, ".") && net.ParseIP(host) == nil &&
 		!strings.ContainsFunc(host, func(r rune) bool { return !strings.ContainsRune(letters, r) })
 }
 
-// order makes sure that there is a certificate of a host, which another process may have ordered. Clients that come
-// meanwhile wait for the same order.
+// order ensures that there is a certificate of a host, which another process may have ordered. Concurrent clients wait for
+// the same order.
 func (a *ACME) order(hello *tls.ClientHelloInfo, host string) error {
 	if err := a.decide(hello.Context(), host); err != nil {
 		return err
@@ -245,7 +246,7 @@ func (a *ACME) order(hello *tls.ClientHelloInfo, host string) error {
 			return err
 		}
 	}
-	ctx := context.WithoutCancel(hello.Context()) // a client that goes away must not waste the order
+	ctx := context.WithoutCancel(hello.Context()) // a client that disconnects must not abort the order
 	_, err, _ := a.orders.Do(host, func() (any, error) {
 		if err := a.refused.wait(host); err != nil {
 			return nil, err

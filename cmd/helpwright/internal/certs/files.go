@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// look is how often files are looked at, at most.
+// look is the minimum interval between checks of the files.
 const look = time.Second
 
-// Files is a certificate that somebody else keeps in files, such as certbot. It is read again when they change.
+// Files is a certificate in files that another program maintains, such as certbot. It is read again when they change.
 type Files struct {
 	cert, key string
 	log       *slog.Logger
 
 	mu     sync.Mutex
 	looked time.Time
-	stamp  string // of the files as they were when they were read
+	stamp  string // of the files when they were last read
 	now    *tls.Certificate
 }
 
@@ -39,8 +39,8 @@ func NewFiles(cert, key string, logger *slog.Logger) (*Files, error) {
 	return f, nil
 }
 
-// Certificate is the certificate as it is now. Files that were changed into something that is none leave the former one
-// in force.
+// Certificate returns the current certificate. If the files are changed to invalid content, the previous certificate stays
+// in use.
 func (f *Files) Certificate() *tls.Certificate {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,7 +53,7 @@ func (f *Files) Certificate() *tls.Certificate {
 		if err = f.read(stamp); err == nil {
 			f.log.Info("the certificate has changed", "file", f.cert, "expires", f.now.Leaf.NotAfter)
 		} else {
-			f.stamp = stamp // said once
+			f.stamp = stamp // report it once
 		}
 	}
 	if err != nil {
@@ -71,7 +71,7 @@ func (f *Files) read(stamp string) error {
 	return nil
 }
 
-// stamped tells files apart from what they are replaced by.
+// stamped returns a text that differs between files and their replacements.
 func (f *Files) stamped() (string, error) {
 	stamp := ""
 	for _, path := range []string{f.cert, f.key} {

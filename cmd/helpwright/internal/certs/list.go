@@ -7,8 +7,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// listed are the keys of items below top, without the prefix of the vault: those of files and folders right below it, or
-// with recursive all of them.
+// listed returns the keys of items below top, without the prefix of the vault: those of files and folders directly below it,
+// or with recursive all of them.
 func listed(items []storage.VaultItem, top string, recursive bool) ([]string, error) {
 	var keys []string
 	seen := map[string]bool{}

@@ -8,10 +8,10 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// logTo is a logger of certmagic that writes to ours.
+// logTo returns a logger for certmagic that writes to ours.
 func logTo(l *slog.Logger) *zap.Logger { return zap.New(core{l}) }
 
-// core hands what certmagic logs on. What it has to say while all goes well is ours at the level of debugging.
+// core passes certmagic's log entries on. Its routine messages have our debug level.
 type core struct{ to *slog.Logger }
 
 var _ zapcore.Core = core{}
@@ -19,7 +19,7 @@ var _ zapcore.Core = core{}
 func level(l zapcore.Level) slog.Level {
 	switch {
 	case l >= zapcore.ErrorLevel:
-		return slog.LevelWarn // it tries again
+		return slog.LevelWarn // it retries
 	case l == zapcore.WarnLevel:
 		return slog.LevelInfo
 	}
@@ -51,7 +51,7 @@ func (c core) Write(e zapcore.Entry, fields []zapcore.Field) error {
 // Sync implements [zapcore.Core].
 func (core) Sync() error { return nil }
 
-// kept are the fields that say what it is about. Others hold addresses of clients and tokens.
+// kept are the fields that identify the subject. Others contain addresses of clients and tokens.
 func kept(name string) bool {
 	switch name {
 	case "identifier", "identifiers", "server_name", "subjects", "error", "issuer", "challenge_type", "ca", "attempt", "retrying_in", "remaining":

@@ -9,14 +9,14 @@ import (
 const (
 	firstWait   = time.Minute
 	longestWait = 6 * time.Hour
-	maxFailures = 30 // an hour, of all hosts that are ordered on demand
+	maxFailures = 30 // per hour, for all hosts ordered on demand
 	maxRefused  = 10_000
 )
 
 var errWait = errors.New("no certificate for this host was to be had a short time ago")
 
-// refusals keep orders that fail from being made again and again: authorities allow few failures, and somebody may name
-// hosts that lead elsewhere.
+// refusals limits the repetition of failing orders: authorities allow few failures, and a client may request hosts that
+// point elsewhere.
 type refusals struct {
 	now func() time.Time
 
@@ -34,7 +34,7 @@ func newRefusals(now func() time.Time) *refusals {
 	return &refusals{now: now, hosts: map[string]refusal{}}
 }
 
-// wait is an error as long as a host must not be ordered.
+// wait returns an error while a host must not be ordered.
 func (r *refusals) wait(host string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +48,7 @@ func (r *refusals) wait(host string) error {
 	return nil
 }
 
-// note keeps what became of an order.
+// note records the outcome of an order.
 func (r *refusals) note(host string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

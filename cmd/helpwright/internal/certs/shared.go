@@ -12,14 +12,14 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Kept is a certificate of an authority that the servers on a store share.
+// Kept is a certificate from an authority that the servers on a store share.
 type Kept struct {
 	Host    string
 	Expires time.Time
-	Err     error // it cannot be read
+	Err     error // why it cannot be read
 }
 
-// List are all certificates of authorities in a vault.
+// List returns all certificates from authorities in a vault.
 func List(ctx context.Context, of storage.Vault, sealer storage.Sealer) ([]Kept, error) {
 	items, err := of.Items(ctx, vaultPrefix+"certificates")
 	if err != nil {
@@ -48,7 +48,7 @@ func List(ctx context.Context, of storage.Vault, sealer storage.Sealer) ([]Kept,
 	return all, nil
 }
 
-// CountSealed counts what a vault keeps for authorities by the ids of the keys that it is sealed with.
+// CountSealed counts the sealed values of ACME in a vault by the ids of their keys.
 func CountSealed(ctx context.Context, of storage.Vault, sealer storage.KeyedSealer) (map[string]int, error) {
 	found := map[string]int{}
 	return found, eachSealed(ctx, of, func(item storage.VaultItem) error {
@@ -57,8 +57,8 @@ func CountSealed(ctx context.Context, of storage.Vault, sealer storage.KeyedSeal
 	})
 }
 
-// Reseal seals with the first key what another key has sealed in a vault, and returns how much that was. What no key opens stays as
-// it is. Called again, it goes on where it was interrupted.
+// Reseal seals with the first key all values in a vault that are sealed with other keys, and returns their number. Values
+// that no key opens are left alone. After an interruption, it continues when called again.
 func Reseal(ctx context.Context, of storage.Vault, sealer storage.KeyedSealer) (done int, err error) {
 	return done, eachSealed(ctx, of, func(item storage.VaultItem) error {
 		if sealer.KeyOf(item.Value) == sealer.KeyIDs()[0] {
@@ -80,7 +80,7 @@ func Reseal(ctx context.Context, of storage.Vault, sealer storage.KeyedSealer) (
 	})
 }
 
-// eachSealed calls fn with all that is sealed in a vault.
+// eachSealed calls fn with each sealed value in a vault.
 func eachSealed(ctx context.Context, of storage.Vault, fn func(storage.VaultItem) error) error {
 	items, err := of.Items(ctx, strings.TrimSuffix(vaultPrefix, "/"))
 	if err != nil {
@@ -101,7 +101,7 @@ func eachSealed(ctx context.Context, of storage.Vault, fn func(storage.VaultItem
 	return nil
 }
 
-// first is the first certificate of a chain.
+// first returns the first certificate of a chain.
 func first(text []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {

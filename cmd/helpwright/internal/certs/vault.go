@@ -15,12 +15,12 @@ import (
 
 const (
 	vaultPrefix = "acme/"         // of all keys in the vault
-	lease       = 2 * time.Minute // after a crash others go on when it has ended
+	lease       = 2 * time.Minute // when it ends after a crash, another process takes over
 	lockPause   = 500 * time.Millisecond
 )
 
-// vault is the storage of certmagic over a [storage.Vault]: every process on the store sees the same accounts,
-// certificates and challenges, and one at a time orders a certificate. Values are sealed.
+// vault is the storage of certmagic over a [storage.Vault]: all processes on the store share the same accounts, certificates
+// and challenges, and only one at a time orders a certificate. Values are sealed.
 type vault struct {
 	of     storage.Vault
 	sealer storage.Sealer
@@ -28,7 +28,7 @@ type vault struct {
 	now    func() time.Time
 
 	mu    sync.Mutex
-	locks map[string]func() // by name: ends the renewal of its lease, and returns when it has ended
+	locks map[string]func() // by name: ends the renewal of its lease, and returns when that has stopped
 }
 
 var (
@@ -49,8 +49,8 @@ func (v *vault) Store(ctx context.Context, key string, value []byte) error {
 	return v.of.SetItem(ctx, storage.VaultItem{Key: vaultPrefix + key, Value: sealed, Modified: v.now()})
 }
 
-// Load implements [certmagic.Storage]. What was sealed with a key that is no longer configured is as good as gone: a new
-// certificate takes its place.
+// Load implements [certmagic.Storage]. A value sealed with a key that is no longer configured counts as missing: a new
+// certificate replaces it.
 func (v *vault) Load(ctx context.Context, key string) ([]byte, error) {
 	item, err := v.of.Item(ctx, vaultPrefix+key)
 	if err != nil {
@@ -63,7 +63,7 @@ func (v *vault) Load(ctx context.Context, key string) ([]byte, error) {
 	return value, nil
 }
 
-// absent is an error as certmagic tells them apart.
+// absent converts an error to the one that certmagic expects for missing values.
 func absent(err error) error {
 	if fault.Is(err, fault.NotFound) {
 		return fs.ErrNotExist
@@ -82,7 +82,7 @@ func (v *vault) Exists(ctx context.Context, key string) bool {
 		return true
 	}
 	items, err := v.of.Items(ctx, vaultPrefix+key)
-	return err == nil && len(items) > 0 && items[len(items)-1].Key != vaultPrefix+key // something is below it
+	return err == nil && len(items) > 0 && items[len(items)-1].Key != vaultPrefix+key // there are values below it
 }
 
 // List implements [certmagic.Storage].
@@ -164,7 +164,7 @@ func (v *vault) renew(ctx context.Context, name string) {
 			tick.Stop()
 			return
 		case <-tick.C:
-			_, _ = v.take(ctx, name) // the next one may work; an order done twice is no harm
+			_, _ = v.take(ctx, name) // another process may take the lock; a duplicate order does no harm
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (v *vault) Unlock(ctx context.Context, name string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if free, held := v.locks[name]; held {
-		free() // a lease that is renewed after it was given back would keep others out
+		free() // a lease renewed after its release would keep others out
 		delete(v.locks, name)
 	}
 	return v.of.FreeLock(ctx, vaultPrefix+name, v.holder)

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Clock is the time of services while they are given a past. It is safe for
-// concurrent use. The zero value tells the time of the system.
+// Clock is the services' clock while a past is created. It is safe for concurrent use. The zero value returns the system's
+// time.
 type Clock struct {
 	mu   sync.Mutex
 	at   time.Time // zero: the system's
 	step time.Duration
 }
 
-// Now tells the time.
+// Now returns the time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,10 +28,10 @@ func (c *Clock) Now() time.Time {
 // Set stops the clock at a time.
 func (c *Clock) Set(at time.Time) { c.tick(at, 0) }
 
-// Release lets the clock tell the time of the system again.
+// Release returns the clock to the system's time.
 func (c *Clock) Release() { c.tick(time.Time{}, 0) }
 
-// tick sets the clock, which goes on by a step whenever somebody looks at it.
+// tick sets the clock, which then advances by a step with each call of Now.
 func (c *Clock) tick(at time.Time, step time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// step is something that happens at a time.
+// step is an action at a time.
 type step struct {
 	at time.Time
 	do func(ctx context.Context) error
 }
 
-// correspondence lets customers write, and members answer.
+// correspondence has customers write and members answer.
 func (f *filler) correspondence(ctx context.Context) error {
 	stories, err := readStories()
 	if err != nil {
@@ -37,7 +37,7 @@ func (f *filler) correspondence(ctx context.Context) error {
 	return f.catchUp(ctx, talks)
 }
 
-// share is how many conversations there are in a language.
+// share is the number of conversations in a language.
 func share() []struct {
 	locale string
 	n      int
@@ -48,7 +48,7 @@ func share() []struct {
 	}{{"en", 210}, {"de", 110}, {"ar", 40}, {"fr", conversations - 360}}
 }
 
-// talks are all conversations, the newest first.
+// talks returns all conversations, the newest first.
 func (f *filler) talks(stories map[string][]story) []*talk {
 	var talks []*talk
 	for _, in := range share() {
@@ -60,7 +60,7 @@ func (f *filler) talks(stories map[string][]story) []*talk {
 		}
 		told := stories[in.locale]
 		for i := range in.n {
-			// Nobody lives through a story twice: with each round customers meet the next one.
+			// No customer has the same story twice: in each round customers get the next one.
 			round := i / len(who)
 			one := told[(i%len(who)*3+round)%len(told)]
 			talks = append(talks, f.newTalk(one, who[i%len(who)]))
@@ -73,7 +73,7 @@ func (f *filler) talks(stories map[string][]story) []*talk {
 			t.begin = f.ago(float64(i)*2.5/fresh + .02)
 			continue
 		}
-		// There was less to do some weeks ago.
+		// Some weeks ago there was less to do.
 		share := float64(i-fresh) / float64(len(talks)-fresh)
 		t.begin = f.ago(2.6 + (days-3)*math.Pow(share, 1.15)).Add(-f.between(0, 5*time.Hour))
 		t.begin = daytime(t.begin)
@@ -81,10 +81,10 @@ func (f *filler) talks(stories map[string][]story) []*talk {
 	return talks
 }
 
-// fresh is how many conversations are so new that not all of them are done.
+// fresh is the number of conversations so new that some of them are unfinished.
 const fresh = 40
 
-// daytime moves what would be written in the night to the morning before.
+// daytime moves messages from the night to the morning before.
 func daytime(t time.Time) time.Time {
 	if hour := t.Hour(); hour < 5 {
 		return t.Add(-time.Duration(8) * time.Hour)
@@ -92,7 +92,7 @@ func daytime(t time.Time) time.Time {
 	return t
 }
 
-// atWork is the first time from t on at which somebody works.
+// atWork returns the first time from t on within working hours.
 func (f *filler) atWork(t time.Time) time.Time {
 	for {
 		switch {
@@ -106,7 +106,7 @@ func (f *filler) atWork(t time.Time) time.Time {
 	}
 }
 
-// catchUp lets the first member read all but what is new.
+// catchUp marks everything but the newest messages as read by the first member.
 func (f *filler) catchUp(ctx context.Context, talks []*talk) error {
 	me := f.members[0]
 	for _, t := range talks {

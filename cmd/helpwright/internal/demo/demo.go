@@ -16,36 +16,35 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// How much there is in the demo.
+// Sizes of the demo.
 const (
-	days          = 60 // that the conversations span
+	days          = 60 // covered by conversations
 	conversations = 400
-	siteAge       = 300 // days that the help centre is old
+	siteAge       = 300 // age of the help centre in days
 )
 
-// Config is what [Fill] works with. All is required but for Progress and Logger.
+// Config configures [Fill]. All fields are required except Progress and Logger.
 type Config struct {
 	Desk  *helpdesk.Service
 	KB    *kb.Service
-	Clock *Clock // that both services were given
-	// Progress is told how much is done, from 0 to 1.
+	Clock *Clock // the clock of both services
+	// Progress is called with the progress, from 0 to 1.
 	Progress func(done float64)
 	Logger   *slog.Logger
 }
 
-// Company is what there is to be seen.
+// Company is the result of [Fill].
 type Company struct {
 	AccountID int64
 	Name      string
 	SiteURL   string
-	Email     string   // of a member who may do everything
+	Email     string   // of a member with all permissions
 	Password  string   // of all members
 	Others    []string // addresses of the other members
 	Token     string   // of the same member
 }
 
-// Fill makes the company. The database has to be empty. When it returns, the clock
-// tells the time of the system again.
+// Fill creates the company. The database must be empty. When it returns, the clock returns the system's time again.
 func Fill(ctx context.Context, cfg Config) (Company, error) {
 	if cfg.Progress == nil {
 		cfg.Progress = func(float64) {}
@@ -72,16 +71,16 @@ func Fill(ctx context.Context, cfg Config) (Company, error) {
 	return f.company, nil
 }
 
-// hold lets answers wait from now on, so that they can be called back.
+// hold delays answers from now on, so that they can be called back.
 func (f *filler) hold(ctx context.Context) error {
 	_, err := f.members[0].desk.UpdateAccount(ctx, identity.AccountUpdate{Name: companyName, SendHold: storage.Some(10 * time.Second)})
 	return err
 }
 
-// filler makes the company.
+// filler creates the company.
 type filler struct {
 	Config
-	now      time.Time // when the past ends
+	now      time.Time // end of the past
 	random   *mathrand.Rand
 	intake   *helpdesk.Intake
 	outgoing *helpdesk.Outgoing
@@ -90,24 +89,24 @@ type filler struct {
 	company   Company
 	members   []*member
 	customers []*customer
-	mailboxes map[string]helpdesk.Mailbox // by the word that stories have for them
+	mailboxes map[string]helpdesk.Mailbox // by their names in stories
 	tags      map[string]int64
 	site      kb.Site
 	articles  map[string]kb.ArticleRevision // by key
-	sends     int64                         // mails that were sent, each by a job of its own
+	sends     int64                         // number of mails sent, each by a job of its own
 }
 
-// ago is a time before the end of the past.
+// ago returns a time before the end of the past.
 func (f *filler) ago(days float64) time.Time {
 	return f.now.Add(-time.Duration(days * 24 * float64(time.Hour)))
 }
 
-// between is a random time span.
+// between returns a random duration.
 func (f *filler) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(f.random.Int64N(int64(most-least)))
 }
 
-// people makes the members, and the account that they work in.
+// people creates the members and their account.
 func (f *filler) people(ctx context.Context) error {
 	f.Clock.Set(f.ago(siteAge + 10))
 	operator := f.Desk.Operator()
@@ -146,7 +145,7 @@ func (f *filler) people(ctx context.Context) error {
 	return err
 }
 
-// furnish makes what conversations need: mailboxes, tags, views and customers.
+// furnish creates what conversations need: mailboxes, tags, views and customers.
 func (f *filler) furnish(ctx context.Context) error {
 	owner := f.members[0].desk
 	f.mailboxes = map[string]helpdesk.Mailbox{}

@@ -1,8 +1,7 @@
-// Package demo fills an empty database with a company that does not exist, for
-// "helpwright demo": Halden makes coffee machines for the home. Its help centre lies in
-// content, a folder as package exchange reads it; what its customers write, and how they
-// are answered, lies in stories.
+// Package demo fills an empty database with an invented company, for "helpwright demo": Halden makes coffee machines for the
+// home. Its help centre is in content, a folder in the format of package exchange; its customers' messages and their answers
+// are in stories.
 //
-// Everything is made through the services, with a [Clock] that tells them when it
-// happened, so that what the demo shows is what the services would have kept.
+// Everything is created through the services, with a [Clock] that provides the times, so that the demo shows exactly what
+// the services would have stored.
 package demo

@@ -13,14 +13,13 @@ const (
 	lockName      = "lock"
 )
 
-// Folder is where a demo keeps what it needs while it runs.
+// Folder is the temporary folder of a running demo.
 type Folder struct {
 	Path string
-	lock *os.File // locked as long as the process lives; nil where that cannot be
+	lock *os.File // locked until the process ends; nil if locks are not supported
 }
 
-// NewFolder makes a folder for temporary files, and removes those of demos that were
-// killed.
+// NewFolder creates a folder for temporary files, and removes those of demos that were killed.
 func NewFolder() (*Folder, error) {
 	sweep()
 	path, err := os.MkdirTemp("", folderPattern)
@@ -34,16 +33,16 @@ func NewFolder() (*Folder, error) {
 	return &Folder{Path: path, lock: lock}, nil
 }
 
-// Remove removes the folder with all that is in it.
+// Remove removes the folder with its content.
 func (f *Folder) Remove() error {
 	err := os.RemoveAll(f.Path)
 	_ = f.lock.Close() // nothing was written to it
 	return err
 }
 
-// sweep removes the folders of demos that are over. One without a lock is being made.
+// sweep removes the folders of demos that have ended. A folder without a lock is just being created.
 func sweep() {
-	found, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPattern)) // the pattern is right
+	found, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPattern)) // the pattern is valid
 	for _, path := range found {
 		lock := filelock.Seize(filepath.Join(path, lockName))
 		if lock == nil {

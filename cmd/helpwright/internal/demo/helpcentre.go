@@ -21,12 +21,12 @@ var embedded embed.FS
 func content() fs.FS {
 	folder, err := fs.Sub(embedded, "content")
 	if err != nil {
-		panic(err) // it is a constant's
+		panic(err) // the name is a constant
 	}
 	return folder
 }
 
-// helpCentre imports the help centre and lets readers in.
+// helpCentre imports the help centre and simulates readers.
 func (f *filler) helpCentre(ctx context.Context) error {
 	read, err := exchange.Read(content())
 	if err != nil {
@@ -36,7 +36,7 @@ func (f *filler) helpCentre(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What is imported later is newer.
+	// Objects imported later are newer.
 	f.Clock.tick(f.ago(siteAge), 5*time.Hour)
 	into := exchange.Exchange{Service: f.KB, Editor: editor}
 	if _, err := into.Import(ctx, read, exchange.Options{}); err != nil {
@@ -70,7 +70,7 @@ func (f *filler) newSite(ctx context.Context) (*kb.Editor, error) {
 	return f.KB.Editor(ctx, owner, f.site.ID)
 }
 
-// catalogue notes the articles by their keys.
+// catalogue records the articles by key.
 func (f *filler) catalogue(ctx context.Context, editor *kb.Editor) error {
 	keys, err := editor.ExchangeKeys(ctx)
 	if err != nil {
@@ -99,14 +99,14 @@ func (f *filler) catalogue(ctx context.Context, editor *kb.Editor) error {
 	}
 }
 
-// link is the address of an article's page, and its title, in a language.
+// link returns the address of an article's page, and its title, in a language.
 func (f *filler) link(key, locale string) (address, title string) {
 	a := f.articles[key]
 	t := a.Revision.Serve("en", locale)
 	return f.company.SiteURL + kb.PagePath(t.Locale, kb.ArticlePages, a.Article.ID, t.Title), t.Title
 }
 
-// icons are those of the collections by their keys.
+// icons are the icons of collections by key.
 func icons() map[string]string {
 	return map[string]string{
 		"getting-started": "compass", "brewing": "gear", "cleaning": "shield", "troubleshooting": "wrench", "app": "phone",
@@ -114,7 +114,7 @@ func icons() map[string]string {
 	}
 }
 
-// dress gives the site its look.
+// dress sets the site's appearance.
 func (f *filler) dress(ctx context.Context, editor *kb.Editor) error {
 	f.Clock.Set(f.ago(siteAge - 1))
 	keys, err := editor.ExchangeKeys(ctx)
@@ -146,7 +146,7 @@ func (f *filler) dress(ctx context.Context, editor *kb.Editor) error {
 	return err
 }
 
-// words are the site's own by language.
+// words are the site's own texts by language.
 func words() map[string]kb.LookTextInput {
 	text := func(title, line, copyright, contact string, searches []string, names ...string) kb.LookTextInput {
 		shop := "https://" + companyDomain
@@ -170,13 +170,13 @@ func words() map[string]kb.LookTextInput {
 	}
 }
 
-// revise edits some articles once more, so that the newest are not all of one
-// collection. Of two of them the translations stay behind.
+// revise edits some articles once more, so that the newest belong to several collections. For two of them the translations
+// become outdated.
 func (f *filler) revise(ctx context.Context, editor *kb.Editor) error {
 	for _, r := range []struct {
 		key  string
 		days float64
-		only string // the language that is edited; "": all
+		only string // the language edited; "" for all
 	}{
 		{"dial-in-espresso", 71, ""}, {"grind-settings", 58, ""}, {"error-codes", 52, ""}, {"backflush", 43, ""},
 		{"instalments", 37, "en"}, {"home-assistant", 33, ""}, {"descale", 26, ""}, {"connect-wifi", 19, ""},
@@ -201,7 +201,7 @@ func (f *filler) revise(ctx context.Context, editor *kb.Editor) error {
 	return nil
 }
 
-// readers look at articles, some say what they think of them.
+// readers simulates views of articles, and some feedback.
 func (f *filler) readers(ctx context.Context, _ *kb.Editor) error {
 	visitor, err := f.KB.Visitor(ctx, nil, f.site.ID)
 	if err != nil {
@@ -209,7 +209,7 @@ func (f *filler) readers(ctx context.Context, _ *kb.Editor) error {
 	}
 	for i, key := range f.byInterest() {
 		id := f.articles[key].Article.ID
-		// As with most sites, few articles have most of the readers.
+		// As on most sites, few articles have most of the readers.
 		for range 2 + int(40/math.Sqrt(float64(i+1))) {
 			if err := visitor.CountView(ctx, id); err != nil {
 				return err
@@ -235,7 +235,7 @@ func (f *filler) readers(ctx context.Context, _ *kb.Editor) error {
 	return f.KB.FlushViews(ctx)
 }
 
-// byInterest are the keys of all articles, what is looked for most first.
+// byInterest returns the keys of all articles, the most popular first.
 func (f *filler) byInterest() []string {
 	first := []string{
 		"descale", "dial-in-espresso", "error-codes", "first-espresso", "connect-wifi", "weak-coffee", "steam-milk", "delivery-times",
@@ -252,7 +252,7 @@ func (f *filler) byInterest() []string {
 	return append(first, rest...)
 }
 
-// remarks are what readers wrote about articles.
+// remarks are readers' comments on articles.
 func remarks() [][2]string {
 	return [][2]string{
 		{"descale", "Clear, but please say before step 1 that the whole thing takes 25 minutes. I started ten minutes before guests arrived."},

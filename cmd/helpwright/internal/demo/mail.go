@@ -15,7 +15,7 @@ import (
 //go:embed stories/*.png
 var photos embed.FS
 
-// letter is a mail of a customer.
+// letter is a customer's mail.
 type letter struct {
 	id         string
 	at         time.Time
@@ -27,7 +27,7 @@ type letter struct {
 	photo      string
 }
 
-// raw is the mail as it comes in.
+// raw returns the mail as received.
 func (l letter) raw() ([]byte, error) {
 	out := mail.Outgoing{
 		MessageID: l.id, Date: l.at, From: mailaddr.Address{Name: l.from.name(), Email: l.from.email}, To: []mailaddr.Address{{Email: l.to}},
@@ -45,7 +45,7 @@ func (l letter) raw() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// returnedMail is the report of a mail system that a mail reached nobody (RFC 3464).
+// returnedMail is a mail system's report that a mail could not be delivered (RFC 3464).
 func returnedMail(id string, at time.Time, to, messageID, recipient, status, diagnostic string) []byte {
 	_, host, _ := strings.Cut(recipient, "@")
 	text := fmt.Sprintf(`Return-Path: <>

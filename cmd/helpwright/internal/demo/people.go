@@ -16,10 +16,10 @@ const (
 // locales are the languages of the help centre, in the order of its menu.
 func locales() []string { return []string{"en", "de", "ar"} }
 
-// member is somebody who answers.
+// member is a member of the team.
 type member struct {
 	name, email, role string
-	speaks            []string // first the own language
+	speaks            []string // the native language first
 	id                int64
 	desk              *helpdesk.Desk
 }
@@ -29,7 +29,7 @@ func (m *member) first() string {
 	return first
 }
 
-// staff are the members; the first one is who tries the demo.
+// staff are the members; the first one is the user who tries the demo.
 func staff() []*member {
 	return []*member{
 		{name: "Maja Lindqvist", email: "maja@" + companyDomain, role: "owner", speaks: []string{"en", "de"}},
@@ -39,7 +39,7 @@ func staff() []*member {
 	}
 }
 
-// customer is somebody who writes.
+// customer is a customer of the company.
 type customer struct {
 	first, last, email, locale string
 	company, phone, city       string
@@ -60,8 +60,8 @@ func (c *customer) input() helpdesk.CustomerInput {
 	return in
 }
 
-// clientele are the customers. Addresses and numbers are of names and ranges that are
-// nobody's (RFC 2606, Ofcom's and the FCC's numbers for drama).
+// clientele are the customers. Their addresses and numbers are from ranges that are reserved for examples (RFC 2606, Ofcom's
+// and the FCC's numbers for drama).
 func clientele() []*customer {
 	return []*customer{
 		{"Ada", "Fairweather", "ada.fairweather@example.com", "en", "", "+44 20 7946 0112", "London"},

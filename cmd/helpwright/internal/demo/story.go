@@ -13,12 +13,12 @@ import (
 //go:embed stories
 var storyFiles embed.FS
 
-// story is what a customer and the company write to each other.
+// story is a correspondence between a customer and the company.
 type story struct {
 	locale  string
 	mailbox string   // "support" or "orders"
 	tags    []string // names
-	photo   string   // file that comes with the first mail; "": none
+	photo   string   // file attached to the first mail; "" for none
 	subject string
 	lines   []line
 }
@@ -29,7 +29,7 @@ type line struct {
 	text string
 }
 
-// Who speaks in a line.
+// Authors of lines.
 const (
 	byCustomer = '>'
 	byMember   = '<'
@@ -61,8 +61,7 @@ func readStories() (map[string][]story, error) {
 	return all, nil
 }
 
-// parseStory reads "mailbox | tags | subject | photo" and the messages below, each of
-// which begins with who speaks.
+// parseStory parses "mailbox | tags | subject | photo" and the messages below, each of which begins with its author.
 func parseStory(text string) (story, error) {
 	head, body, _ := strings.Cut(text, "\n")
 	fields := strings.Split(head, " | ")
@@ -92,7 +91,7 @@ func parseStory(text string) (story, error) {
 	return s, nil
 }
 
-// lastAnswer is the place of the last message of a member.
+// lastAnswer returns the index of a member's last message.
 func (s story) lastAnswer() int {
 	for i, l := range slices.Backward(s.lines) {
 		if l.by == byMember {

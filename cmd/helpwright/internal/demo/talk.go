@@ -15,11 +15,11 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// talk is a story as it happens to a customer.
+// talk is a story with a customer.
 type talk struct {
 	*filler
 	story
-	rank    int // 0: the newest
+	rank    int // 0 is the newest
 	begin   time.Time
 	who     *customer
 	agent   *member
@@ -49,7 +49,7 @@ func (f *filler) newTalk(s story, who *customer) *talk {
 	return t
 }
 
-// plan is what happens when.
+// plan returns the steps with their times.
 func (t *talk) plan() []step {
 	at := t.begin
 	steps := []step{{at, func(ctx context.Context) error { return t.write(ctx, 0) }}}
@@ -82,7 +82,7 @@ func (t *talk) plan() []step {
 	return append(steps, t.finish(at)...)
 }
 
-// reply is a note or an answer, and what follows from it at once.
+// reply is a note or an answer, with the actions that immediately follow it.
 func (t *talk) reply(at time.Time, n int) []step {
 	if t.lines[n].by == byNote {
 		return []step{{at, func(ctx context.Context) error { return t.note(ctx, t.lines[n].text) }}}
@@ -111,8 +111,8 @@ func (t *talk) finish(at time.Time) []step {
 	return []step{{at.Add(t.between(time.Second, 40*time.Second)), closed}}
 }
 
-// unfinished is what becomes of a new conversation: nothing yet, or somebody has it, has
-// begun an answer, or waits for the customer.
+// unfinished decides on the state of a new conversation: untouched, assigned, with a draft answer, or waiting for the
+// customer.
 func (t *talk) unfinished() []step {
 	kind, at := t.rank%5, t.begin.Add(4*time.Minute)
 	if kind == 0 {
@@ -137,15 +137,14 @@ func (t *talk) unfinished() []step {
 	return append(steps, step{at, func(ctx context.Context) error { return t.status(ctx, helpdesk.StatusPending) }})
 }
 
-// refused and bounced say whose last answer does not arrive: the relay does not take it,
-// or it comes back.
+// refused and bounced report whether the last answer is not delivered: the relay refuses it, or it comes back.
 func (t *talk) refused() bool { return t.rank%44 == 3 && t.endsWithAnswer() }
 func (t *talk) bounced() bool { return t.rank%38 == 8 && t.endsWithAnswer() }
 func (t *talk) failing() bool { return t.refused() || t.bounced() }
 
 func (t *talk) endsWithAnswer() bool { return t.lines[len(t.lines)-1].by == byMember }
 
-// write is a message of the customer.
+// write adds a message of the customer.
 func (t *talk) write(ctx context.Context, n int) error {
 	text := t.details.Replace(t.lines[n].text) + "\n\n" + t.who.first
 	subject := t.details.Replace(t.subject)
@@ -193,7 +192,7 @@ func (t *talk) write(ctx context.Context, n int) error {
 
 func (t *talk) mailbox() helpdesk.Mailbox { return t.mailboxes[t.story.mailbox] }
 
-// receive takes a mail in and files it.
+// receive accepts a mail and files it.
 func (t *talk) receive(ctx context.Context, raw []byte) error {
 	account, mailbox := t.company.AccountID, t.mailbox().ID
 	if err := t.intake.Take(ctx, account, mailbox, "smtp", []ledger.Raw{{Raw: raw}}, nil); err != nil {
@@ -202,7 +201,7 @@ func (t *talk) receive(ctx context.Context, raw []byte) error {
 	return t.filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobFileMail, AccountID: account, Subject: mailbox}})
 }
 
-// take makes the conversation somebody's.
+// take assigns the conversation to a member.
 func (t *talk) take(ctx context.Context) error {
 	var ids []int64
 	for _, name := range t.story.tags {
@@ -264,7 +263,7 @@ func (t *talk) respond(ctx context.Context, n int) error {
 	return t.comeBack(ctx, answer)
 }
 
-// comeBack returns an answer that reached nobody.
+// comeBack returns an answer that could not be delivered.
 func (t *talk) comeBack(ctx context.Context, answer helpdesk.Interaction) error {
 	id := fmt.Sprintf("returned-%d@mx.%s", answer.ID, companyDomain)
 	raw := returnedMail(id, t.Clock.Now(), t.mailbox().Email, answer.MessageID, t.who.email, "5.2.2", "552 5.2.2 <"+t.who.email+">: mailbox is full")
@@ -273,7 +272,7 @@ func (t *talk) comeBack(ctx context.Context, answer helpdesk.Interaction) error 
 
 var helpLink = regexp.MustCompile(`\{help:([a-z0-9-]+)\}`)
 
-// body is the HTML of an answer.
+// body returns the HTML of an answer.
 func (t *talk) body(text string) string {
 	hello, bye := greeting(t.locale)
 	paragraphs := []string{t.details.Replace(hello)}
@@ -297,7 +296,7 @@ func (t *talk) body(text string) string {
 	return b.String()
 }
 
-// greeting is how answers begin and end.
+// greeting has the beginning and the end of answers.
 func greeting(locale string) (hello, bye string) {
 	switch locale {
 	case "de":

@@ -14,18 +14,18 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
 
-// Database is asked at scrapes; a [bunstore.DB] is one.
+// Database is queried by scrapes; a [bunstore.DB] is one.
 type Database interface {
 	Gauges(ctx context.Context, now time.Time) (bunstore.Gauges, error)
 	PoolStats() map[string]sql.DBStats
 }
 
 const (
-	askedFor  = 10 * time.Second // how long an answer of the database stands: several may scrape
+	askedFor  = 10 * time.Second // how long a result of the database is reused, as there may be several scrapers
 	askedTime = 5 * time.Second  // how long the database may take
 )
 
-// What the database is asked for. Where several servers work on one, all tell the same.
+// Values from the database. All servers on one database report the same ones.
 var (
 	databaseUp = describe("helpwright_database_up", "Whether the database answered when it was last asked for what waits.")
 	askSeconds = describe("helpwright_database_gauges_duration_seconds", "How long the database took when it was last asked for what waits.")
@@ -45,7 +45,7 @@ var (
 	poolWaitTime    = describe("helpwright_database_connection_wait_seconds_total", "How long connections were waited for.", "pool")
 )
 
-// gauges collects what the database knows. One asks at a time, and an answer stands for a while.
+// gauges collects values from the database. Queries do not overlap, and a result is reused for some time.
 type gauges struct {
 	db  Database
 	cfg Config
@@ -83,7 +83,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	defer g.mu.Unlock()
 	g.ask()
 	to <- gauge(askSeconds, g.took.Seconds())
-	if g.err != nil { // what was known before may be far from the truth
+	if g.err != nil { // earlier values may be far from the truth
 		to <- gauge(databaseUp, 0)
 		return
 	}
@@ -93,7 +93,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	g.sending(to)
 }
 
-// ask asks the database unless it has just been asked.
+// ask queries the database unless the last result is recent.
 func (g *gauges) ask() {
 	if !g.asked.IsZero() && time.Since(g.asked) < askedFor {
 		return
@@ -110,7 +110,7 @@ func (g *gauges) ask() {
 	}
 }
 
-// age is how long ago a time was, 0 for none.
+// age returns how long ago a time was, 0 for the zero time.
 func (g *gauges) age(since time.Time) float64 {
 	if since.IsZero() {
 		return 0

@@ -1,7 +1,8 @@
-// Package metrics measures a server for Prometheus. Nothing else of the module knows Prometheus: the parts of a server have
-// functions that they tell what happens, and these are the ones.
+// Package metrics measures a server for Prometheus. It is the only package of the module that depends on Prometheus: the
+// parts of a server have Observe functions, which are implemented here.
 //
-// Labels are bounded by the program or by how many mailboxes there are. No label has an address, a name or a path in it.
+// The number of label values is limited by the program or by the number of mailboxes. No label contains an address, a name
+// or a path.
 package metrics
 
 import (
@@ -24,17 +25,18 @@ import (
 	"github.com/helpwright/helpwright/transport/site"
 )
 
-// Build is what the program was built from.
+// Build describes the program's build.
 type Build struct{ Version, Revision, GoVersion string }
 
-// Config is what a [Metrics] is made of. The zero value works.
+// Config configures a [Metrics]. The zero value works.
 type Config struct {
 	Build  Build
 	Now    func() time.Time // nil: time.Now
-	Logger *slog.Logger     // nil: discards
+	Logger *slog.Logger     // default: discarded
 }
 
-// Metrics are those of one server. Make them with [New], before the server, and have them watch what it is made of.
+// Metrics are the metrics of one server. Make them with [New] before the server, and pass the server's configuration to
+// Watch.
 type Metrics struct {
 	cfg      Config
 	registry *prometheus.Registry
@@ -48,7 +50,7 @@ type Metrics struct {
 	eventLag  prometheus.Histogram
 }
 
-// waits are the bounds in seconds of what people or programs wait for.
+// waits are the bucket bounds in seconds for delays of people or programs.
 var waits = []float64{.005, .025, .1, .25, .5, 1, 2.5, 10, 30}
 
 // New makes metrics.
@@ -78,7 +80,7 @@ func New(cfg Config) *Metrics {
 	m.sends = counter("helpwright_sends_total", "Tries to hand the mail of one recipient to the relay, by result.", "result")
 	m.eventLag = histogram("helpwright_event_lag_seconds", "How long after they were written events of followed accounts reached streams.", []float64{.01, .05, .1, .25, .5, 1, 2.5, 10, 60}).WithLabelValues().(prometheus.Histogram) //nolint:forcetypeassert // it is one
 	for _, state := range []ledger.State{ledger.Filed, ledger.Ignored, ledger.Quarantined} {
-		m.settled.WithLabelValues(string(state)) // from zero, or the first one is no increase
+		m.settled.WithLabelValues(string(state)) // from zero, as otherwise the first one is not an increase
 	}
 	for _, state := range []sending.State{sending.Sent, sending.Deferred, sending.Failed} {
 		m.sends.WithLabelValues(string(state))
@@ -92,7 +94,7 @@ func New(cfg Config) *Metrics {
 	return m
 }
 
-// Watch has a server that is to be made tell what happens.
+// Watch sets the Observe functions in the configuration of a server.
 func (m *Metrics) Watch(cfg *server.Config) {
 	cfg.Observe = m.request
 	cfg.EventLag = func(lag time.Duration) { m.eventLag.Observe(lag.Seconds()) }
@@ -115,13 +117,13 @@ func (m *Metrics) request(r server.Request) {
 	}
 }
 
-// Serving is a server that runs.
+// Serving is a running server.
 type Serving interface {
 	SiteCache() (site.CacheStats, bool)
 	Swept() *blobs.Swept
 }
 
-// Of adds what a server is asked for at a scrape, and the database that it works on. It is called once.
+// Of adds a server, which is queried at each scrape, and its database. It is called once.
 func (m *Metrics) Of(s Serving, db Database) error {
 	return errors.Join(m.registry.Register(serving{s}), m.registry.Register(newGauges(db, m.cfg)))
 }
@@ -136,13 +138,13 @@ func (m *Metrics) Handler() http.Handler {
 // scrapeTime is how long a scrape may take: Prometheus gives up after ten seconds.
 const scrapeTime = 9 * time.Second
 
-// logged writes the errors of scrapes into a log.
+// logged writes errors of scrapes to a log.
 type logged struct{ *slog.Logger }
 
 // Println implements [promhttp.Logger].
 func (l logged) Println(v ...any) { l.Warn("metrics cannot be collected", "error", v) }
 
-// What a server tells of itself.
+// Values from the server.
 var (
 	cacheRequests = describe("helpwright_site_cache_requests_total", "Requests to help centres that were answered with a page that was kept, and that were not.", "result")
 	cachePages    = describe("helpwright_site_cache_pages", "Pages of help centres that are kept.")
@@ -163,7 +165,7 @@ func count(d *prometheus.Desc, value float64, labels ...string) prometheus.Metri
 	return prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 }
 
-// serving collects what a server tells of itself.
+// serving collects values from the server.
 type serving struct{ of Serving }
 
 // Describe implements [prometheus.Collector].
@@ -189,7 +191,7 @@ func (s serving) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// shownError is the text of an error for the log.
+// shownError returns the text of an error for the log.
 func shownError(err error) string {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f.Error()

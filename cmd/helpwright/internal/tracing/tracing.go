@@ -29,9 +29,9 @@ type Tracer struct {
 
 var _ storage.Tracer = (*Tracer)(nil)
 
-// Wanted reports whether the standard variables of the environment ask for traces: OTEL_EXPORTER_OTLP_ENDPOINT or
-// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names a receiver, and neither OTEL_SDK_DISABLED nor OTEL_TRACES_EXPORTER=none says no. What asks for
-// something that is not there, such as gRPC, is an error.
+// Wanted reports whether the standard environment variables request traces: OTEL_EXPORTER_OTLP_ENDPOINT or
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names a receiver, and neither OTEL_SDK_DISABLED nor OTEL_TRACES_EXPORTER=none disables
+// them. An unsupported value, such as gRPC, is an error.
 func Wanted(getenv func(string) string) (bool, error) {
 	if getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" || getenv("OTEL_SDK_DISABLED") == "true" {
 		return false, nil
@@ -51,9 +51,10 @@ func Wanted(getenv func(string) string) (bool, error) {
 	return true, nil
 }
 
-// New makes a tracer that the standard variables OTEL_* configure: the receiver and its headers, certificates and timeouts, the service's
-// name and attributes, the sampler and the sizes of batches. Nothing is sent before there is a span, and a receiver that
-// does not answer holds nothing up: failed, which may be nil, hears of it. The SDK keeps one such function in a process.
+// New makes a tracer configured by the standard variables OTEL_*: the receiver and its headers, certificates and timeouts,
+// the service's name and attributes, the sampler and the sizes of batches. Nothing is sent before there is a span, and a
+// receiver that does not answer delays nothing: errors are passed to failed, which may be nil. The SDK keeps one such
+// function per process.
 func New(ctx context.Context, version string, failed func(error)) (*Tracer, error) {
 	if failed != nil {
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(failed))
@@ -72,14 +73,14 @@ func New(ctx context.Context, version string, failed func(error)) (*Tracer, erro
 	return &Tracer{provider, provider.Tracer("github.com/helpwright/helpwright")}, nil
 }
 
-// Close sends what is left, for five seconds at most.
+// Close sends the remaining spans, for five seconds at most.
 func (t *Tracer) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return t.provider.Shutdown(ctx)
 }
 
-// TraceID is the trace that a context belongs to, "" where it belongs to none.
+// TraceID returns the id of the trace to which a context belongs, "" if there is none.
 func TraceID(ctx context.Context) string {
 	if of := trace.SpanContextFromContext(ctx); of.HasTraceID() {
 		return of.TraceID().String()
@@ -106,7 +107,7 @@ func (t *Tracer) Link(ctx context.Context, traceparent string) context.Context {
 	return context.WithValue(ctx, linkKey{}, to)
 }
 
-// traceparent names the span of a context, if it is recorded.
+// traceparent returns the traceparent of a context's span, if it is recorded.
 func traceparent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ""
@@ -139,7 +140,7 @@ func (s span) SetName(name string) { s.of.SetName(name) }
 // TraceID implements [storage.Span].
 func (s span) TraceID() string { return s.of.SpanContext().TraceID().String() }
 
-// End implements [storage.Span]. Of an error its kind is kept.
+// End implements [storage.Span]. It records only the kind of an error.
 func (s span) End(err error, attrs ...slog.Attr) {
 	if err != nil {
 		s.of.SetStatus(codes.Error, "")
