@@ -45,7 +45,7 @@ var feedback = table[kbWriter, kb.Feedback, kb.FeedbackFilter, feedbackRow]{
 	},
 	remove: func(ctx context.Context, w kbWriter, id int64) error {
 		var article int64
-		if err := w.raw("SELECT article_id FROM hw_article_feedback WHERE id = ?", id).Scan(ctx, &article); err != nil {
+		if err := w.raw("SELECT article_id FROM hw_article_feedback WHERE account_id = ? AND id = ?", w.scope.AccountID, id).Scan(ctx, &article); err != nil {
 			return failure(ctx, err, "feedback", id)
 		}
 		return w.countFeedback(ctx, article, -1)
