@@ -82,7 +82,7 @@ func TestAnswersOfAnArchive(t *testing.T) {
 	}
 }
 
-// A thread of an archive is one conversation with its dates, closed where nobody is to answer any more. Nothing is sent.
+// A thread of an archive is one conversation with its dates, closed if no answer is expected any more. Nothing is sent.
 func TestThreadOfAnArchive(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -159,7 +159,7 @@ func TestThreadOfAnArchive(t *testing.T) {
 	}
 }
 
-// An old mail that belongs to work of today changes nothing of that, and none is a command or a forward by command.
+// An old mail in a current conversation does not change its state, and none is a command or a forward by command.
 func TestArchiveLeavesWorkAlone(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

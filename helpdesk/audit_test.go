@@ -25,8 +25,7 @@ func (b *bundle) audit(filter helpdesk.AuditFilter) []string {
 	return lines
 }
 
-// Administrative changes are in the log of their account, with who did them and
-// where from; the rest is not.
+// Administrative changes are in the log of their account, with user and address; other changes are not.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -65,7 +64,7 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
-// What users do to themselves is in the logs of all their accounts, and in no other.
+// Changes of a user's own credentials are in the logs of all their accounts, and in no other.
 func TestAuditOfUsers(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -112,7 +111,7 @@ func TestAuditOfUsers(t *testing.T) {
 	}
 }
 
-// A rehearsal finds what is wrong and changes nothing.
+// A rehearsal finds problems and changes nothing.
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -165,7 +164,7 @@ func TestPasswordChange(t *testing.T) {
 	}
 }
 
-// What was assigned to somebody who has left becomes unassigned, however much it is.
+// The conversations of a user who has left become unassigned, however many they are.
 func TestUnassign(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

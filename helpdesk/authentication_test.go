@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
-// deliver takes a mail from a source with what was found out about it, and files it.
+// deliver takes a mail from a source with its authentication results, and files it.
 func (b *bundle) deliver(source string, a ledger.Authentication, m ledger.Incoming) helpdesk.Interaction {
 	b.t.Helper()
 	b.taken++
@@ -40,8 +40,7 @@ func evaluated(source, dmarc, domain, policy string) ledger.Authentication {
 	}
 }
 
-// A mail never becomes an agent's answer. Whoever it claims to be from, it joins a
-// conversation only when that can be true.
+// A mail never becomes an agent's answer. Whoever it claims to be from, it joins a conversation only when that can be true.
 func TestForgedSender(t *testing.T) {
 	t.Parallel()
 	const member = "the sender's address is a member's, and nothing shows that the mail is the member's"
@@ -91,7 +90,7 @@ func TestForgedSender(t *testing.T) {
 			if got != tt.want || (i.ConversationID == id) != (i.Threading.Rule != "new") {
 				t.Errorf("%q in %d, want %q", got, i.ConversationID, tt.want)
 			}
-			// The rules say the same when they are asked once more.
+			// The rules give the same result when they are applied again.
 			again := must(b.desk.Rethread(b.ctx, i.ConversationID, i.ID))(t)
 			if tt.want != "token" && again.ConversationID != i.ConversationID {
 				t.Errorf("once more it is put into %d", again.ConversationID)
@@ -99,7 +98,7 @@ func TestForgedSender(t *testing.T) {
 			if i.Type != helpdesk.TypeCustomer || i.UserID != 0 || i.PostedByID != 0 {
 				t.Errorf("it is a %s's", i.Type)
 			}
-			// What follows the forged one in its own conversation is no answer of ours either.
+			// Mails that follow the forged one in its own conversation are not answers of ours either.
 			for _, one := range b.interactions(i.ConversationID) {
 				if one.Type == helpdesk.TypeUser && one.ID != answer.ID {
 					t.Errorf("%d is a user's", one.ID)
@@ -109,7 +108,7 @@ func TestForgedSender(t *testing.T) {
 	}
 }
 
-// What stands in the header counts only where strangers cannot have written it.
+// Results in the header count only if strangers cannot have written them.
 func TestAuthenticationOfHeader(t *testing.T) {
 	t.Parallel()
 	pass, fail := evaluated("header", "pass", "example.com", "reject"), evaluated("header", "fail", "example.com", "reject")

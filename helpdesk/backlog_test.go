@@ -11,9 +11,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// The backlog of a mailbox has its own dates in lists; a new mail has the date of its
-// arrival, whatever it says. The mailbox was made at noon on 1 November 2026; the mails
-// are fetched two days later.
+// The backlog of a mailbox has its own dates in lists; a new mail has the date of its arrival, whatever its Date. The
+// mailbox was created at noon on 1 November 2026; the mails are fetched two days later.
 func TestDatesOfFetchedMail(t *testing.T) {
 	t.Parallel()
 	at := func(text string) time.Time {

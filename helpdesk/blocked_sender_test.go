@@ -172,7 +172,7 @@ func TestBlockSenderProblems(t *testing.T) {
 	}
 }
 
-// What keeps a conversation spam, and what takes it back.
+// Events that keep a conversation spam, and those that do not.
 func TestSpam(t *testing.T) {
 	t.Parallel()
 	update := func(b *bundle, id int64, in helpdesk.ConversationUpdate) {
@@ -252,7 +252,7 @@ func TestSpam(t *testing.T) {
 	}
 }
 
-// What was spam from its beginning waits once it is none.
+// A conversation that was spam from its beginning waits for an answer once it is not spam.
 func TestSpamThatWasNone(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -39,7 +39,7 @@ func TestBounces(t *testing.T) {
 		status     helpdesk.Status // of the closed conversation
 		suppressed bool
 		own        bool // the report becomes a conversation of its own
-		alone      bool // nobody else got the answer, who could have made the report up
+		alone      bool // no other recipient of the answer could have made up the report
 	}{
 		"no such user": {[]sending.ReportedRecipient{bounced("ADA@example.com", "5.1.1", "no")}, sending.Bounced, helpdesk.StatusPosted, true, false, true},
 		"in words":     {[]sending.ReportedRecipient{bounced("ada@example.com", "", "550 User unknown")}, sending.Bounced, helpdesk.StatusPosted, true, false, true},
@@ -81,7 +81,7 @@ func TestBounces(t *testing.T) {
 	}
 }
 
-// A report about what was never sent changes nothing, and is a mail as others.
+// A report about a mail that was never sent changes nothing, and is an ordinary mail.
 func TestForgedBounces(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -108,8 +108,8 @@ func tagging(b *bundle) {
 	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}))(b.t)
 }
 
-// A report that came to the address which names a delivery is about that and no other,
-// whatever else it names; only this makes sure of an address among several.
+// A report that came to the address which names a delivery is about that and no other, whatever else it names; only this
+// makes sure of an address among several.
 func TestBouncesByReturnPath(t *testing.T) {
 	t.Parallel()
 	carol := bounced("carol@example.com", "5.1.1", "no")
@@ -164,8 +164,8 @@ func TestBouncesByReturnPath(t *testing.T) {
 	}
 }
 
-// What was read out of words changes the delivery and is seen; a complaint is seen. Who
-// wrote them takes no part, and nothing is reopened but by the failure.
+// A report extracted from text changes the delivery and is shown; a complaint is shown. Their authors do not become
+// participants, and only the failure reopens the conversation.
 func TestReportsThatPeopleSee(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -218,7 +218,7 @@ func TestReportsThatPeopleSee(t *testing.T) {
 			if again := must(b.desk.Rethread(b.ctx, id, last.ID))(t); again.ConversationID != id {
 				t.Errorf("threaded once more it is %+v", again)
 			}
-			// The daemon did not become somebody who can join by a Message-ID.
+			// The daemon did not become a participant who can join by a Message-ID.
 			forged := b.receive(ledger.Incoming{Message: message.Message{MessageID: "f", From: m.From, InReplyTo: []string{i.MessageID}, Text: "I join.", AutoSubmitted: true}})
 			if forged.ConversationID == id {
 				t.Error("the daemon takes part in the conversation")
@@ -227,7 +227,7 @@ func TestReportsThatPeopleSee(t *testing.T) {
 	}
 }
 
-// A report to the reply address is tied to the latest answer that went to who is reported.
+// A report to the reply address is attributed to the latest answer to the reported recipient.
 func TestBouncesByReplyToken(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -276,8 +276,8 @@ func TestBouncesByReplyToken(t *testing.T) {
 	}
 }
 
-// What programs answer goes to the sender of the envelope (RFC 3834 section 4): it comes
-// into the conversation, and so does what a person writes there. Nobody is swallowed.
+// Automatic answers go to the envelope sender (RFC 3834 section 4): they are filed in the conversation, and so are mails
+// from people to that address. None is lost.
 func TestAnswersToTheReturnPath(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -300,7 +300,7 @@ func TestAnswersToTheReturnPath(t *testing.T) {
 	if d := b.deliveries(i.ID)[0]; d.State != sending.Sent {
 		t.Errorf("the delivery is %+v", d)
 	}
-	// The address is ours and nobody who takes part.
+	// The address is ours and not a participant.
 	reply := b.answer(id, helpdesk.InteractionInput{})
 	if strings.Contains(strings.Join(append(reply.To, reply.Cc...), " "), "+b-") {
 		t.Errorf("an answer goes to %q", append(reply.To, reply.Cc...))

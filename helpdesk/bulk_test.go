@@ -38,7 +38,7 @@ func TestBulkUpdate(t *testing.T) {
 	}
 }
 
-// All or none: what is wrong with one id changes nothing.
+// All or none: one invalid id prevents all changes.
 func TestBulkUpdateIsAllOrNone(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -88,8 +88,8 @@ func newBundle(t *testing.T, change ...func(*helpdesk.Config)) *bundle {
 	return b
 }
 
-// checkLog looks at everything that a test has written into the log: each event is
-// shown to somebody, and knows its resource and its conversation.
+// checkLog checks all events that a test has logged: each is visible to some permission, and has its resource and its
+// conversation.
 func (b *bundle) checkLog() {
 	events, err := b.store.Events(context.Background(), b.account.ID, 0, 10000)
 	if err != nil {

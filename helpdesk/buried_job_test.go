@@ -36,7 +36,7 @@ func bury(ctx context.Context, store interface {
 	return claimed[0].ID, store.Bury(ctx, claimed[0], "the receiver is gone")
 }
 
-// Who runs an account decides about its jobs that were given up, and about no other's; the audit log knows.
+// Members with the permission decide about the buried jobs of their own account only; the decisions are in the audit log.
 func TestBuriedJobs(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -95,7 +95,7 @@ func TestBuriedJobs(t *testing.T) {
 	}
 }
 
-// Jobs that were given up are tried once more when what they failed at is mended.
+// Jobs that were given up are run again once the cause of their failure is fixed.
 func ExampleDesk_RetryJob() {
 	ctx, store := context.Background(), memstore.New()
 	sealer, _ := storage.NewSealer(storage.NewSecretKey())

@@ -11,8 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
-// A list gets everything that it shows beside its conversations at once, as far as the member may
-// see it.
+// A list gets all data shown next to its conversations at once, as far as the member may see it.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

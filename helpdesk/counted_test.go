@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a filter can ask for is known to counted: whoever adds a field decides there whether
-// the counts that are kept can tell it.
+// counted handles every field of a filter: when a field is added, it must decide whether the stored counts cover it.
 func TestCountedKnowsAllFields(t *testing.T) {
 	t.Parallel()
 	var fields []string

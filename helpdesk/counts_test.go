@@ -10,8 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// The number of a saved view is that of the conversations that it lists, and views that would
-// have to be counted have none.
+// The number of a saved view is that of the conversations that it lists; views that would require counting have none.
 func TestViewCounts(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// watchful is a store that fails a test in which something that a user signs in with changes and no
-// mail about it is queued in the same transaction.
+// watchful is a store that fails a test in which something that a user signs in with changes and no mail about it is queued
+// in the same transaction.
 type watchful struct {
 	helpdesk.Store
 	t *testing.T
@@ -308,8 +308,8 @@ func (w *factored) confirmAddress() {
 	}
 }
 
-// The mails are in the language of the account, go to the address that was there before, and not to
-// users who are gone or after a week.
+// The mails are in the language of the account, go to the previous address, and are not sent to deleted users or after a
+// week.
 func TestCredentialMailRecipients(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -345,7 +345,7 @@ func TestCredentialMailRecipients(t *testing.T) {
 	}
 }
 
-// An application that tells its users itself has no such mails.
+// An application that informs its users itself has no such mails.
 func TestNoCredentialMails(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, func(cfg *helpdesk.Config) { cfg.NoCredentialMails = true })

@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// What others say in a conversation after what the author has seen keeps an answer back.
+// New messages since those that the author has seen keep an answer back.
 func TestCrossing(t *testing.T) {
 	t.Parallel()
 	draft := helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Soon."}
@@ -21,7 +21,7 @@ func TestCrossing(t *testing.T) {
 		return must(d.CreateInteraction(b.ctx, id, in))(b.t).ID
 	}
 	for name, tt := range map[string]struct {
-		meanwhile func(b *bundle, other *helpdesk.Desk, id int64) int64 // returns what crosses, 0 for nothing
+		meanwhile func(b *bundle, other *helpdesk.Desk, id int64) int64 // returns the crossing message, 0 for none
 	}{
 		"nothing": {func(*bundle, *helpdesk.Desk, int64) int64 { return 0 }},
 		"the customer": {func(b *bundle, _ *helpdesk.Desk, id int64) int64 {
@@ -77,7 +77,7 @@ func TestCrossing(t *testing.T) {
 	}
 }
 
-// A draft counts from when it was posted; what is gone counts by its id.
+// A draft counts from the time it was posted; deleted messages count by their id.
 func TestCrossingOfOldDrafts(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

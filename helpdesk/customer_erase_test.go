@@ -77,7 +77,7 @@ func newToErase(t *testing.T) *toErase {
 	return e
 }
 
-// everything is what the store has, but for the blobs.
+// everything returns all data in the store, except the blobs.
 func (b *bundle) everything() string {
 	b.t.Helper()
 	var all []any
@@ -184,7 +184,7 @@ func TestEraseCustomer(t *testing.T) {
 	}
 }
 
-// What was written before the erasure does not come back by any way; who writes again is a new customer.
+// Mail from before the erasure does not come back in any way; a new mail creates a new customer.
 func TestErasedMailDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	b := newToErase(t)
@@ -325,7 +325,7 @@ func TestApplyErasures(t *testing.T) {
 	if all := strings.ToLower(restored.everything()); strings.Contains(all, word) {
 		t.Error("something is left")
 	}
-	// Who wrote since the erasure came of their own accord.
+	// Customers who wrote since the erasure did so of their own accord.
 	restored.receive(ledger.Incoming{Message: message.Message{MessageID: "7@example.net", From: []mailaddr.Address{eve}, Subject: "Hello", Text: "Again"}})
 	if diff := cmp.Diff(helpdesk.AppliedErasures{Tombstones: 2}, apply(false)); diff != "" {
 		t.Error(diff)
@@ -387,7 +387,7 @@ func TestApplyErasuresTwice(t *testing.T) {
 	}
 }
 
-// FuzzApplyErasures gives it files that nobody has written.
+// FuzzApplyErasures applies arbitrary files.
 func FuzzApplyErasures(f *testing.F) {
 	f.Add([]byte(`{"format":"helpwright erasures","version":1,"keys":["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]}` + "\n" +
 		`{"digest":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","erased_at":"2026-01-01T00:00:00Z","customer_id":1}`))

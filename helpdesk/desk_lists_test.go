@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Lists show who waits, what is half written and what did not arrive, in a query and in a view.
+// Lists show waiting conversations, drafts and undelivered answers, in a query and in a view.
 func TestDeskLists(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

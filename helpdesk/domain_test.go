@@ -90,8 +90,7 @@ func TestDomainNames(t *testing.T) {
 	}
 }
 
-// The private key is sealed for its place, fits the published one, and is shown to
-// nobody.
+// The private key is sealed for its place, matches the published one, and is never shown.
 func TestDomainKey(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t).with(func(cfg *helpdesk.Config) { cfg.SPF = "include:spf.example.net" })

@@ -15,8 +15,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// A letter beyond ASCII is none of ASCII, however alike its lower case is: who owns one
-// address is not who owns the other.
+// A letter beyond ASCII never equals an ASCII letter, even if its lower case looks the same: the owners of the two addresses
+// are different people.
 func TestEmailKey(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
@@ -46,7 +46,7 @@ func (b *bundle) scoped(scopes ...identity.Permission) helpdesk.Caller {
 	return must(b.svc.Authenticate(b.ctx, secret))(b.t)
 }
 
-// A query finds what messages say: who may not read them may not ask.
+// A query searches the text of messages, so it requires the permission to read them.
 func TestQueryNeedsInteractionsView(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

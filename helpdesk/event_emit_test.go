@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// silent are the exported methods that change something and write no event, with the
-// reason. All others must.
+// silent are the exported methods that change something and write no event, with the reason. All others must.
 var silent = map[string]string{
 	"Desk.DeleteAccount":      "the log goes with the account",
 	"Desk.MarkRead":           "what one member has read is no change for others",
@@ -66,12 +65,11 @@ var silent = map[string]string{
 	"Admin.DropJob":              "as RetryJob",
 }
 
-// calls are the names of what a function calls: of the store's transaction, and of
-// this package.
+// calls are the names of the functions that a function calls: of the store's transaction, and of this package.
 type calls struct{ store, methods, functions []string }
 
-// TestEveryChangeIsAnEvent follows the calls of every exported method: one that
-// reaches a writing method of the store has to reach Emit too.
+// TestEveryChangeIsAnEvent follows the calls of every exported method: one that reaches a writing method of the store has to
+// reach Emit too.
 func TestEveryChangeIsAnEvent(t *testing.T) {
 	t.Parallel()
 	writes := writingMethods()
@@ -120,8 +118,7 @@ func writingMethods() map[string]bool {
 	return writes
 }
 
-// callGraph parses the package. Functions are known by receiver and name; methods of
-// this package are called by name alone.
+// callGraph parses the package. Functions are known by receiver and name; methods of this package are called by name alone.
 func callGraph(t *testing.T) (functions map[string]calls, exported []string) {
 	t.Helper()
 	files := token.NewFileSet()
@@ -173,8 +170,8 @@ func isStore(e ast.Expr) bool {
 	return ok && (of.Name == "tx" || of.Name == "system")
 }
 
-// callsOf also takes functions that are only named, to be called by another. What is
-// called of a variable tx, in or system is the store's.
+// callsOf includes functions that are only mentioned, to be called by others. Calls on a variable tx, in or system are calls
+// of the store.
 func callsOf(fn *ast.FuncDecl) calls {
 	var c calls
 	var visit func(n ast.Node) bool
@@ -210,8 +207,8 @@ func methodsByName(functions map[string]calls) map[string][]string {
 	return methods
 }
 
-// reach is everything that a function calls, directly or through others. A method
-// that more than one type has is taken for each that the file could mean.
+// reach is everything that a function calls, directly or through others. A method that more than one type has is taken for
+// each that the file could mean.
 func reach(functions map[string]calls, methods map[string][]string, start string) calls {
 	var all calls
 	seen := map[string]bool{}

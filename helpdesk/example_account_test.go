@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// Who changed what, newest first: what was deleted, and what the account is made of.
+// The audit log lists changes with their users, newest first, including deletions and the account's own settings.
 func ExampleDesk_AuditLog() {
 	ctx := context.Background()
 	_, desk, mailbox := exampleDesk(ctx)
@@ -31,8 +31,8 @@ func ExampleDesk_AuditLog() {
 	// <nil>
 }
 
-// What happens in an account is followed as it happens; whoever comes back says what
-// they saw last and misses nothing.
+// Events of an account are followed live; a client that reconnects passes the last event that it has seen and misses
+// nothing.
 func ExampleDesk_Follow() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -61,7 +61,7 @@ func ExampleDesk_Follow() {
 	// <nil>
 }
 
-// A password is changed by who knows the former one; it ends all other sessions.
+// Changing a password requires the former one; it ends all other sessions.
 func ExampleAdmin_UpdateMe() {
 	ctx := context.Background()
 	svc, _, _ := exampleDesk(ctx)

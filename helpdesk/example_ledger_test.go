@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// What could not be imported is listed, read, ignored or imported once more.
+// Mails that could not be imported are listed, read, ignored or imported again.
 func ExampleDesk_ReplayMailbox() {
 	ctx := context.Background()
 	svc, desk, mailbox := exampleDesk(ctx)
@@ -34,8 +34,7 @@ func ExampleDesk_ReplayMailbox() {
 	// {Received:0 Quarantined:2 Ignored:1} <nil>
 }
 
-// A conversation of two matters becomes two, and each interaction can tell why it is
-// where it is.
+// A conversation about two matters becomes two, and each interaction can explain its place.
 func ExampleDesk_SplitConversation() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
@@ -52,7 +51,7 @@ func ExampleDesk_SplitConversation() {
 	e, _ := desk.ExplainThreading(ctx, window.ID, said.Items[1].ID)
 	fmt.Println(e.Rule, e.Moves[0].FromID == door.ID)
 
-	// It was one matter after all. The window's conversation has nothing left and is gone.
+	// It was one matter after all. The window's conversation is empty now and deleted.
 	back, err := desk.MoveInteraction(ctx, window.ID, said.Items[1].ID, door.ID)
 	fmt.Println(back.ConversationID == door.ID, err)
 	// Output:

@@ -9,8 +9,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// An application that has signed in a customer opens the desk for them: they see
-// what they wrote and what was mailed to them, and never a note.
+// An application that has signed in a customer opens the desk for them: they see their own messages and those mailed to
+// them, and never a note.
 func ExampleService_Portal() {
 	ctx := context.Background()
 	svc, desk, _ := exampleDesk(ctx)

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// What is urgent is found among all that is open.
+// Urgent conversations can be found among all open ones.
 func ExampleConversationQuery_priority() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
@@ -29,8 +29,7 @@ func ExampleConversationQuery_priority() {
 	// Output: 2 The door is stuck urgent
 }
 
-// Whoever asks hears nothing about who is a member; the link comes by mail, with the job
-// that is left.
+// The answer does not reveal whether there is such a member; the link is sent by mail, by the job.
 func ExampleService_ForgotPassword() {
 	ctx := context.Background()
 	svc, _, _ := exampleDesk(ctx)

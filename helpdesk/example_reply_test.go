@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// What is answered often is written once, with the files that belong to it.
+// Frequent answers are written once, with their files.
 func ExampleDesk_AttachReplyFiles() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)

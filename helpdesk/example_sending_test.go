@@ -37,7 +37,7 @@ func ExampleDesk_Suppress() {
 	// Output: 0 suppressed
 }
 
-// Answers end with the signature of who posts them, and of their mailbox.
+// Answers end with the signatures of their author and of their mailbox.
 func ExampleDesk_SetSignature() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
@@ -51,7 +51,7 @@ func ExampleDesk_SetSignature() {
 	// Acme Doors <nil>
 }
 
-// The mail of a blocked sender is filed as spam: it is kept, and nobody has to look at it.
+// The mail of a blocked sender is filed as spam: it is kept, and no one has to read it.
 func ExampleDesk_BlockSender() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)

@@ -74,8 +74,7 @@ func ExampleDesk_Conversations() {
 	// Output: 5 4 3 2 1
 }
 
-// A source takes raw mail into the ledger, from where it is parsed and filed;
-// helpdesk/ingest does both.
+// A source takes raw mail into the ledger, from where it is parsed and filed; helpdesk/ingest does both.
 func ExampleIntake() {
 	ctx := context.Background()
 	svc, desk, mailbox := exampleDesk(ctx)
@@ -92,8 +91,7 @@ func ExampleIntake() {
 	// Output: filed ada@example.com Help!
 }
 
-// Whoever sends mail takes it with Begin and says what became of it with Report;
-// helpdesk/outbound does both.
+// A sender of mail takes a mail with Begin and reports the outcome with Report; helpdesk/outbound does both.
 func ExampleOutgoing() {
 	ctx := context.Background()
 	svc, desk, _ := exampleDesk(ctx)

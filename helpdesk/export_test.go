@@ -10,7 +10,7 @@ func (s *Service) KnownArea(kind string) bool {
 	return known && eventTypePattern.MatchString(kind)
 }
 
-// MailWork is what a mail to a member needs to be answered.
+// MailWork has what is needed to answer a mail to a member.
 func (s *Service) MailWork(m Mailbox, userID, conversationID, seen int64) (replyTo, footer string) {
 	return s.mailWork(m, memberToken{
 		account: m.AccountID, user: userID, conversation: conversationID, expires: tokenDay(s.now().Add(mailWorkLife)), seen: seen,
@@ -22,5 +22,5 @@ func ReadCommands(lines []string, now time.Time) (mailCommands, error) {
 	return readCommands(lines, now)
 }
 
-// IsCommand reports whether a line asks for something.
+// IsCommand reports whether a line is a command.
 func IsCommand(line string) bool { return isCommand(line) }

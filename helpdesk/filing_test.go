@@ -260,8 +260,8 @@ func TestQuarantineAndReplay(t *testing.T) {
 	}
 }
 
-// A mail that names no sender is there to be read; nobody waits for an answer to it,
-// and it answers nothing: whoever wrote it proves nothing by its references.
+// A mail without a sender can be read; no answer to it is expected, and it is not an answer itself, as its references prove
+// nothing.
 func TestUnknownSender(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/authenticator"
 )
 
-// What a member has made is worth what the member may do now.
+// The objects that a member has made depend on the member's current permissions.
 func TestMadeByWhoLeft(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -111,13 +111,13 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 	t.Parallel()
 	type world struct {
 		*bundle
-		other   identity.User // who is a member of the account, too
+		other   identity.User // also a member of the account
 		foreign identity.AccessToken
 		passkey identity.Passkey // of other
 	}
 	say := func(v any, err error) (any, error) { return v, err }
 	page := storage.PageRequest{Limit: 100}
-	asked := func(err error) error { // that a code is not right says nothing here
+	asked := func(err error) error { // a wrong code does not matter here
 		if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Conflict) {
 			return nil
 		}

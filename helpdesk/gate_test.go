@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// However many come at once, few hash at a time, a bounded number waits, and who goes away does not wait on.
+// However many arrive at once, few hash at a time, a bounded number waits, and a cancelled caller stops waiting.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,9 +12,8 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// TestEveryMethodAsksFirst calls every exported method of every handle with zero
-// arguments under a guard that denies: a method that touches data, or anything
-// else, before it asks either panics or does not answer Forbidden.
+// TestEveryMethodAsksFirst calls every exported method of every handle with zero arguments under a guard that denies: a
+// method that accesses data, or anything else, before checking either panics or does not answer Forbidden.
 func TestEveryMethodAsksFirst(t *testing.T) {
 	t.Parallel()
 	deny := guard.Deny[identity.Permission, Reader, Tx]()
@@ -24,7 +23,7 @@ func TestEveryMethodAsksFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// These tell what the handle itself knows and touch no data.
+	// These return data of the handle itself.
 	pure := []string{"AccountID", "UserID", "Scope", "Holds", "ReachesAll", "Permissions", "Online", "InternalAddress", "Email", "Rehearsal"}
 	for _, handle := range []any{
 		&Desk{svc: &Service{registry: registry}, guard: deny}, &Admin{guard: denySystem}, &Intake{system: denySystem, desk: denyAccount}, &Outgoing{desk: denyAccount},

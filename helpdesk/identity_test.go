@@ -19,7 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// idp is a provider whose users are what the browser says they are.
+// idp accepts the user that the browser names.
 func idp(key string, domains ...string) identity.Provider {
 	return identity.Provider{
 		Key: key, Name: "The " + key, Issuer: "https://" + key + ".example", Domains: domains,
@@ -131,7 +131,7 @@ func (b *bundle) factor(user identity.User) {
 	}
 }
 
-// A known identity stays its user's, whatever the provider says of the address, and nobody else's.
+// A known identity stays with its user, whatever address the provider reports.
 func TestIdentityStays(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withProviders)
@@ -181,7 +181,7 @@ func TestIdentityAttempt(t *testing.T) {
 	}
 }
 
-// A user connects a provider, and disconnects it; nobody does it for another.
+// A user connects and disconnects a provider; no one can do so for another user.
 func TestLink(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withProviders)
@@ -229,7 +229,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// Rules make members of those who come first, and after they change; never of others.
+// Rules add members when they first sign in, and after the rules change; never others.
 func TestJoinRules(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withProviders)
@@ -305,7 +305,7 @@ func (b *bundle) role(key string) int64 {
 	return 0
 }
 
-// A rule is worth what its maker may do now, and says nothing that its maker could not.
+// A rule depends on its maker's current permissions, and reveals nothing that its maker could not see.
 func TestJoinRuleLimits(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withProviders)
@@ -362,7 +362,7 @@ func TestJoinRuleLimits(t *testing.T) {
 	}
 }
 
-// grantCounter counts how often a store is asked for grants, roles and mailboxes.
+// grantCounter counts the reads of grants, roles and mailboxes.
 type grantCounter struct {
 	helpdesk.Store
 	grants, readers atomic.Int64
@@ -378,7 +378,7 @@ func (c *grantCounter) Within(s helpdesk.Scope) helpdesk.Reader {
 	return c.Store.Within(s)
 }
 
-// Whether rules apply is asked once for all of them, not once for each.
+// Whether rules apply is read at once for all of them.
 func TestJoinRulesApplyTogether(t *testing.T) {
 	t.Parallel()
 	var store *grantCounter
@@ -402,7 +402,7 @@ func TestJoinRulesApplyTogether(t *testing.T) {
 	if err := b.desk.RemoveMember(b.ctx, membershipOf(t, b.ctx, left).ID); err != nil {
 		t.Fatal(err)
 	}
-	// What was given back by a store never holds more than the maker, whatever else is asked with it.
+	// A rule that a store returns never grants more than its maker's permissions, regardless of the other rules.
 	beyond := rules[1]
 	beyond.ID, beyond.RoleIDs = 900, []int64{b.role(identity.RoleOwner)}
 	gone := rules[1]
@@ -418,7 +418,7 @@ func TestJoinRulesApplyTogether(t *testing.T) {
 	}
 }
 
-// Where the account asks for a second factor, the provider's counts if it says so, and for what the session makes too.
+// If the account requires a second factor, the provider's counts if it reports one, also for tokens created in the session.
 func TestIdentityAndSecondFactor(t *testing.T) {
 	t.Parallel()
 	for strong, want := range map[bool]bool{true: true, false: false} {

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// An owner of all mailboxes always remains, else nobody reaches the others ever again.
+// An owner of all mailboxes always remains, otherwise some could never be accessed again.
 func TestLastOwnerOfAll(t *testing.T) {
 	t.Parallel()
 	type people struct {
@@ -76,7 +76,7 @@ func TestLastOwnerOfAll(t *testing.T) {
 			if err := tt.try(p); lastOwner(err) != tt.last || err != nil && !tt.last {
 				t.Errorf("%v", err)
 			}
-			// A limited one stays limited, also when its mailbox is gone.
+			// A limited owner stays limited, even if its mailbox is deleted.
 			if got := must(b.desk.Members(b.ctx, storage.PageRequest{}))(t).Items; !tt.last && len(got) > 0 {
 				for _, m := range got {
 					if m.ID == p.limited.ID && len(m.MailboxIDs) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// What the first lines of a member's mail may say, in all spellings, and what they may not.
+// The commands in the first lines of a member's mail, in all spellings, and invalid ones.
 func TestReadCommands(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -90,7 +90,7 @@ func TestReadCommands(t *testing.T) {
 	}
 }
 
-// Whatever the lines are, they are read or refused, and what was read can be read again.
+// All lines are parsed or refused, and a parsed command can be parsed again.
 func FuzzReadCommands(f *testing.F) {
 	for _, s := range []string{"@note", "@close\n@tag a, b", "@assign me", "@snooze 2d", "@cloze", "＠note", "@tag ,,", "> @close", "@snooze 2026-12-24 17:30"} {
 		f.Add(s)

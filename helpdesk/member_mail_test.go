@@ -22,21 +22,21 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// stands is what is known of a mail behind which the domain of its From stands.
+// stands is the authentication of a mail whose From domain is verified.
 func stands(domain string) ledger.Authentication {
 	return ledger.Authentication{
 		Source: "intake", FromAligned: true, DMARC: ledger.AuthPolicy{Result: "pass", Domain: domain}, DKIM: []ledger.AuthCheck{{Result: "pass", Domain: domain}},
 	}
 }
 
-// atWork is an agent who was told of a conversation by mail.
+// atWork is an agent who was notified of a conversation by mail.
 type atWork struct {
 	*bundle
 	agent *helpdesk.Desk
 	from  mailaddr.Address
 	id    int64 // of the conversation
 	seen  int64
-	to    string // Reply-To of what the agent was told
+	to    string // Reply-To of the notification
 }
 
 func newAtWork(t *testing.T, change ...func(*helpdesk.Config)) *atWork {
@@ -69,7 +69,7 @@ func (w *atWork) mail(text string) ledger.Incoming {
 	}
 }
 
-// arrives files a mail with what is known of its author.
+// arrives files a mail with its author's authentication.
 func (w *atWork) arrives(m ledger.Incoming, auth ledger.Authentication) ledger.Mail {
 	w.t.Helper()
 	return w.arrivesAt(w.mailbox.ID, m, auth)
@@ -98,7 +98,7 @@ func (w *atWork) arrivesAt(mailbox int64, m ledger.Incoming, auth ledger.Authent
 	return must(intake.File(w.ctx, w.account.ID, waiting[0].ID, m))(w.t)
 }
 
-// said is what members have said in the conversation.
+// said returns the messages of members in the conversation.
 func (w *atWork) said() []string {
 	w.t.Helper()
 	var all []string
@@ -169,8 +169,8 @@ func TestMemberAnswers(t *testing.T) {
 	}
 }
 
-// Whose mail to a reply address is believed, and what becomes of the others: none of them
-// becomes a customer's mail, and they go back to members only.
+// Which mails to a reply address are accepted, and what happens to the others: none of them becomes a customer's mail, and
+// they are returned to members only.
 func TestMailOfMembers(t *testing.T) {
 	t.Parallel()
 	type mail = ledger.Incoming
@@ -440,8 +440,7 @@ func (w *atWork) membership(role string, mailboxes ...int64) {
 	}
 }
 
-// An answer follows its conversation, and does not cross what was said meanwhile unless
-// its author has been told.
+// An answer follows its conversation, and does not cross newer messages unless its author has seen them.
 func TestMemberAnswersWhatWasMerged(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
@@ -465,8 +464,8 @@ func TestMemberAnswersWhatWasMerged(t *testing.T) {
 	}
 }
 
-// What has crossed comes back with what was said, and is sent when that is answered; what
-// comes once more meanwhile has it come back again.
+// A crossing answer is returned with the newer messages, and is sent when that is answered; another message meanwhile
+// returns it again.
 func TestMemberAnswerCrosses(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
@@ -539,8 +538,8 @@ func TestMemberMailActsOnce(t *testing.T) {
 	}
 }
 
-// An agent is told of what may be anybody's once an hour, and of the agent's own mails not
-// without end. A forged mail does not keep a genuine one out.
+// An agent is notified once an hour of mails that may be forged, and a limited number of times of the agent's own. A forged
+// mail does not block a genuine one.
 func TestReturnsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
@@ -572,7 +571,7 @@ func TestReturnsAreBounded(t *testing.T) {
 	}
 }
 
-// What programs send in answer to a mail that went back ends there.
+// Automatic answers to a returned mail end there.
 func TestNoLoopsWithMembers(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
@@ -593,7 +592,7 @@ func TestNoLoopsWithMembers(t *testing.T) {
 	}
 }
 
-// The address of one account is none of another, and a former key is still good.
+// An address is valid in its own account only, and a former key is still accepted.
 func TestMemberTokens(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
@@ -624,8 +623,7 @@ func TestMemberTokens(t *testing.T) {
 	}
 }
 
-// HTML of an answer is cleaned, its images go along, and those of the quote and of the
-// signature do not.
+// HTML of an answer is cleaned, its images go along, and those of the quote and of the signature do not.
 func TestMemberAnswersInHTML(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
@@ -659,8 +657,7 @@ func TestMemberAnswersInHTML(t *testing.T) {
 	}
 }
 
-// A member's mail that begins with @fwd opens a conversation of the author of the mail that
-// it passes on, or comes back.
+// A member's mail that begins with @fwd opens a conversation of the author of the mail that it passes on, or comes back.
 func TestForwardCommand(t *testing.T) {
 	t.Parallel()
 	const original = "\n\n---------- Forwarded message ---------\nFrom: Bob <bob@example.com>\nDate: Mon, Nov 2, 2026 at 3:04 PM\nSubject: The gate\nTo: <o@example.org>\n\n\nIt squeaks.\n"

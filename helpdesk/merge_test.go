@@ -75,8 +75,8 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// Answers to the mails of a merged conversation come into the other one, by token
-// and by reference, also after a second merge and into another mailbox.
+// Answers to the mails of a merged conversation come into the other one, by token and by reference, also after a second
+// merge and into another mailbox.
 func TestAnswersAfterMerge(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -54,7 +54,7 @@ func (b *bundle) mailed() []sending.SystemMail {
 	return all
 }
 
-// soon is when what happened now is due.
+// soon is the due time of notifications created now.
 func (b *bundle) soon() {
 	b.t.Helper()
 	b.tell()
@@ -93,7 +93,7 @@ func TestNotificationMails(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		do   func(b *bundle, agent *helpdesk.Desk, c int64)
-		want []string // subjects of what the agent gets
+		want []string // subjects of the agent's mails
 	}{
 		"replied": {func(b *bundle, _ *helpdesk.Desk, _ int64) { b.replies(2, "Still stuck."); b.soon() }, []string{"[New reply] The door is stuck"}},
 		"too soon": {func(b *bundle, _ *helpdesk.Desk, _ int64) {
@@ -189,8 +189,8 @@ func TestNotificationMails(t *testing.T) {
 	}
 }
 
-// A mail tells who said what, where it is, and what may be answered, and is one thread with
-// the others of its conversation.
+// A mail contains the messages with their authors, a link, and what may be answered, and is in one thread with the others of
+// its conversation.
 func TestNotificationMail(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -233,8 +233,8 @@ func TestNotificationMail(t *testing.T) {
 	}
 }
 
-// A member's answer to such a mail works, and what a program answers to it opens nothing and
-// tells nobody, with and without an address to answer to.
+// A member's answer to such a mail works, and an automatic answer to it opens nothing and notifies no one, with and without
+// a reply address.
 func TestNotificationMailIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []bool{false, true} {
@@ -274,8 +274,7 @@ func TestNotificationMailIsAnswered(t *testing.T) {
 	}
 }
 
-// Of many conversations at once there is one mail, and what comes beyond the mails of an hour
-// waits until it is over.
+// Many conversations at once share one mail, and mails beyond the hourly limit wait until the hour is over.
 func TestNotificationMailsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -311,7 +310,7 @@ func TestNotificationMailsAreBounded(t *testing.T) {
 	}
 }
 
-// What is about a mailbox comes from another one, to those who look after it.
+// Notifications about a mailbox are sent from another one, to the members responsible for it.
 func TestNotificationMailOfMailbox(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -330,7 +329,7 @@ func TestNotificationMailOfMailbox(t *testing.T) {
 	}
 }
 
-// What a customer's program quotes is not told again.
+// Text quoted by a customer's program is not repeated.
 func TestNotificationMailWithoutQuotes(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// tell does the jobs that tell members what happened, each twice.
+// tell runs the jobs that create notifications, each twice.
 func (b *bundle) tell() {
 	b.t.Helper()
 	now := b.clock.Now()
@@ -33,7 +33,7 @@ func (b *bundle) tell() {
 	}
 }
 
-// told are the kinds of what a member was told in the desk, newest first.
+// told returns the kinds of a member's notifications in the desk, newest first.
 func (b *bundle) told(d *helpdesk.Desk) []helpdesk.NotificationKind {
 	b.t.Helper()
 	b.tell()
@@ -66,7 +66,7 @@ func (b *bundle) limit(d *helpdesk.Desk) {
 	must(b.desk.UpdateMember(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: m.RoleIDs, MailboxIDs: storage.Some([]int64{box.ID})}))(b.t)
 }
 
-// again opens the desk of a member with what they may do by now.
+// again opens the desk of a member with their current permissions.
 func (b *bundle) again(d *helpdesk.Desk) *helpdesk.Desk {
 	b.t.Helper()
 	return must(b.svc.Desk(b.ctx, b.svc.As(d.UserID()), b.account.ID))(b.t)
@@ -90,7 +90,7 @@ func TestNotifications(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		do            func(b *bundle, agent *helpdesk.Desk, c int64)
-		agent, itself kinds // what the agent is told, and who does it all
+		agent, itself kinds // the notifications of the agent, and of the acting member
 	}{
 		"new":                     {func(*bundle, *helpdesk.Desk, int64) {}, kinds{unassigned}, kinds{unassigned}},
 		"new, muted":              {func(b *bundle, a *helpdesk.Desk, _ int64) { mute(b, a, unassigned) }, nil, kinds{unassigned}},
@@ -118,7 +118,7 @@ func TestNotifications(t *testing.T) {
 			b.assign(c, b.desk)
 			must(a.FollowConversation(b.ctx, c, true))(b.t)
 			must(a.FollowConversation(b.ctx, c, false))(b.t)
-			b.jot(b.desk, c, mention(a)) // does not make a follower of who said no
+			b.jot(b.desk, c, mention(a)) // does not follow for members who have unfollowed
 			reply(b)
 		}, kinds{mentioned}, kinds{replied}},
 		"assigned to my team": {func(b *bundle, a *helpdesk.Desk, c int64) { b.assignTeam(c, b.team("Sales", a, b.desk)) }, kinds{assigned}, nil},
@@ -223,7 +223,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// What lies in a mailbox that is fetched for the first time is no news.
+// Mails already in a mailbox that is fetched for the first time cause no notifications.
 func TestBacklogTellsNobody(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -276,7 +276,7 @@ func TestReadNotifications(t *testing.T) {
 	}
 }
 
-// A browser tells what is new, once, to whom wants that.
+// The browser shows new notifications, once, to members who want them.
 func TestBrowserNotifications(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

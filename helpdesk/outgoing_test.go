@@ -22,7 +22,7 @@ func begin(b *bundle, interactionID int64) helpdesk.OutgoingMail {
 	return must(b.svc.Outgoing().Begin(b.ctx, b.account.ID, interactionID, 1))(b.t)
 }
 
-// report says the same of every recipient of a try.
+// report reports the same outcome for every recipient.
 func report(b *bundle, mail helpdesk.OutgoingMail, state sending.State) time.Time {
 	b.t.Helper()
 	var outcomes []helpdesk.Outcome

@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Replies that are begun together are what they would be one by one, and none depends on another.
+// Replies begun together are the same as one by one, and independent of each other.
 func TestBeginAll(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -56,8 +56,7 @@ func TestBeginAll(t *testing.T) {
 	}
 }
 
-// Reports of several replies are recorded as they would be one by one, and a second time they
-// change nothing.
+// Reports of several replies are recorded as they would be one by one, and a second time they change nothing.
 func TestReportAll(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

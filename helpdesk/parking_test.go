@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// processes are some that live and one that asks.
+// processes has living processes, one of which calls.
 type processes struct {
 	own  string
 	live map[string]bool

@@ -46,7 +46,7 @@ func (b *bundle) passkeySignIn(device *authenticator.Authenticator) (helpdesk.Ca
 	return b.svc.FinishPasskeySignIn(b.ctx, start.Kept, must(device.Get(start.Options))(b.t))
 }
 
-// A passkey signs in alone, also where a second factor is asked for, and nobody but its user.
+// A passkey signs in alone, even if a second factor is required, and only its user.
 func TestPasskey(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t, withPasskeys)
@@ -99,7 +99,7 @@ func TestPasskey(t *testing.T) {
 	}
 }
 
-// There is no way around what a sign-in with a passkey asks for.
+// The checks of a sign-in with a passkey cannot be bypassed.
 func TestPasskeyRefused(t *testing.T) {
 	t.Parallel()
 	type attack struct {
@@ -204,7 +204,7 @@ func TestPasskeyRefused(t *testing.T) {
 	}
 }
 
-// Of two who send the same answer at once, one is let in.
+// If two clients send the same answer at once, one is let in.
 func TestPasskeyOnce(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withPasskeys)
@@ -229,7 +229,7 @@ func TestPasskeyOnce(t *testing.T) {
 	}
 }
 
-// A passkey is registered by who has begun, in the same session, once, and within limits.
+// A passkey is registered by the user who began, in the same session, once, and within limits.
 func TestRegisterPasskey(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withPasskeys)
@@ -337,7 +337,7 @@ func TestRenamePasskey(t *testing.T) {
 	must(b.passkeySignIn(device))(t)
 }
 
-// The last way to sign in stays; admins and operators remove what was lost.
+// The last way to sign in cannot be removed; admins and operators remove lost ones.
 func TestRemovePasskey(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withPasskeys, withProviders)

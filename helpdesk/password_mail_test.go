@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Who has forgotten a password gets a link that is good once, and nobody learns who is there.
+// A user who has forgotten a password gets a link that is valid once, and no one learns which users exist.
 func TestForgotPassword(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -189,8 +189,8 @@ func TestNobodyGrantsMoreThanItHolds(t *testing.T) {
 	}
 }
 
-// Who invites knows the token, so for a user who is there already it is not enough.
-// mailedToken is the token in the mail of an invitation.
+// The inviter sees the token, so it is not sufficient for an existing user. mailedToken returns the token in the mail of an
+// invitation.
 func (b *bundle) mailedToken(id int64) (token string) {
 	b.t.Helper()
 	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobInvite, AccountID: b.account.ID, Subject: id}}
@@ -256,7 +256,7 @@ func TestAcceptInvitation(t *testing.T) {
 	if len(page.Items) != 1 || strings.Contains(string(page.Items[0].Nonce)+string(page.Items[0].Hash), again) {
 		t.Errorf("%d invitations", len(page.Items))
 	}
-	// The mail adds what its inviter does not know.
+	// The mailed token contains a part that its inviter does not see.
 	mailed := b.mailedToken(page.Items[0].ID)
 	if !strings.HasPrefix(mailed, again) || mailed == again {
 		t.Error("the mail has another token")
@@ -303,8 +303,7 @@ func TestSessions(t *testing.T) {
 	must(b.svc.Authenticate(b.ctx, secret))(t)
 }
 
-// A member sees where they are signed in, and signs out elsewhere, which a token with scopes
-// cannot.
+// A member sees where they are signed in, and signs out elsewhere, which a token with scopes cannot.
 func TestOwnSessions(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -345,7 +344,7 @@ func TestOwnSessions(t *testing.T) {
 	}
 }
 
-// What an invitation says is for who holds a token of it, while it can be accepted.
+// An invitation is shown to the holder of a token while it can be accepted.
 func TestInvited(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -24,8 +24,7 @@ func parseKey(content []byte, now time.Time) (helpdesk.PublicKey, error) {
 	return helpdesk.PublicKey{UserID: k.UserID, Emails: k.Emails, Fingerprint: k.Fingerprint, ExpiresAt: k.ExpiresAt, Content: k.Packets}, err
 }
 
-// withKeys is a bundle with PGP switched on, a customer with two addresses, and the
-// armored key of the first.
+// withKeys is a bundle with PGP switched on, a customer with two addresses, and the armored key of the first.
 func withKeys(t *testing.T) (b *bundle, customer helpdesk.Customer, armored []byte) {
 	t.Helper()
 	b = newBundle(t).with(func(cfg *helpdesk.Config) { cfg.ParseKey = parseKey })
@@ -112,8 +111,7 @@ func TestPGPSwitchedOff(t *testing.T) {
 	}
 }
 
-// copies shows which mails an answer leaves as: "plain", or the words of its keys,
-// then the recipients.
+// copies shows which mails an answer leaves as: "plain", or the words of its keys, then the recipients.
 func copies(mail helpdesk.OutgoingMail) []string {
 	var out []string
 	list := func(words []string, due []sending.Delivery) {
@@ -136,8 +134,7 @@ func copies(mail helpdesk.OutgoingMail) []string {
 	return out
 }
 
-// fakeKeys is a bundle whose keys are words. Once it is late, those that begin with
-// "old" are expired.
+// fakeKeys is a bundle whose keys are words. Once it is late, those that begin with "old" are expired.
 func fakeKeys(t *testing.T, keys map[string][]string) (b *bundle, conversation int64) {
 	t.Helper()
 	late := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
@@ -163,8 +160,8 @@ func fakeKeys(t *testing.T, keys map[string][]string) (b *bundle, conversation i
 	return b, conversation
 }
 
-// An answer is encrypted for all of its recipients as soon as one of them has a key,
-// and leaves to nobody if it cannot be.
+// An answer is encrypted for all of its recipients as soon as one of them has a key, and is sent to none if that is
+// impossible.
 func TestSealing(t *testing.T) {
 	t.Parallel()
 	keys := map[string][]string{
@@ -213,7 +210,7 @@ func TestSealing(t *testing.T) {
 				}
 			}
 			status, events := helpdesk.StatusClosed, 0
-			if tt.refused != "" { // somebody must know
+			if tt.refused != "" { // the failure must be visible to someone
 				status, events = helpdesk.StatusPosted, 1
 			}
 			if c := b.conversation(id); c.Status != status || len(b.kinds("interaction.delivery_failed")) != events {
@@ -223,8 +220,8 @@ func TestSealing(t *testing.T) {
 	}
 }
 
-// Every try looks at the keys anew, and a key that comes or goes in between never
-// lets the text leave unencrypted to those who wait.
+// Every attempt reads the keys again, and a key added or removed in between never causes an unencrypted text to waiting
+// recipients.
 func TestSealingAgain(t *testing.T) {
 	t.Parallel()
 	b, id := fakeKeys(t, map[string][]string{"bob@example.com": {"bob"}, "carl@example.com": {"carl"}})
@@ -255,7 +252,7 @@ func TestSealingAgain(t *testing.T) {
 	if diff := cmp.Diff([]string{"sent bob@example.com", "failed carl@example.com"}, states); diff != "" {
 		t.Error(diff)
 	}
-	// A key that comes after posting counts, and one of nobody does not.
+	// A key added after posting counts, and a key of a non-recipient does not.
 	other := b.answer(id, helpdesk.InteractionInput{To: []string{"eve@example.com"}})
 	if diff := cmp.Diff([]string{"plain to:eve@example.com"}, copies(begin(b, other.ID))); diff != "" {
 		t.Error(diff)

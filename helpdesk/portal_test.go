@@ -48,8 +48,7 @@ func bodies(t testing.TB, p *helpdesk.Portal, conversationID int64) []string {
 	return out
 }
 
-// A customer sees what they wrote and what was mailed to them, and of nothing else
-// any trace.
+// A customer sees their own messages and those mailed to them, and no trace of anything else.
 func TestPortalSees(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -99,7 +98,7 @@ func TestPortalSees(t *testing.T) {
 	}
 }
 
-// What is not the customer's does not exist.
+// Objects of others do not exist for the customer.
 func TestPortalHides(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -146,7 +145,7 @@ func TestPortalHides(t *testing.T) {
 	}
 }
 
-// What a customer writes is filed as their mail would be.
+// A customer's message is filed as their mail would be.
 func TestPortalWrites(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -279,8 +278,8 @@ func TestPortalSeen(t *testing.T) {
 	}
 }
 
-// A conversation that was merged is found under its own id by its customer, and only
-// if the other one is theirs too; what others said in it stays theirs.
+// A merged conversation is found under its own id by its customer, and only if the other one is theirs, too; messages of
+// others in it stay hidden.
 func TestPortalMerged(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

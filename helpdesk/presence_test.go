@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
-// Two agents see each other at a conversation as long as they say that they are there.
+// Two agents see each other at a conversation while they report their presence.
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

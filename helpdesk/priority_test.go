@@ -18,7 +18,7 @@ func (b *bundle) prioritized(id int64, p helpdesk.Priority) {
 	must(b.desk.UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Priority: storage.Some(p)}))(b.t)
 }
 
-// What becomes of a priority, and what leaves it as it is.
+// Changes of a priority, and actions that keep it.
 func TestPriority(t *testing.T) {
 	t.Parallel()
 	input := func(p helpdesk.Priority) helpdesk.ConversationInput {
@@ -76,7 +76,7 @@ func TestPriority(t *testing.T) {
 	}
 }
 
-// Lists and views narrow by priority, and their order stays: who has waited longest comes first.
+// Lists and views filter by priority, and keep their order: the longest wait first.
 func TestPriorityLists(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -25,7 +25,7 @@ import (
 // secret is in everything that a member of the first mailbox does not reach.
 const secret = "zanzibar"
 
-// beyond is a desk, a member who owns all but is limited to its first mailbox, and what there is in the second.
+// beyond is a desk with a member who owns all but is limited to the first mailbox, and objects in the second.
 type beyond struct {
 	*bundle
 	some         *helpdesk.Desk
@@ -36,7 +36,7 @@ type beyond struct {
 	answer       helpdesk.Interaction
 	file         helpdesk.Attachment
 	mail         ledger.Mail       // that was ignored
-	grace        helpdesk.Customer // who wrote to both mailboxes
+	grace        helpdesk.Customer // has written to both mailboxes
 	near         helpdesk.Conversation
 	tag          int64
 	team         helpdesk.Team
@@ -129,23 +129,23 @@ func (w *beyond) key(t *testing.T) helpdesk.PGPKeyInput {
 	return helpdesk.PGPKeyInput{CustomerEmailID: w.grace.Emails[0].ID, Content: base64.StdEncoding.EncodeToString(armored)}
 }
 
-// noFeed is a feed of events that nobody reads.
+// noFeed is a feed of events without readers.
 type noFeed struct{}
 
 func (noFeed) Follow(int64, int64) storage.EventStream { return nil }
 
-// What becomes of a call by a member of some mailboxes.
+// The result of a call by a member limited to mailboxes.
 type reach int
 
 const (
-	refused reach = iota // Forbidden: it concerns what the member does not reach
-	hidden               // NotFound: what it is about is out of sight
+	refused reach = iota // Forbidden: it concerns objects out of reach
+	hidden               // NotFound: the object is out of sight
 	cut                  // it works, and shows nothing of other mailboxes
 	own                  // it works, and is of no mailbox, or about the member itself
 )
 
-// reachOf says it of every method of a Desk, which is called with what is out of reach where there is any. Whoever
-// adds a method decides here what it does for a member of some mailboxes.
+// reachOf has the expected result of every method of a Desk, called with objects out of reach if there are any. A new method
+// must be added here with its result for a member limited to mailboxes.
 func reachOf() map[string]struct {
 	want reach
 	call func(ctx context.Context, d *helpdesk.Desk, w *beyond) (any, error)
@@ -220,7 +220,7 @@ func reachOf() map[string]struct {
 			if d == w.desk {
 				return say(d.ShowBodies(c, []helpdesk.Interaction{w.question}, helpdesk.BodyView{}))
 			}
-			found, err := d.Interaction(c, w.conversation.ID, w.question.ID) // what it shows was read before
+			found, err := d.Interaction(c, w.conversation.ID, w.question.ID) // the result was read before
 			return found, err
 		}},
 
@@ -372,7 +372,7 @@ func reachOf() map[string]struct {
 
 		"CreateDomain": {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateDomain(c, "other.example.org")) }},
 		"UpdateDomain": {refused, func(c ctx, d desk, w w) (any, error) { return say(d.UpdateDomain(c, w.domain.ID, "other.example.org")) }},
-		"VerifyDomain": {own, func(c ctx, d desk, w w) (any, error) { return say(d.VerifyDomain(c, w.domain.ID)) }}, // looks what is so
+		"VerifyDomain": {own, func(c ctx, d desk, w w) (any, error) { return say(d.VerifyDomain(c, w.domain.ID)) }}, // only reads the state
 		"Domain":       {own, func(c ctx, d desk, w w) (any, error) { return say(d.Domain(c, w.domain.ID)) }},
 		"Domains":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Domains(c, page)) }},
 		"DeleteDomain": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteDomain(c, w.domain.ID)) }},
@@ -517,7 +517,7 @@ func reachOf() map[string]struct {
 	}
 }
 
-// Whoever is limited to mailboxes neither sees nor makes what reaches further, by any method.
+// A member limited to mailboxes neither sees nor creates anything with a larger scope, by any method.
 func TestEveryMethodWithinReach(t *testing.T) {
 	t.Parallel()
 	all := reachOf()
@@ -544,7 +544,7 @@ func TestEveryMethodWithinReach(t *testing.T) {
 			if text := fmt.Sprintf("%+v", shown); err == nil && strings.Contains(text, secret) {
 				t.Errorf("a member of another mailbox is shown %s", text)
 			}
-			// What is refused is refused for the mailbox only.
+			// A refusal is due to the mailbox only.
 			if _, err := one.call(t.Context(), w.desk, w); errors.Is(err, helpdesk.ErrForbidden) || errors.Is(err, helpdesk.ErrNotFound) {
 				t.Errorf("the owner: %v", err)
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// tired is a store in which some transactions work, and none that removes more than some conversations.
+// tired is a store whose transactions fail now and then, and always if they remove too many conversations.
 type tired struct {
 	helpdesk.Store
 	left int // transactions that work; negative: all
@@ -40,8 +40,8 @@ func (t *tired) InTx(ctx context.Context, scope helpdesk.Scope, fn func(context.
 	})
 }
 
-// What has many conversations is removed in pieces: no transaction grows with their number, and one that is interrupted
-// goes on when it is asked for again.
+// Objects with many conversations are removed in pieces: no transaction grows with their number, and an interrupted removal
+// continues when repeated.
 func TestRemovalInPieces(t *testing.T) {
 	t.Parallel()
 	const conversations = 900

@@ -103,7 +103,7 @@ func withIdentity(m ledger.Incoming) ledger.Incoming {
 	return m
 }
 
-// Who ignores a mail of which only a part is there and takes that back gets it whole.
+// Ignoring an incomplete mail and undoing that fetches the whole mail.
 func TestReplayOfIgnoredPart(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -125,8 +125,7 @@ func TestReplayOfIgnoredPart(t *testing.T) {
 	}
 }
 
-// All mails that were quarantined when it was asked for are replayed, once; those
-// that fail again are back with their new reason.
+// All mails quarantined at the time of the request are replayed, once; those that fail again return with their new reason.
 func TestReplayMailbox(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

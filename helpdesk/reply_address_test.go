@@ -17,7 +17,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// imapServers are mail servers whose connections work unless they say otherwise.
+// imapServers are mail servers whose connections work unless configured otherwise.
 type imapServers struct{ failure error }
 
 func (s *imapServers) Test(context.Context, ledger.FetchSource) error { return s.failure }
@@ -39,7 +39,7 @@ func (b *bundle) replyAddress() helpdesk.ReplyAddress {
 	return must(b.desk.Mailbox(b.ctx, b.mailbox.ID))(b.t).ReplyAddress
 }
 
-// Where answers ask for replies to, and what the envelopes of their mails come from.
+// The Reply-To of answers, and the envelope senders of their mails.
 func TestReplyAddress(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -83,7 +83,7 @@ func TestReplyAddress(t *testing.T) {
 	}
 }
 
-// shape is a tagged address without what is different in each.
+// shape returns a tagged address without its random parts.
 func shape(address string) string {
 	local, domain, found := strings.Cut(address, "@")
 	if !found {
@@ -108,7 +108,7 @@ func TestReplyAddressProblems(t *testing.T) {
 	}
 }
 
-// probe tests the mailbox and returns the probe that this sends; "" when none is.
+// probe tests the mailbox and returns the probe sent; "" if there is none.
 func (b *bundle) probe() (sending.SystemMail, ledger.TaggedAddress) {
 	b.t.Helper()
 	test := must(b.desk.TestMailbox(b.ctx, b.mailbox.ID))(b.t)
@@ -138,8 +138,7 @@ func (b *bundle) tagged() ledger.TaggedAddress {
 	return must(b.desk.TaggedAddress(b.ctx, b.mailbox.ID))(b.t)
 }
 
-// A probe shows whether addresses with a tag work, once and for nobody to see; whatever
-// becomes of it is told.
+// A probe shows whether tagged addresses work, once and invisibly; every outcome is reported.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	refusal := func(b *bundle, p sending.SystemMail, ids []string, reported string) ledger.Incoming {
@@ -249,7 +248,7 @@ func (b *bundle) probeOutcome(p sending.SystemMail, state sending.State, code, r
 	}
 }
 
-// Tests in a row send one probe; what one has shown holds until another shows otherwise.
+// Consecutive tests send one probe; a result is valid until another replaces it.
 func TestProbesAreNotDoubled(t *testing.T) {
 	t.Parallel()
 	servers := &imapServers{}

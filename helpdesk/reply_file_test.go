@@ -26,7 +26,7 @@ func (b *bundle) stored() int {
 	return len(must(b.blobs.List(b.ctx, "accounts/", "", 1000))(b.t))
 }
 
-// purged removes the blobs whose rows are gone.
+// purged removes the blobs without rows.
 func (b *bundle) purged() {
 	b.t.Helper()
 	for _, job := range b.jobs(helpdesk.JobPurgeBlobs) {
@@ -36,8 +36,7 @@ func (b *bundle) purged() {
 	}
 }
 
-// An answer gets copies of a saved reply's files: what becomes of the reply, or of another
-// answer with them, is nothing to it.
+// An answer gets copies of a saved reply's files: they are independent of the reply, and of other answers with them.
 func TestAttachReplyFiles(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -123,7 +122,7 @@ func TestReplyFileProblems(t *testing.T) {
 	}
 }
 
-// The files of one's own saved replies are nobody else's, and go with their owner.
+// The files of a private saved reply belong to its owner only, and are deleted with them.
 func TestReplyFilesOfOthers(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -169,7 +168,7 @@ func TestReplyFilesOfOthers(t *testing.T) {
 	}
 }
 
-// A note or an answer gets copies of another's files at once, and what becomes of the other is nothing to it.
+// A note or an answer gets copies of another's files at once, independent of the other.
 func TestCopyAttachments(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -19,7 +19,7 @@ import (
 
 const aDay = 24 * time.Hour
 
-// What is older than its time goes, in several batches, and nothing else; nothing that is kept for ever does.
+// Expired data is removed, in several batches, and nothing else; data with unlimited retention is kept.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	const sessions, events, jobs, audit = "sessions", "events", "jobs", "audit"
@@ -117,7 +117,7 @@ func TestRetentionRefused(t *testing.T) {
 	}
 }
 
-// Who asks for events that are not kept any more is told so, and a follower begins anew.
+// A request for expired events is told so, and a follower starts again.
 func TestEventsNotKept(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, func(cfg *helpdesk.Config) { cfg.Feed = noFeed{} })
@@ -166,7 +166,7 @@ func ExampleService_Prune() {
 	sealer, _ := storage.NewSealer(storage.NewSecretKey())
 	svc, err := helpdesk.New(helpdesk.Config{
 		Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: storage.NewSecretKey(),
-		Retention: helpdesk.Retention{Audit: 365 * 24 * time.Hour, BuriedJobs: -1}, // a year; for ever; all else as usual
+		Retention: helpdesk.Retention{Audit: 365 * 24 * time.Hour, BuriedJobs: -1}, // a year; unlimited; all others as usual
 	})
 	if err != nil {
 		panic(err)
@@ -176,7 +176,7 @@ func ExampleService_Prune() {
 	// Output: {0 0 0 0 0} <nil>
 }
 
-// The raw bytes of old mails go where that is asked for; what was read from them stays, and so do those that wait.
+// The raw bytes of old mails are removed if configured; data parsed from them is kept, and so are waiting mails.
 func TestPruneRawMails(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// What stands in the places of a saved reply is text, whatever customers call themselves.
+// Values in the placeholders of a saved reply are text, whatever the names of customers.
 func TestFillReply(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -73,7 +73,7 @@ func TestSavedReplyProblems(t *testing.T) {
 	}
 }
 
-// One's own saved replies are nobody else's; shared ones are for all and changed as views are.
+// Private saved replies are invisible to others; shared ones are visible to all and changed like views.
 func TestSavedRepliesOfOthers(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

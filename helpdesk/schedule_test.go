@@ -20,13 +20,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// later tells an answer to leave in a day.
+// later schedules an answer in a day.
 func (b *bundle) later(id int64) helpdesk.Interaction {
 	b.t.Helper()
 	return b.answer(id, helpdesk.InteractionInput{SendAt: b.clock.Now().Add(24 * time.Hour), Body: "Pull on Monday."})
 }
 
-// state is how an interaction stands: its status, and whether it waits for its time.
+// state is an interaction's state: its status, and whether it is scheduled.
 func (b *bundle) state(id, interactionID int64) string {
 	b.t.Helper()
 	i, err := b.desk.Interaction(b.ctx, id, interactionID)
@@ -105,7 +105,7 @@ func TestSendLater(t *testing.T) {
 	}
 }
 
-// What becomes of an answer that waits for its time.
+// Events while an answer is scheduled.
 func TestWhileItWaits(t *testing.T) {
 	t.Parallel()
 	reply := func(change func(m *ledger.Incoming)) func(*bundle, helpdesk.Interaction) {
@@ -217,8 +217,8 @@ func TestWhileItWaits(t *testing.T) {
 	}
 }
 
-// An answer that waits for its time has told the customer nothing: who was waiting when
-// spam turned out to be none waits again, also of many at once.
+// A scheduled answer has not reached the customer: if spam turns out not to be spam, a waiting customer waits again, also in
+// bulk.
 func TestSpamWhileAnswerWaits(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -247,7 +247,7 @@ func TestSpamWhileAnswerWaits(t *testing.T) {
 	}
 }
 
-// What is sent now is an answer like others.
+// An answer sent now is like any other.
 func TestSendNow(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -276,7 +276,7 @@ func TestSendNow(t *testing.T) {
 	}
 }
 
-// Who has left, or may not answer any more, does not answer.
+// Authors who have left, or may not answer any more, do not answer.
 func TestAuthorLeft(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(b *bundle, member identity.Membership) error{

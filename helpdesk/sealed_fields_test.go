@@ -44,7 +44,7 @@ func sealedPaths(of reflect.Type, below string) (found []string) {
 	return found
 }
 
-// declared are fields as sealedPaths names them; each must lead to the field that its name says.
+// declared are fields in the notation of sealedPaths; each must lead to the field of its name.
 func declared[T any](fields []sealedField[T]) (names []string) {
 	for _, f := range fields {
 		var row T

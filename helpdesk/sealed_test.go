@@ -77,7 +77,7 @@ func TestReseal(t *testing.T) {
 	if got := must(b.withKeys("n").Reseal(b.ctx, nil))(t); got != (helpdesk.Resealed{Lost: sealedValues}) {
 		t.Errorf("without the old key: %+v", got)
 	}
-	counts("n", helpdesk.SealedValues{a: sealedValues}) // what does not open stays
+	counts("n", helpdesk.SealedValues{a: sealedValues}) // values that do not open are kept
 	if got := must(b.withKeys("na").Reseal(b.ctx, nil))(t); got != (helpdesk.Resealed{Done: sealedValues}) {
 		t.Errorf("sealed anew: %+v", got)
 	}

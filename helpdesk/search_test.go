@@ -35,7 +35,7 @@ func (b *bundle) finds(query string, want ...int64) {
 	}
 }
 
-// A conversation is found by what it has now, whoever put it there.
+// A conversation is found by its current content, whoever changed it.
 func TestSearchFollowsChanges(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -77,7 +77,7 @@ func TestSearchFollowsChanges(t *testing.T) {
 	b.finds("king", second.ID)
 }
 
-// Of a huge message the beginning is found, and of a huge conversation what came first.
+// The beginning of a huge message is indexed, and the earliest messages of a huge conversation.
 func TestSearchLimits(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -75,7 +75,7 @@ func (w *factored) actions() (all []string) {
 	return all
 }
 
-// A code is set up with the password and a code, asked for from then on, and never taken twice.
+// A second factor is set up with the password and a code, required from then on, and no code is accepted twice.
 func TestSecondFactor(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t)
@@ -146,7 +146,7 @@ func TestRecoveryCodes(t *testing.T) {
 	}
 }
 
-// Of many who use a code at the same time, one signs in.
+// If many use a code at the same time, one signs in.
 func TestCodeServesOnce(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t)
@@ -215,8 +215,8 @@ func TestGuessingCodes(t *testing.T) {
 	}
 }
 
-// Nobody sets a second factor up, or switches it off, without password and code; a mailed link to choose a password does not
-// get around it, nor does an invitation.
+// A second factor cannot be set up or switched off without password and code; neither a mailed password link nor an
+// invitation bypasses it.
 func TestSecondFactorIsKept(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t)
@@ -295,8 +295,8 @@ func TestResetSecondFactor(t *testing.T) {
 	}
 }
 
-// An account that asks for a second factor lets nobody work in it who signs in with a password alone, by whatever token;
-// who has no password signs in by other means.
+// An account that requires a second factor refuses users who sign in with a password only, with any token; users without a
+// password sign in by other means.
 func TestRequireSecondFactor(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t)
@@ -360,8 +360,8 @@ func ExampleService_FinishSignIn() {
 	// true <nil>
 }
 
-// Whoever reads a user's mail does not get around the second factor by an invitation that is sent there, also while nobody has
-// verified the address: nobody has that of a user whom the operator made.
+// A person who can read a user's mail cannot bypass the second factor by an invitation, even if the address is not verified
+// yet; addresses of users created by the operator are not verified.
 func TestInvitationKeepsSecondFactor(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t)
@@ -381,7 +381,7 @@ func TestInvitationKeepsSecondFactor(t *testing.T) {
 	if _, err := w.password(); codeOf(err) != identity.SecondFactorRequired {
 		t.Errorf("signing in afterwards: %v", err)
 	}
-	// The operator, who has found out whose the address is, can let it be taken.
+	// The operator, after verifying the owner of the address, can permit the change.
 	if err := w.svc.Operator().ResetSecondFactor(w.ctx, w.user.ID); err != nil {
 		t.Fatal(err)
 	}

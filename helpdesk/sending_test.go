@@ -56,8 +56,7 @@ func TestSendHoldBounds(t *testing.T) {
 	}
 }
 
-// A held answer may be edited, is sent when its time has come and not before, and
-// an edit does not make it wait anew.
+// A held answer may be edited, is sent when its time has come and not before, and an edit does not make it wait anew.
 func TestHold(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -141,8 +140,7 @@ func TestCancelSending(t *testing.T) {
 	}
 }
 
-// Recipients are one job's at a time: what is retried by hand while a job is at
-// work does not leave twice.
+// Recipients belong to one job at a time: a retry by hand while a job is at work sends nothing twice.
 func TestRecipientsOfAJob(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -254,7 +252,7 @@ func TestSuppressions(t *testing.T) {
 	}
 }
 
-// What is to leave waits when the address got too much within an hour.
+// Mail waits if the address has received too much within an hour.
 func TestOutgoingBudget(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t).with(func(cfg *helpdesk.Config) { cfg.MaxMailPerAddress = 2 })
@@ -359,9 +357,8 @@ func TestSigners(t *testing.T) {
 	})
 }
 
-// A flood of one sender is filed whole, but reopens nothing and leaves nobody
-// waiting; old mail, as of an import, is no flood. Only fetched mail is old because it says
-// so.
+// A flood from one sender is filed completely, but reopens nothing and leaves no conversation waiting; old mail, as in an
+// import, is not a flood. Only for fetched mail does the date count.
 func TestIncomingBudget(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t).with(func(cfg *helpdesk.Config) { cfg.MaxMailPerAddress = 2 })

@@ -15,7 +15,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// sign sets what the mailbox's answers end with, and what they quote.
+// sign sets the signature of the mailbox, and its quotes.
 func (b *bundle) sign(signature string, quotes helpdesk.QuotePolicy) {
 	b.t.Helper()
 	in := helpdesk.MailboxInput{Signature: storage.Some(signature), Quotes: storage.Some(quotes)}
@@ -28,8 +28,7 @@ func (b *bundle) leaves(i helpdesk.Interaction) string {
 	return mailhtml.Text(begin(b, i.ID).HTML)
 }
 
-// An answer ends with the signatures of who posts it and of the mailbox, as they were
-// then.
+// An answer ends with the signatures of its author and of the mailbox, as they were at that time.
 func TestSignatures(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ own, mailbox, want string }{
@@ -58,7 +57,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// What a signature cannot be is refused, and the one before stays.
+// Invalid signatures are refused, and the previous one is kept.
 func TestSignatureRefused(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -100,8 +99,7 @@ func TestSignatureOfDraft(t *testing.T) {
 	}
 }
 
-// quotedAfter is what of a conversation stands below an answer to it, as lines without
-// the signs and empty ones.
+// quotedAfter returns the quote below an answer, as lines without marks and empty lines.
 func (b *bundle) quotedAfter(i helpdesk.Interaction) (lines []string) {
 	b.t.Helper()
 	for line := range strings.Lines(b.leaves(i)) {
@@ -112,8 +110,7 @@ func (b *bundle) quotedAfter(i helpdesk.Interaction) (lines []string) {
 	return lines[1:]
 }
 
-// What was said so far stands below an answer, newest first, but nothing that those it
-// goes to have not seen.
+// The earlier messages are quoted below an answer, newest first, but none that its recipients have not seen.
 func TestQuotes(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -173,8 +170,8 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// What was deleted or moved since is not quoted by a later try, and a customer's program
-// that quotes all of it is understood.
+// Messages deleted or moved since are not quoted by a later attempt, and a customer's program that quotes all of it is
+// understood.
 func TestQuotesLater(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

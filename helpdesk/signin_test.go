@@ -16,8 +16,8 @@ import (
 
 func isLimited(err error) bool { return fault.Is(err, fault.RateLimited) }
 
-// Who guesses passwords has to wait; the user does not, where they have signed in before, in this process or another;
-// and the audit log holds no more than a few of many failures.
+// Guessing passwords is slowed down; the user is not affected at addresses used before, in this process or another; and the
+// audit log has only a few of many failures.
 func TestGuessing(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -65,8 +65,8 @@ func TestGuessing(t *testing.T) {
 	}
 }
 
-// An address belongs to who gets its mail: whoever made a user of it with the token that the inviter knows loses it
-// to who comes with the one that was mailed.
+// An address belongs to the person who receives its mail: a user created with the token that the inviter sees loses it to
+// the holder of the mailed token.
 func TestSquattedAddress(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -155,7 +155,7 @@ func TestNothingOutlivesItsMaker(t *testing.T) {
 			t.Errorf("%s: a portal key: %v", name, err)
 		}
 	}
-	// Who accepts with a token that expires gets one that expires with it.
+	// Accepting with a token that expires gives a token that expires with it.
 	guest := must(operator.CreateUser(b.ctx, identity.UserInput{Email: "new@example.org"}))(t)
 	_, token, err := b.desk.Invite(b.ctx, invite)
 	if err != nil {
@@ -167,7 +167,7 @@ func TestNothingOutlivesItsMaker(t *testing.T) {
 	if _, err := b.svc.Authenticate(context.Background(), accepted.Secret); !errors.Is(err, helpdesk.ErrUnauthenticated) {
 		t.Errorf("the token lives on: %v", err)
 	}
-	// An invitation of who is a member no more, or holds less, grants nothing.
+	// An invitation of a former member, or of one with fewer permissions, grants nothing.
 	admin := b.member(identity.RoleAdmin)
 	_, token, err = admin.Invite(b.ctx, identity.InvitationInput{Email: "friend@example.net", RoleIDs: []int64{roles[identity.RoleAdmin]}})
 	if err != nil {

@@ -34,7 +34,7 @@ func (b *bundle) due() (n int) {
 	return len(jobs)
 }
 
-// What wakes a conversation, and what lets it sleep on.
+// Events that wake a conversation, and those that do not.
 func TestSnooze(t *testing.T) {
 	t.Parallel()
 	reply := func(b *bundle, auto bool) {
@@ -134,7 +134,7 @@ func TestSnoozeProblems(t *testing.T) {
 	}
 }
 
-// Sleepers are out of the way, in lists that ask for it and in the counts.
+// Snoozed conversations are excluded, from lists that request it and from the counts.
 func TestSnoozedCounts(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
-// A mail is read as it came, of what came by mail alone.
+// The source of a mail is its original bytes, for messages that arrived by mail.
 func TestSource(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// talk is a conversation of two matters: Ada's question, our answer, Bob's question
-// about another door by the same thread, and our answer to him.
+// talk is a conversation of two matters: Ada's question, our answer, Bob's question about another door by the same thread,
+// and our answer to him.
 func (b *bundle) talk() (id int64, said []helpdesk.Interaction) {
 	b.t.Helper()
 	id = b.receive(opening()).ConversationID
@@ -129,8 +129,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Answers to what has moved come where it is, by reference and by the reply token it
-// went out with; answers to what stays come where that is.
+// Answers to moved messages follow them, by reference and by reply token; answers to the others stay.
 func TestAnswersAfterSplit(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -162,7 +161,7 @@ func TestAnswersAfterSplit(t *testing.T) {
 	if row := b.receive(ledger.Incoming{Message: message.Message{MessageID: "a9", From: []mailaddr.Address{ada}, InReplyTo: []string{said[3].MessageID}, Text: "I took no part in that."}}); row.ConversationID == c.ID {
 		t.Error("who takes no part in the new conversation came into it")
 	}
-	// What is left of the old one goes; the token still leads to what has moved.
+	// The rest of the old one is deleted; the token still leads to the moved part.
 	if err := b.desk.DeleteConversation(b.ctx, id); err != nil {
 		t.Fatal(err)
 	}
@@ -244,11 +243,11 @@ func TestMoveThereAndBack(t *testing.T) {
 	target := b.receive(ledger.Incoming{Message: message.Message{MessageID: "t@example.com", From: []mailaddr.Address{bob}, Subject: "Windows", Text: "Another matter."}}).ConversationID
 	must(b.desk.MarkRead(b.ctx, target))(t)
 	before := b.matter(id, target)
-	for _, i := range said { // each, the one that starts the conversation too
+	for _, i := range said { // each, including the one that starts the conversation
 		b.clock.Add(time.Minute)
 		moved := must(b.desk.MoveInteraction(b.ctx, id, i.ID, target))(t)
 		want := i
-		want.ConversationID, want.IsStarter = target, true // it is older than what is there
+		want.ConversationID, want.IsStarter = target, true // it is older than the present ones
 		if diff := cmp.Diff(want, moved); diff != "" {
 			t.Errorf("moved: %s", diff)
 		}
@@ -262,7 +261,7 @@ func TestMoveThereAndBack(t *testing.T) {
 	}
 }
 
-// A customer who waits with what is moved waits in the other conversation.
+// A customer who waits for an answer to a moved message waits in the other conversation.
 func TestMoveReopens(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -302,8 +301,7 @@ func TestMoveReopens(t *testing.T) {
 	}
 }
 
-// Answers to a mail that was moved into another mailbox still come into the mailbox
-// that it was sent from.
+// Answers to a mail that was moved into another mailbox still come into the mailbox that it was sent from.
 func TestMoveBetweenMailboxes(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -323,8 +321,8 @@ func TestMoveBetweenMailboxes(t *testing.T) {
 	}
 }
 
-// The rules are applied again: to a mail whose question came late, to one whose sender
-// takes part by now, and to one that an agent has put elsewhere.
+// The rules are applied again: to a mail whose question came late, to one whose sender takes part by now, and to one that an
+// agent has put elsewhere.
 func TestRethread(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -343,7 +341,7 @@ func TestRethread(t *testing.T) {
 	if diff := cmp.Diff(moved, again); diff != "" {
 		t.Error(diff)
 	}
-	// The first stays where it began; what has nothing to do with it becomes new.
+	// The first one stays where it began; unrelated ones become new.
 	must(b.desk.Rethread(b.ctx, first.ConversationID, first.InteractionID))(t)
 	stranger := b.receive(ledger.Incoming{Message: message.Message{MessageID: "3@example.com", From: []mailaddr.Address{bob}, InReplyTo: []string{"1@example.com"}, Subject: "Hm", Text: "Me too."}})
 	must(b.desk.MoveInteraction(b.ctx, stranger.ConversationID, stranger.InteractionID, first.ConversationID))(t)
@@ -379,7 +377,7 @@ func TestRethreadByToken(t *testing.T) {
 	}
 }
 
-// Who reaches some mailboxes only learns nothing of conversations in others.
+// A member limited to some mailboxes learns nothing about conversations in others.
 func TestExplainConceals(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -455,8 +453,8 @@ func TestExplainWords(t *testing.T) {
 	}
 }
 
-// Whose clock is late, or who waited for a lock, puts nothing new before what is there: a
-// conversation has one starter, and so have the parts of it.
+// A slow clock, or a wait for a lock, never places a new message before existing ones: a conversation has one starter, and
+// so do its parts.
 func TestStartersWhenClocksDiffer(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]func(b *bundle, id int64){

@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// bare is a store that knows nothing of tags.
+// bare is a store without tags.
 type bare struct{ helpdesk.Store }
 
 func (b bare) Within(s helpdesk.Scope) helpdesk.Reader { return bareReader{b.Store.Within(s)} }
@@ -21,7 +21,7 @@ type bareReader struct{ helpdesk.Reader }
 
 func (bareReader) Tags() storage.RowReader[helpdesk.Tag, storage.NoFilter] { return nil }
 
-// A store without the rows of a noun is refused before it is asked for any.
+// A store without the rows of a noun is refused before any is used.
 func TestStoreWithoutRows(t *testing.T) {
 	t.Parallel()
 	key := storage.NewSecretKey()

@@ -102,7 +102,7 @@ func TestMaxTeams(t *testing.T) {
 	}
 }
 
-// Two who change the members of a team at the same time lose nothing of what the other did.
+// Two concurrent changes of a team's members lose nothing.
 func TestTeamMembers(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -147,7 +147,7 @@ func TestTeamMembers(t *testing.T) {
 	}
 }
 
-// What a team has is in its list and its numbers, and is nobody's no more.
+// A team's conversations are in its list and its counts, and no longer unassigned.
 func TestTeamLists(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

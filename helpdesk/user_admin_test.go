@@ -88,7 +88,7 @@ func TestDisabledUser(t *testing.T) {
 	}
 }
 
-// An admin of the account keeps those out who work nowhere else, hold no more, and are somebody else.
+// An admin of the account can disable users who belong to no other account, have no more permissions, and are not the admin.
 func TestDisableMember(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -135,7 +135,7 @@ func TestOperatorsDecision(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		disabled []string // by whom, in this order
-		enables  error    // what the admin gets
+		enables  error    // the result for the admin
 	}{
 		{"an admin", []string{admin}, nil},
 		{"the operator", []string{operator}, helpdesk.ErrForbidden},
@@ -168,7 +168,7 @@ func TestOperatorsDecision(t *testing.T) {
 	}
 }
 
-// Who is deleted is a member nowhere any more; an account keeps its last owner.
+// A deleted user is no longer a member of any account; an account keeps its last owner.
 func TestDeleteUser(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

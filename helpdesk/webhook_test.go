@@ -98,7 +98,7 @@ func TestWebhookInput(t *testing.T) {
 	if err != nil || len(w.URL) != 2000 || w.IsActive || w.SealedSecret != nil || !slices.Equal(w.Events, []string{"tag.created", "tag.updated"}) || len(w.MailboxIDs) != 1 {
 		t.Errorf("%.300s %v", fmt.Sprintf("%+v", w), err)
 	}
-	// what is absent stays, null and empty mean all mailboxes
+	// absent fields are unchanged, null and empty mean all mailboxes
 	same := must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{}))(t)
 	if diff := cmp.Diff(w, same); diff != "" {
 		t.Error(diff)
@@ -141,7 +141,7 @@ func TestWebhookNumber(t *testing.T) {
 	b.hook()
 }
 
-// Nobody has more sent than they may see, whatever they do to a webhook.
+// Members never receive more by a webhook than they may see, whatever they do to it.
 func TestWebhookReach(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -219,7 +219,7 @@ func (b *bundle) joined(name string, role int64, mailboxes []int64) *helpdesk.De
 	return must(b.svc.Desk(b.ctx, b.svc.As(user.ID), b.account.ID))(b.t)
 }
 
-// What becomes a delivery, and who sees it.
+// Which events become deliveries, and who sees them.
 func TestDistribute(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -309,8 +309,8 @@ func TestDistributeInBatches(t *testing.T) {
 	}
 }
 
-// Off, a webhook misses what happens, and what waited for it is given up; on again, it
-// begins anew, and what was given up can be had by hand.
+// Switched off, a webhook misses events, and waiting deliveries are given up; switched on again, it starts anew, and the
+// given up ones can be sent by hand.
 func TestWebhookOffAndOn(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -326,7 +326,7 @@ func TestWebhookOffAndOn(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	}
-	// the one that was on its way has arrived
+	// the delivery in flight has arrived
 	if next := b.report(calls[0], 204, 4); next != nil {
 		t.Errorf("off, it got %+v", next)
 	}
@@ -382,8 +382,8 @@ func TestDeliveryAfterOff(t *testing.T) {
 	}
 }
 
-// Jobs share a webhook's deliveries: no two have the same, together they have no more
-// than may be in flight, and what one has taken comes back when it does not report.
+// Jobs share a webhook's deliveries: no two have the same, together they have no more than may be in flight, and deliveries
+// of a job that does not report come back.
 func TestTaking(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -503,7 +503,7 @@ func TestPruneDeliveries(t *testing.T) {
 	}
 }
 
-// The audit log knows who did what to a webhook.
+// The audit log has all changes of a webhook with their users.
 func TestWebhookAudit(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// Whatever a document says is text on the page.
+// Texts of a document are escaped on the page.
 func TestDocsEscape(t *testing.T) {
 	t.Parallel()
 	table := transport.New(transport.Config{Logger: discard})

@@ -60,7 +60,7 @@ var hostile = map[string]struct {
 	"a long host":                  {map[string][]string{"X-Forwarded-Host": {strings.Repeat("a.", 200) + "example"}}, ""},
 }
 
-// Whatever a request says of its host counts only when a trusted proxy says it, in one plain form.
+// Headers about the host count only from a trusted proxy, in one plain form.
 func TestForwardedOrigin(t *testing.T) {
 	t.Parallel()
 	trusted := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")}
@@ -80,7 +80,7 @@ func TestForwardedOrigin(t *testing.T) {
 	}
 }
 
-// Location begins with the host that a trusted proxy was asked for only where nobody has chosen another.
+// Location begins with the host requested from a trusted proxy only if no base URL was configured.
 func TestForwardedLocation(t *testing.T) {
 	t.Parallel()
 	type made struct {

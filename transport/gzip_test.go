@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// Lists are compressed for who asks with a token and takes gzip; other answers, and those to a session's cookie, never.
+// Lists are compressed for clients with a token that accept gzip; other answers, and those to a session's cookie, never.
 func TestCompressedLists(t *testing.T) {
 	t.Parallel()
 	type row struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/openapigen"
 )
 
-// The document of the test's own table says what its operations take and answer.
+// The document of the test's own table describes the inputs and outputs of its operations.
 func TestGeneratedDocument(t *testing.T) {
 	t.Parallel()
 	generate := func() []byte {

@@ -31,7 +31,7 @@ func sharedWith(t *testing.T, origins []string) http.Handler {
 	return newTable(newStore(), transport.Config{Origins: origins}).Handler()
 }
 
-// Pages of the origins that are named may call the API with a token, and read what programs read; all others may not.
+// Pages of the configured origins may call the API with a token, and read what programs read; all others may not.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	const app = "https://app.example.com"

@@ -38,9 +38,9 @@ func TestBuckets(t *testing.T) {
 		{0, "b", "3 15s 0s"}, // others are not held up
 		{5 * time.Second, "a", "0 55s 10s"},
 		{10 * time.Second, "a", "0 1m0s 0s"},
-		{0, "a", "0 1m0s 15s"},                // what was refused has cost nothing
+		{0, "a", "0 1m0s 15s"},                // refused requests have cost nothing
 		{40 * time.Second, "a", "1 35s 0s"},   // 40 s are two and a half requests
-		{-10 * time.Second, "a", "0 50s 0s"},  // a clock that goes back stands
+		{-10 * time.Second, "a", "0 50s 0s"},  // if the clock goes back, time stands still
 		{10 * time.Minute, "a", "3 15s 0s"},   // no more than the limit comes together
 		{90 * time.Second, "new", "3 15s 0s"}, // the turn of the window
 		{0, "a", "3 15s 0s"},
@@ -52,7 +52,7 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// However many ask, what is remembered is bounded, and who asks on is not forgotten.
+// However many keys are in use, memory is bounded, and active keys are not forgotten.
 func TestBucketsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := transport.NewBuckets(transport.BucketsConfig{Limit: 10, Keys: 100, Now: func() time.Time { return noon }})
@@ -98,7 +98,7 @@ func TestRateLimit(t *testing.T) {
 	ask := func(method, path, token, addr string) string {
 		req := httptest.NewRequest(method, "/api/v1"+path, nil)
 		req.RemoteAddr = addr
-		req.Header.Set("X-Forwarded-For", "203.0.113."+strconv.Itoa(len(method))) // says nothing here
+		req.Header.Set("X-Forwarded-For", "203.0.113."+strconv.Itoa(len(method))) // without effect here
 		if token != "" {
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
@@ -120,7 +120,7 @@ func TestRateLimit(t *testing.T) {
 		{"HEAD", "/thing", "good", there, "200 " + policy + "r=1;t=40"}, // the token counts, not the address
 		{"GET", "/thing", "good", here, "200 " + policy + "r=0;t=60"},
 		{"GET", "/thing", "good", here, "429 " + policy + "r=0;t=60 after 20"},
-		// Where nobody looks at the token, the address counts.
+		// If the token is not verified, the address counts.
 		{"GET", "/nothing", "good", here, "404 " + policy + "r=2;t=20"},
 		{"POST", "/thing", "guess1", here, "405 " + policy + "r=1;t=40"},
 		{"GET", "/sign", "guess2", here, "200 " + policy + "r=0;t=60"},
@@ -130,12 +130,12 @@ func TestRateLimit(t *testing.T) {
 		{"BREW", "/thing", "guess5", here, "429 " + policy + "r=0;t=60 after 20"},
 		{"GET", "/thing", "", here, "429 " + policy + "r=0;t=60 after 20"},
 		{"GET", "/thing", "good2", here, "200 " + policy + "r=2;t=20"}, // a good token still counts by itself
-		// What writes without a token counts by address, whatever token comes along.
+		// Unauthenticated writes count by address, whatever token is sent.
 		{"POST", "/sign", "", here, "200 " + public + "r=1;t=30"},
 		{"POST", "/sign", "guess1", here, "200 " + public + "r=0;t=60"},
 		{"POST", "/sign", "guess2", here, "429 " + public + "r=0;t=60 after 30"},
 		{"POST", "/sign", "", there, "200 " + public + "r=1;t=30"},
-		// Who tries many tokens is held up by address.
+		// Clients that try many tokens are slowed down by address.
 		{"GET", "/thing", "guess1", there, "401 " + policy + "r=2;t=20"},
 		{"GET", "/thing", "guess2", there, "401 " + policy + "r=1;t=40"},
 		{"GET", "/thing", "guess3", there, "401 " + policy + "r=0;t=60"},
@@ -176,7 +176,7 @@ func TestClientAddr(t *testing.T) {
 		want      string
 	}{
 		{"192.0.2.1:1", nil, "192.0.2.1"},
-		{"192.0.2.1:1", []string{"203.0.113.9"}, "192.0.2.1"}, // a stranger may say what he likes
+		{"192.0.2.1:1", []string{"203.0.113.9"}, "192.0.2.1"}, // a stranger may claim anything
 		{"10.1.2.3:1", nil, "10.1.2.3"},
 		{"10.1.2.3:1", []string{"203.0.113.9"}, "203.0.113.9"},
 		{"[::ffff:10.1.2.3]:1", []string{"203.0.113.9"}, "203.0.113.9"},

@@ -71,7 +71,7 @@ func newRoomServer(t *testing.T, total int64) *roomServer {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = io.WriteString(w, strings.Repeat("x", 1<<20)) // the client may have gone
+		_, _ = io.WriteString(w, strings.Repeat("x", 1<<20)) // the client may have disconnected
 	})))
 	server := &http.Server{Handler: mux}
 	go func() { _ = server.Serve(s.pipe) }()
@@ -79,7 +79,7 @@ func newRoomServer(t *testing.T, total int64) *roomServer {
 	return s
 }
 
-// ask sends a request, and returns the connection on which the answer comes.
+// ask sends a request, and returns the connection of the answer.
 func (s *roomServer) ask(from, request string) *bufio.Reader {
 	s.t.Helper()
 	here, there := net.Pipe()
@@ -91,7 +91,7 @@ func (s *roomServer) ask(from, request string) *bufio.Reader {
 	return bufio.NewReaderSize(here, 16)
 }
 
-// answer reads a whole answer, so much every second; 0 is all at once. It returns what it is, and after how long.
+// answer reads a whole answer at a rate per second; 0 is unlimited. It returns the result and the time it took.
 func (s *roomServer) answer(r *bufio.Reader, pace int) (got string, took time.Duration) {
 	s.t.Helper()
 	begun := time.Now()
@@ -116,7 +116,7 @@ func (s *roomServer) answer(r *bufio.Reader, pace int) (got string, took time.Du
 	return fmt.Sprint(res.StatusCode, whole, " ", res.Header.Get("Retry-After")), time.Since(begun)
 }
 
-// TestRoom lets clients fill the memory that there is for answers, and asks who is answered then, after how long.
+// TestRoom lets clients fill the memory for answers, and checks which clients get an answer then, and when.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 	const total = 16 << 20

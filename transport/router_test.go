@@ -90,8 +90,8 @@ func TestWildcard(t *testing.T) {
 	}
 }
 
-// What bunrouter does by itself; when one of these fails a new version behaves differently and the layer around it can
-// become smaller.
+// Behaviour of bunrouter itself; if one of these fails, a new version behaves differently and the layer around it can become
+// smaller.
 func TestBunrouterAlone(t *testing.T) {
 	t.Parallel()
 	router := bunrouter.New()
@@ -162,7 +162,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// The path before a rest parameter is not an address of its own: bunrouter would redirect it to one with a slash, for ever.
+// The path before a rest parameter is not an address of its own: bunrouter would redirect it to one with a slash, forever.
 func TestPathBeforeRest(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"alone": false, "with another route": true} {
@@ -289,7 +289,7 @@ func TestPanicIsLogged(t *testing.T) {
 	}
 }
 
-// What breaks after the answer began cuts the connection: the client must not take half a file for a whole one.
+// A failure after the answer began cuts the connection: the client must not accept half a file as complete.
 func TestPanicInTheMiddle(t *testing.T) {
 	t.Parallel()
 	log := &syncBuffer{}

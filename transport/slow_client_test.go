@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// wirePipe is a network of connections without buffers: what is not read is not written.
+// wirePipe is a network of connections without buffers: a write blocks until it is read.
 type wirePipe struct{ accepted chan net.Conn }
 
 func (p wirePipe) Accept() (net.Conn, error) {
@@ -25,7 +25,8 @@ func (p wirePipe) Accept() (net.Conn, error) {
 func (p wirePipe) Close() error   { return nil }
 func (p wirePipe) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestClientsThatDoNotRead are cut off, and what was kept for them is given up; slow clients get all.
+// TestClientsThatDoNotRead checks that clients that do not read are cut off and their memory is released; slow clients get
+// everything.
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

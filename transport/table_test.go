@@ -242,7 +242,7 @@ func (s *store) resolve(_ context.Context, r *transport.Request) (desk, error) {
 	return desk{account: 1, store: s}, nil
 }
 
-// clock stands still until it is moved, or moves by step whenever it is asked.
+// clock is fixed until it is moved, or advances by step with each reading.
 type clock struct {
 	mu   sync.Mutex
 	at   time.Time

@@ -12,8 +12,8 @@ import (
 
 var rowsAndFiles = regexp.MustCompile(`\d+ rows, \d+ files`)
 
-// TestReadmeAccount does what the README says about moving an account, command by command: from SQLite to PostgreSQL and
-// back, while the server runs. Imports are killed at random moments, and go on.
+// TestReadmeAccount runs the README's commands for moving an account: from SQLite to PostgreSQL and back, while the server
+// runs. Imports are killed at random moments, and continue.
 func TestReadmeAccount(t *testing.T) {
 	t.Parallel()
 	commands := readmeCommands(t, "Move an account")

@@ -11,12 +11,12 @@ import (
 
 const module = "github.com/helpwright/helpwright"
 
-// rule says what packages may import. Patterns are paths below the module, with
-// "/..." for all below; "std" is the standard library.
+// rule restricts the imports of packages. Patterns are paths below the module, with "/..." for all below; "std" is the
+// standard library.
 type rule struct {
 	of     []string // packages the rule is about
-	not    []string // what they must not import, directly or through others
-	only   []string // if set: all that they may import directly beside the standard library
+	not    []string // forbidden imports, directly or through others
+	only   []string // if set: the only allowed direct imports apart from the standard library
 	reason string
 }
 
@@ -170,7 +170,7 @@ func (r rule) check(t *testing.T, p listed) {
 	}
 }
 
-// list asks the go command for all packages but for tests'.
+// list returns all packages, without those of tests, from the go command.
 func list(t *testing.T) []listed {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", module+"/...").Output()

@@ -187,7 +187,7 @@ func newLoad(s *process, forward string) *load {
 	var number atomic.Int64
 	each := func(do func(s *process, n int64)) {
 		wait.Go(func() {
-			own := *s // what it remembers of the last answer is not shared
+			own := *s // the cached answer is not shared
 			for ctx.Err() == nil {
 				do(&own, number.Add(1))
 			}
@@ -333,8 +333,8 @@ func unpackDatabase(t *testing.T, archive, to string) {
 	}
 }
 
-// sameAfterRestore restores the backup of a server that does not run, compares all rows and files, and runs what was
-// restored.
+// sameAfterRestore restores the backup of a server that is not running, compares all rows and files, and runs the restored
+// server.
 func (s *process) sameAfterRestore(archive string) {
 	s.t.Helper()
 	other := s.at(s.t.TempDir())
@@ -416,7 +416,8 @@ func (s *process) killed(limit time.Duration, args ...string) (done bool) {
 	}
 }
 
-// TestBackupKilled kills backup and restore at random moments: nothing half looks whole, and what comes next tidies up.
+// TestBackupKilled kills backup and restore at random moments: nothing incomplete looks complete, and the next command
+// cleans up.
 func TestBackupKilled(t *testing.T) {
 	t.Parallel()
 	s := filled(t)
@@ -487,7 +488,7 @@ func TestBackupKilled(t *testing.T) {
 	t.Logf("a restore took %v; %d of %d were done before they were killed, %d were interrupted", took, whole, kills, refused)
 }
 
-// What cannot be backed up or restored is told, with the right exit code, and leaves nothing.
+// Backups and restores that cannot be made are refused with the right exit code, and leave nothing behind.
 func TestBackupRefuses(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -641,7 +642,7 @@ func TestBackupOfOtherReleases(t *testing.T) {
 	}
 }
 
-// A key that comes from the settings is not in a backup, which says so, and a restore asks for it.
+// A key from the settings is not in the backup, which reports that, and a restore requires it.
 func TestBackupWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	key := "HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 40)
@@ -667,7 +668,7 @@ func TestBackupWithoutTheKey(t *testing.T) {
 	}
 }
 
-// Who restores is told which settings are others than those of the server that was. Secrets are not among them.
+// A restore reports which settings differ from those of the old server. Secrets are not among them.
 func TestBackupTellsSettings(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_INTAKE_DOMAIN=in.example.org", "HELPWRIGHT_SMTP_URL=smtp://u:geheim@127.0.0.1:1?tls=none")
@@ -706,7 +707,7 @@ func TestBackupBesidePostgres(t *testing.T) {
 		t.Fatalf("the address %s has no parameters", databaseURL)
 	}
 	dump := filepath.Join(t.TempDir(), "rows.dump")
-	s.env = append(s.env, "HELPWRIGHT_DATABASE_URL="+databaseURL+"&default_query_exec_mode=exec") // which pg_dump does not know
+	s.env = append(s.env, "HELPWRIGHT_DATABASE_URL="+databaseURL+"&default_query_exec_mode=exec") // unknown to pg_dump
 	archive := s.archived("--dump", `pg_dump --format=custom --no-owner --file='`+dump+`' "$HELPWRIGHT_DATABASE_URL"`)
 	l.stop()
 	s.stop()
@@ -745,7 +746,7 @@ func TestBackupBesidePostgres(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	piped := exec.Command("sh", "-c", "cd /proc && '"+path+"' backup - | '"+path+"' backup --verify -") // where nobody can write
+	piped := exec.Command("sh", "-c", "cd /proc && '"+path+"' backup - | '"+path+"' backup --verify -") // in a folder that is not writable
 	piped.Env = append(slices.Clone(s.env), "HELPWRIGHT_DATA="+filepath.Join(s.dir, "data"))
 	if out, err := piped.CombinedOutput(); err != nil || !strings.Contains(string(out), "whole: postgres") {
 		t.Errorf("%v\n%s", err, out)

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// What cannot be measured is a mistake of usage, told before anything is made; and bench is not
-// among the commands that help lists.
+// Invalid flags are usage errors, reported before anything is created; and bench is not among the commands in the help.
 func TestBenchUsage(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

@@ -119,7 +119,7 @@ func (s *process) sweepsBucket(bucket testenv.S3Server) {
 	}
 }
 
-// TestWrongBucket says at the start what is wrong and what to do.
+// TestWrongBucket reports the problem and its remedy at the start.
 func TestWrongBucket(t *testing.T) {
 	t.Parallel()
 	bucket := testenv.S3(t)
@@ -164,8 +164,8 @@ func TestWrongBucket(t *testing.T) {
 	}
 }
 
-// TestMoveToBucket moves the files of a server that runs from its folder to a bucket, as the README tells: the copy is
-// killed at random moments, mail comes meanwhile, and nothing is lost. Then it is backed up from the bucket, and restored
+// TestMoveToBucket moves the files of a running server from its folder to a bucket, as the README describes: the copy is
+// killed at random moments, mail arrives meanwhile, and nothing is lost. Then it is backed up from the bucket, and restored
 // into a folder and into another bucket.
 func TestMoveToBucket(t *testing.T) {
 	t.Parallel()
@@ -214,7 +214,7 @@ func TestMoveToBucket(t *testing.T) {
 	}
 }
 
-// TestCopyFollows copies what comes until it is interrupted, and goes on when the server of the bucket was away.
+// TestCopyFollows copies new files until it is interrupted, and continues after an outage of the bucket's server.
 func TestCopyFollows(t *testing.T) {
 	t.Parallel()
 	bucket, dir := testenv.OwnS3(t), t.TempDir()
@@ -265,7 +265,8 @@ func TestCopyFollows(t *testing.T) {
 	}
 }
 
-// copyKilled kills a copy when it has copied another file: what is there is whole, and nobody takes it for all of it.
+// copyKilled kills a copy when it has copied another file: copied files are complete, and no server uses the incomplete
+// store.
 func (s *process) copyKilled(files *s3blob.Blobs, args []string) {
 	s.t.Helper()
 	path, err := program()
@@ -363,7 +364,7 @@ func TestBackupToBucket(t *testing.T) {
 		t.Fatalf("%d archives, %d backups came to their end: %+v %v", len(found), done, found, err)
 	}
 	archive := ""
-	for _, made := range found { // one may be there of which the kill came too late
+	for _, made := range found { // one may remain if the kill came too late
 		archive = strings.Replace(bucket.URL(), "?", made.Key+"?", 1)
 		if out, err := s.command("backup", "--verify", archive); err != nil || !strings.Contains(out, "whole: sqlite") {
 			t.Errorf("%v\n%s", err, out)
@@ -385,7 +386,7 @@ func TestBackupToBucket(t *testing.T) {
 	}
 }
 
-// TestBucketRedirect downloads large attachments straight from a bucket, after the server has checked who asks.
+// TestBucketRedirect downloads large attachments straight from a bucket, after the server has checked the permissions.
 func TestBucketRedirect(t *testing.T) {
 	t.Parallel()
 	bucket := testenv.S3(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// httpsClient finds every host at the address, and trusts what roots have certified.
+// httpsClient resolves every host to the address, and trusts the authorities in roots.
 func httpsClient(address string, roots *x509.CertPool) *http.Client {
 	return &http.Client{
 		Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -39,7 +39,7 @@ func portOf(address string) int {
 }
 
 // TestCertificates runs two servers on one database that get their certificates from Pebble: for their own host, for a help
-// centre's at its first visitor, and for mail. Each order is made once, whoever the authority then asks.
+// centre's at its first visitor, and for mail. Each order is made once, whichever server the authority then contacts.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	plain, secure := freeAddress(t), freeAddress(t)
@@ -73,7 +73,7 @@ func TestCertificates(t *testing.T) {
 		_, same, otherErr := get(otherClient, "https://desk.example/readyz")
 		return err == nil && otherErr == nil && status == 200 && serial == same
 	})
-	// What came by HTTP is led to HTTPS, and supervisors are answered.
+	// HTTP requests are redirected to HTTPS, and health checks are answered.
 	if status, _, err := get(http.DefaultClient, "http://"+plain+"/readyz"); status != 200 {
 		t.Error(status, err)
 	}
@@ -100,7 +100,7 @@ func TestCertificates(t *testing.T) {
 	if res.StatusCode != 201 || res.ProtoMajor != 2 {
 		t.Fatal(res.Status, res.Proto)
 	}
-	status, serial, err := get(otherClient, "https://help.shop.example/docs") // the authority asks the first server
+	status, serial, err := get(otherClient, "https://help.shop.example/docs") // the authority contacts the first server
 	if err != nil || status != 302 {                                          // to the page of a language
 		t.Fatal(status, err)
 	}
@@ -141,7 +141,7 @@ func startTLS(t *testing.T, address, host string, roots *x509.CertPool) error {
 	return c.Quit()
 }
 
-// Behind a proxy that serves HTTPS, mail alone has a certificate of the authority, which asks by HTTP.
+// Behind a proxy that serves HTTPS, only mail has a certificate of the authority, which verifies by HTTP.
 func TestCertificateOfMailAlone(t *testing.T) {
 	t.Parallel()
 	plain := freeAddress(t)
@@ -185,7 +185,7 @@ func TestOwnCertificates(t *testing.T) {
 	s.stop()
 }
 
-// What cannot work with certificates is said at the start.
+// Settings that cannot work with certificates are reported at the start.
 func TestWrongCertificates(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

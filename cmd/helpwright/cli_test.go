@@ -227,7 +227,7 @@ func TestSecondSignal(t *testing.T) {
 	if _, err := fmt.Fprintf(conn, "POST %s/accounts/1/mailboxes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", apiBase, s.token); err != nil {
 		t.Fatal(err)
 	}
-	// The server asks for the body when a handler waits for it; until then nobody may have accepted the connection.
+	// The server requests the body when a handler waits for it; until then the connection may not have been accepted.
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || line != "HTTP/1.1 100 Continue\r\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
@@ -289,7 +289,7 @@ func TestConfigFile(t *testing.T) {
 	}
 }
 
-// What a server listens at says where it is asked.
+// The address for requests follows from the address a server listens at.
 func TestDialable(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{

@@ -20,7 +20,7 @@ func runHere(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return out.String(), problems.String(), code
 }
 
-// What may come next is what the program would take.
+// The candidates are words that the program accepts.
 func TestCandidates(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

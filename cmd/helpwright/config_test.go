@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A file of settings that says something else than is in force is refused, with what was probably meant.
+// A file with unknown or ineffective settings is refused, with the probable name.
 func TestConfigFileIsStrict(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -55,7 +55,7 @@ func TestConfigFileIsStrict(t *testing.T) {
 	}
 }
 
-// Variables that look like settings and are none are told about, and stop nothing.
+// Variables that look like settings but are not cause a warning, and stop nothing.
 func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	parser, err := newParser(&cli{}, &bytes.Buffer{}, &bytes.Buffer{})
@@ -98,7 +98,7 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// config show tells where each setting comes from, and no secret.
+// config show prints the source of each setting, and no secret.
 func TestConfigShow(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -225,7 +225,7 @@ func TestHelpNamesSettings(t *testing.T) {
 	if diff := cmp.Diff([]string{"openapi", "completion", "man", "version"}, without); diff != "" {
 		t.Errorf("commands without settings:\n%s", diff)
 	}
-	for _, flag := range parser.Model.Flags { // a secret that nobody marked as one is shown
+	for _, flag := range parser.Model.Flags { // a secret without a mark would be shown
 		secret := regexp.MustCompile(`key$|token|password|secret|smtp-url|database-url|blob-url`).MatchString(flag.Name) && !strings.HasSuffix(flag.Name, "tls-key")
 		if marked := flag.Tag.Get("secret") != ""; marked != secret {
 			t.Errorf("%s is marked as a secret: %t", flag.Name, marked)
@@ -253,7 +253,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// A server that listens at every address works, and names none of them that leads nowhere.
+// A server that listens at every address works, and its public address can be opened.
 func TestListenEverywhere(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_BOOTSTRAP_TOKEN=")
@@ -290,7 +290,7 @@ func TestListenEverywhere(t *testing.T) {
 	}
 }
 
-// Everything that a server keeps lies in the folder that it is told to use, readable by its owner alone.
+// All data of a server is in the configured folder, readable by its owner only.
 func TestDataFolder(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_DATA=else/where")

@@ -17,21 +17,21 @@ import (
 	"golang.org/x/net/html"
 )
 
-// crawler follows every address of a help centre's own, and says what is dead.
+// crawler follows every address on a help centre's own host, and reports dead ones.
 type crawler struct {
 	t       *testing.T
 	base    string              // "http://127.0.0.1:1234/"
 	anchors map[string][]string // of each page that was read: its ids
 	wanted  map[string][]string // pages by the addresses with a fragment that they link to
 	queue   []string
-	dead    map[string][]string // pages by what is wrong with their links
+	dead    map[string][]string // pages by the problem of their links
 }
 
 const maxCrawled = 5000
 
-// crawl reads all that can be reached from the pages. It fails the test for every link, image, style sheet, feed
-// entry and address of a sitemap that leads nowhere, every fragment that its page has not, and everything that a
-// page would fetch elsewhere.
+// crawl reads all that can be reached from the pages. It fails the test for every link, image, style sheet, feed entry and
+// address of a sitemap that leads nowhere, every fragment that its page has not, and everything that a page would fetch
+// elsewhere.
 func crawl(t *testing.T, base string, from ...string) map[string]bool {
 	t.Helper()
 	c := &crawler{t: t, base: base, anchors: map[string][]string{}, wanted: map[string][]string{}, dead: map[string][]string{}}
@@ -130,7 +130,7 @@ func (c *crawler) html(at string, res *http.Response) {
 			switch a.Key {
 			case "id":
 				c.anchors[at] = append(c.anchors[at], a.Val)
-			case "href", "src", "poster", "srcset": // of which the built-in theme has one address each
+			case "href", "src", "poster", "srcset": // the built-in theme has one address in each
 				c.link(res.Request.URL, a.Val, t.Data != "a" && (t.Data != "link" || slices.ContainsFunc(t.Attr, isAsset)))
 			}
 		}

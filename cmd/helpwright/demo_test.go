@@ -25,7 +25,7 @@ type demoProcess struct {
 	temp     string // where its temporary folder is
 }
 
-// startDemo runs the demo, with further settings, until it says that all is there.
+// startDemo runs the demo, with further settings, until it is ready.
 func startDemo(t *testing.T, env ...string) *demoProcess {
 	t.Helper()
 	path, err := program()
@@ -34,7 +34,7 @@ func startDemo(t *testing.T, env ...string) *demoProcess {
 	}
 	d := &demoProcess{process: process{t: t, dir: t.TempDir(), http: freeAddress(t)}, temp: t.TempDir()}
 	d.cmd = exec.CommandContext(t.Context(), path, "demo", "--listen", d.http)
-	// None of what a server works with is the demo's.
+	// The demo uses none of a server's own settings.
 	d.cmd.Dir, d.cmd.Env = d.dir, append(env,
 		"PATH="+os.Getenv("PATH"), "TMPDIR="+d.temp, "HELPWRIGHT_RATE_LIMIT=0",
 		"HELPWRIGHT_DATABASE_URL=postgres://nobody@127.0.0.1:1/production", "HELPWRIGHT_SMTP_URL=smtp://127.0.0.1:1",
@@ -69,7 +69,7 @@ func startDemo(t *testing.T, env ...string) *demoProcess {
 	return d
 }
 
-// TestDemo looks at everything that the demo shows, and at what it leaves behind.
+// TestDemo checks all content of the demo, and that nothing is left behind.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	d := startDemo(t, "HELPWRIGHT_PUBLIC_RATE_LIMIT=0")
@@ -99,8 +99,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// A demo that is killed leaves its folder to the next one, which takes nothing from one
-// that runs.
+// A demo that is killed leaves its folder to the next one, which takes nothing from one that runs.
 func TestDemoAfterKill(t *testing.T) {
 	t.Parallel()
 	d := startDemo(t)
@@ -151,7 +150,7 @@ func TestDemoNeedsThePort(t *testing.T) {
 	}
 }
 
-// desk counts what is in the help desk.
+// desk counts the objects in the help desk.
 func (d *demoProcess) desk() {
 	d.t.Helper()
 	counts := map[string]int{
@@ -202,7 +201,7 @@ func (d *demoProcess) desk() {
 	d.readers()
 }
 
-// readers counts what readers of the help centre said.
+// readers counts the feedback of the help centre's readers.
 func (d *demoProcess) readers() {
 	d.t.Helper()
 	if n := len(all[struct{}](&d.process, "/sites/1/article-feedbacks")); n < 10 {

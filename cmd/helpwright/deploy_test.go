@@ -104,7 +104,8 @@ func static(t *testing.T, to string) {
 }
 
 // TestImage lays out what the Dockerfile puts into its image, which has nothing else, and runs the server in there as the
-// image's user: it takes an upload larger than memory holds of it, its health can be asked, and a new container finds what the former left.
+// image's user: it takes an upload larger than memory holds of it, its health can be asked, and a new container finds what
+// the former left.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

@@ -49,7 +49,7 @@ func (a *agents) fresh(subject string) int64 {
 	return made.Data.ID
 }
 
-// bodies are what is in a conversation, with the kinds and statuses.
+// bodies returns the messages of a conversation, with their kinds and statuses.
 func (a *agents) bodies(id int64) []string {
 	a.t.Helper()
 	var out []string
@@ -59,7 +59,7 @@ func (a *agents) bodies(id int64) []string {
 	return out
 }
 
-// answer answers, takes it back, answers again with a note beside it, and closes.
+// answer answers, calls the answer back, answers again with a note, and closes.
 func (a *agents) answer() {
 	a.eachWay(func(a *agents, tab *browser.Tab, scripts bool) {
 		id := a.fresh("The lever")
@@ -96,7 +96,7 @@ func (a *agents) answer() {
 	})
 }
 
-// submit clicks on what sends a form: without scripts a page comes.
+// submit clicks on a button that sends a form: without scripts a page is loaded.
 func (a *agents) submit(tab *browser.Tab, scripts bool, selector string) {
 	a.t.Helper()
 	if scripts {
@@ -137,7 +137,7 @@ func (a *agents) crossing() {
 		id := a.fresh("The valve")
 		tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
 		a.write(tab, scripts, "Turn it left.")
-		browser.Eval[any](tab, "document.body.removeAttribute('data-events')") // it would be told, and know
+		browser.Eval[any](tab, "document.body.removeAttribute('data-events')") // otherwise it would learn of the change
 		a.ok("POST", fmt.Sprintf("/accounts/1/conversations/%d/interactions", id), url.Values{"type": {"customer"}, "body": {"It turned right!"}}, nil)
 		a.submit(tab, scripts, "[data-send]")
 		tab.Wait(".crossing")
@@ -207,7 +207,7 @@ func (a *agents) keys() {
 	}
 }
 
-// live shows what comes in without being asked.
+// live shows new messages without reloading.
 func (a *agents) live() {
 	id := a.fresh("The pump")
 	list, talk := a.member(browser.View{}), a.member(browser.View{})
@@ -241,7 +241,7 @@ func (a *agents) search() {
 	})
 }
 
-// reply puts a saved reply where one writes, and a file beside it.
+// reply inserts a saved reply at the cursor, with a file.
 func (a *agents) reply() {
 	id := a.fresh("The knob")
 	a.ok("POST", "/accounts/1/saved-replies", url.Values{"name": {"Knobs"}, "body": {"<p>Turn it, {{customer.first_name}}.</p>"}, "is_shared": {"true"}}, nil)
@@ -323,7 +323,7 @@ func (a *agents) bell() {
 	a.expect("who follows", plain.Text("#panel .following"), "Unfollow")
 }
 
-// outage loses the server: what takes long shows outlines, what fails stays and can be tried again.
+// outage stops the server: slow pages show outlines, failed actions keep their text and can be repeated.
 func (a *agents) outage() {
 	id := a.fresh("The hinge")
 	tab := a.member(browser.View{})
@@ -366,7 +366,7 @@ func holdBack(tab *browser.Tab, condition string) (release func()) {
 	}
 }
 
-// late has answers of the server come after the member has gone on: they change no other conversation.
+// late delays answers of the server until the member has moved on: they change no other conversation.
 func (a *agents) late() {
 	first, second := a.fresh("The left hinge"), a.fresh("The right hinge")
 	a.ok("POST", "/accounts/1/saved-replies", url.Values{"name": {"Left"}, "body": {"<p>Mind the left.</p>"}, "is_shared": {"true"}}, nil)
@@ -388,7 +388,7 @@ func (a *agents) late() {
 	release()
 	stays := func() {
 		a.t.Helper()
-		time.Sleep(100 * time.Millisecond) // what came would be put into the page now
+		time.Sleep(100 * time.Millisecond) // the answer would be inserted into the page now
 		if got := seen(tab, "#thread") + seen(tab, ".editor"); strings.Contains(got, "on the left") || strings.Contains(got, "Mind the left") {
 			a.t.Errorf("another conversation's text is shown: %q", got)
 		}
@@ -473,9 +473,9 @@ func (a *agents) upload() {
 	})
 }
 
-// refused has the server refuse what is written, and answer when nobody hears it: nothing is lost and nothing comes twice.
+// refused has the server refuse a text, or its answer lost: nothing is lost and nothing arrives twice.
 func (a *agents) refused() {
-	for name, refuse := range map[string]string{ // what the notice says, and what the browser gets
+	for name, refuse := range map[string]string{ // text of the notice, and the answer to the browser
 		"answered with 502": `() => Promise.resolve(new Response("<h1>502 Bad Gateway</h1>", { status: 502, headers: { "Content-Type": "text/html" } }))`,
 		"Offline":           `(u, h) => there(u, h).then(() => { window.fetch = () => Promise.reject(new TypeError("cut")); return window.fetch(); })`,
 	} {
@@ -511,7 +511,7 @@ func (a *agents) refused() {
 	}
 	a.once(id, "left", "reply")
 
-	// Of a note nobody can tell: it is offered once more, and comes once whether it is sent again or not.
+	// For a note the result is unknown: it is offered again, and exists once whether or not it is sent again.
 	id = a.fresh("The reel")
 	tab.Open(fmt.Sprintf("%s/c/%d?write=note", a.at, id))
 	a.write(tab, true, "It is wound.")
@@ -528,7 +528,7 @@ func (a *agents) refused() {
 	}
 }
 
-// refusedElsewhere has forms refused that are no answers: what they say stays, and a second try does it.
+// refusedElsewhere has other forms refused: their text is kept, and a second attempt succeeds.
 func (a *agents) refusedElsewhere() {
 	const refuse = `window.there = window.fetch; window.fetch = (u, h) => h?.method === "POST" && !h.keepalive ? Promise.resolve(new Response("", { status: 503 })) : there(u, h)`
 	again := func(tab *browser.Tab) {
@@ -601,7 +601,7 @@ func (a *agents) panel() {
 	}
 }
 
-// notes has a member who may write notes only choose, drop and take back files of one.
+// notes has a member who may only write notes choose, drop and remove files of one.
 func (a *agents) notes() {
 	collaborator := int64(0)
 	for _, r := range all[struct {

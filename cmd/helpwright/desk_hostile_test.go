@@ -18,7 +18,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/browser"
 )
 
-// hostileDesk is a desk whose mailbox gets mails that want more than to be read, and the window of who reads them.
+// hostileDesk is a desk whose mailbox receives hostile mails, with the window of their reader.
 type hostileDesk struct {
 	*process
 	*browser.Tab
@@ -27,7 +27,7 @@ type hostileDesk struct {
 	looked looked // at all pages together
 }
 
-// looked is what a page says about the mails on it.
+// looked is the result of inspecting the mails on a page.
 type looked struct {
 	Messages, Frames, Elements, Links int
 	Files                             []string // addresses
@@ -37,9 +37,9 @@ type looked struct {
 // perPage is how many mails a page shows.
 const perPage = 40
 
-// TestHostileMailsInTheDesk opens every hostile mail of the repository in the desk, in a real browser with scripts on:
-// nothing of them runs, asks elsewhere, leaves its place, or leads the window away. With HELPWRIGHT_TEST_MEASURE=1 the
-// real mails of the corpus come too, which takes minutes.
+// TestHostileMailsInTheDesk opens every hostile mail of the repository in the desk, in a real browser with scripts enabled:
+// none of them runs code, sends requests, leaves its box, or navigates the window. With HELPWRIGHT_TEST_MEASURE=1 the real
+// mails of the corpus are included, which takes minutes.
 func TestHostileMailsInTheDesk(t *testing.T) {
 	t.Parallel()
 	d := newHostileDesk(t)
@@ -58,7 +58,7 @@ func TestHostileMailsInTheDesk(t *testing.T) {
 	d.read()
 }
 
-// realMails are those of the corpus, which is beside the repository or nowhere.
+// realMails returns the mails of the corpus, if it exists next to the repository.
 func realMails(t *testing.T) (mails [][]byte) {
 	t.Helper()
 	corpus, ok := testenv.FindCorpus(t)
@@ -145,7 +145,7 @@ func (d *hostileDesk) lists() {
 	}
 }
 
-// details opens what is said about each of the newest mails, which have hostile heads, and their sources.
+// details opens the details and sources of the newest mails, which have hostile headers.
 func (d *hostileDesk) details() {
 	list := d.conversations()
 	for _, c := range list[:min(12, len(list))] {
@@ -169,7 +169,7 @@ func (d *hostileDesk) read() {
 	d.t.Logf("%d mails shown, %d of them in frames: %d elements, %d links, %d files", d.looked.Messages, d.looked.Frames, d.looked.Elements, d.looked.Links, len(d.looked.Files))
 }
 
-// look opens a page, unfolds everything on it, stirs it, and says what is wrong.
+// look opens a page, unfolds everything on it, triggers events, and returns problems.
 func (d *hostileDesk) look(path string, least int) {
 	d.t.Helper()
 	d.Open(d.at + path)
@@ -192,7 +192,7 @@ func (d *hostileDesk) look(path string, least int) {
 	d.looked.Files = append(d.looked.Files, got.Files...)
 }
 
-// openFiles opens the files of the page that is shown, each in a frame of it: what could run is saved instead.
+// openFiles opens the files on the current page, each in a frame: executable ones are saved instead.
 func (d *hostileDesk) openFiles() {
 	d.t.Helper()
 	for _, p := range browser.Eval[[]string](d.Tab, "("+filesScript+")()") {
@@ -201,7 +201,7 @@ func (d *hostileDesk) openFiles() {
 	d.Sound()
 }
 
-// canary does on a page what mails must not, so that a blind test is no success.
+// canary does on a page what mails must not do, to prove that the checks work.
 func (d *hostileDesk) canary() {
 	d.t.Helper()
 	var made object[struct{ ID int64 }]
@@ -222,8 +222,8 @@ func (d *hostileDesk) canary() {
 	}
 }
 
-// lookScript unfolds and stirs the mails on a page, in their frames too, and looks for what must not be in them or on the
-// page around them.
+// lookScript unfolds the mails on a page and triggers events, also in their frames, and looks for forbidden content in them
+// and on the page around them.
 const lookScript = `async () => {
 	const found = { Messages: 0, Frames: 0, Elements: 0, Links: 0, Files: [], Problems: [] };
 	const problem = (where, what) => { if (found.Problems.length < 30) found.Problems.push(where + ": " + what); };
@@ -309,7 +309,7 @@ func designedMails(pieces []string) [][]byte {
 	return mails
 }
 
-// hostileMail is a mail of a sender who has no conversation yet.
+// hostileMail returns a mail of a sender without a conversation.
 func hostileMail(subject, head, body string) []byte {
 	name := testenv.Name("eve")
 	from := fmt.Sprintf("Eve <%s@evil.example>", name)
@@ -343,7 +343,7 @@ func hostileHeads() [][]byte {
 	return mails
 }
 
-// hostileTypes are mails whose parts are not what they say, or hold what a browser would run.
+// hostileTypes are mails whose parts are mislabelled, or contain something that a browser would run.
 func hostileTypes() [][]byte {
 	const script = `<script>alert(1)</script><img src=x onerror=alert(1)><img src="https://evil.example/x.png">`
 	const svg = `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="40" height="40" onload="alert(1)"><script>alert(1)</script><image href="https://evil.example/x.png"/></svg>`
@@ -400,7 +400,7 @@ func fuzzSeeds(t *testing.T, dir string) []string {
 	return texts
 }
 
-// rawSeeds are fuzz seeds that are mails, from a sender where they have none.
+// rawSeeds returns fuzz seeds that are mails, with a sender added if missing.
 func rawSeeds(t *testing.T, dir string) [][]byte {
 	t.Helper()
 	var mails [][]byte

@@ -80,7 +80,7 @@ func (a *agents) eachWay(part func(a *agents, tab *browser.Tab, scripts bool)) {
 	a.run("NoScripts", func(a *agents) { part(a, a.member(browser.View{NoScript: true}), false) })
 }
 
-// member is a window of the owner, who is signed in.
+// member returns a window in which the owner is signed in.
 func (a *agents) member(v browser.View) *browser.Tab {
 	a.t.Helper()
 	tab := a.Tab(a.t, v)
@@ -128,7 +128,7 @@ func (a *agents) pages() []deskPage {
 	}
 }
 
-// waiting is a conversation whose customer waits, the one who has waited longest.
+// waiting returns the conversation that has waited longest.
 func (a *agents) waiting() int64 {
 	a.t.Helper()
 	var page object[[]struct{ ID int64 }]
@@ -139,8 +139,7 @@ func (a *agents) waiting() int64 {
 	return page.Data[0].ID
 }
 
-// makeTeam makes a team, with whom has signed in, and assigns to it the conversation that
-// the pages show.
+// makeTeam makes a team, with whom has signed in, and assigns to it the conversation that the pages show.
 func (a *agents) makeTeam(tab *browser.Tab) {
 	a.t.Helper()
 	tab.Open(a.at + "/settings/teams")
@@ -153,8 +152,8 @@ func (a *agents) makeTeam(tab *browser.Tab) {
 	eventually(a.t, "the conversation is the team's", 20*time.Second, func() bool { return strings.Contains(seen(tab, "#acts"), "Repairs") })
 }
 
-// eachPage looks at every kind of page in every way. With HELPWRIGHT_TEST_SCREENS pictures of all are kept in the
-// folder that it names.
+// eachPage looks at every kind of page in every way. With HELPWRIGHT_TEST_SCREENS pictures of all are kept in the folder
+// that it names.
 func (a *agents) eachPage() {
 	folder := os.Getenv(testenv.EnvScreens)
 	check := newPageChecker(a.t)
@@ -190,8 +189,7 @@ func (a *agents) eachPage() {
 	}
 }
 
-// doors looks at the pages of who is not signed in: an invitation, a forgotten password, the
-// link that was mailed, and one that is over.
+// doors visits the pages before sign-in: an invitation, a forgotten password, the mailed link, and an expired one.
 func (a *agents) doors() {
 	check := newPageChecker(a.t)
 	tab := a.Tab(a.t, browser.View{})
@@ -259,7 +257,7 @@ func (a *agents) secondFactor() {
 	recovery, another := tab.Text(".codes li:first-child code"), tab.Text(".codes li:last-child code")
 	tab.Open(home + "/second-factor")
 	eachView(a.t, tab, check, "factor-on")
-	tab = a.Tab(a.t, browser.View{}) // who is signed in nowhere
+	tab = a.Tab(a.t, browser.View{}) // not signed in
 	signIn()
 	eachView(a.t, tab, check, "sign-in-code")
 	tab.Fill("[name=code]", recovery)

@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestDeskScript checks the types that the desk's module says in its comments.
+// TestDeskScript checks the types in the comments of the desk's script.
 func TestDeskScript(t *testing.T) {
 	t.Parallel()
 	tools := testenv.NPM(t, ".ci/web")

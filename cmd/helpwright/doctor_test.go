@@ -19,7 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// says fails unless a doctor's output has all of some texts.
+// says fails unless a doctor's output contains all texts.
 func says(t *testing.T, name, out string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -130,7 +130,7 @@ func TestDoctorLooksAtTheAuthority(t *testing.T) {
 	says(t, "with another key", out, "FAIL  certificate of desk.example: it was sealed with another secret key")
 }
 
-// What others on the machine can read is told, by file.
+// Files that others on the machine can read are reported.
 func TestDoctorLooksAtModes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -161,7 +161,7 @@ func TestDoctorLooksAtModes(t *testing.T) {
 	}
 }
 
-// A disk that is nearly full is told, with what it is for.
+// A disk that is nearly full is reported, with its use.
 func TestDoctorLooksAtDisks(t *testing.T) {
 	t.Parallel()
 	const gb = 1 << 30
@@ -279,7 +279,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// Each failure stands under its own part.
+// Each failure is listed under its own part.
 func TestDoctorFilesFailures(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -391,8 +391,8 @@ func pickyRelay(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// A mail server that knows no addresses with a tag is told of, when it says so to the relay's question or has sent the mail of
-// the connection's test back.
+// A mail server without support for tagged addresses is reported, if it rejects the relay's question or has returned the
+// mail of the connection's test.
 func TestDoctorLooksAtTags(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.Dovecot(t)

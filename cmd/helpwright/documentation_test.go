@@ -28,8 +28,7 @@ var documentations = []documentation{
 	{"undici@7.16.0", "package/docs", 9},
 }
 
-// Documentation as it lies in repositories is imported as it is, and every link of the help centre that comes of it
-// is alive.
+// Documentation from real repositories is imported unchanged, and every link of the resulting help centre works.
 func TestDocumentationIsImported(t *testing.T) {
 	t.Parallel()
 	for _, doc := range documentations {

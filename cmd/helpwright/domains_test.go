@@ -28,8 +28,7 @@ type domainView struct {
 	} `json:"dns_records"`
 }
 
-// A domain is verified through a real name server, record by record as they are
-// published.
+// A domain is verified through a real name server, record by record as they are published.
 func TestVerifyDNS(t *testing.T) {
 	t.Parallel()
 	names, err := mockdns.NewServerWithLogger(map[string]mockdns.Zone{
@@ -78,8 +77,8 @@ func TestVerifyDNS(t *testing.T) {
 	}
 }
 
-// With PGP enabled, an answer to who has a key leaves encrypted, and one that also
-// goes to somebody without a key is not even spooled.
+// With PGP enabled, an answer to a recipient with a key is encrypted, and one that also goes to a recipient without a key is
+// not even spooled.
 func TestPGPFailsClosed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {

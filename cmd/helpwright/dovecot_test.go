@@ -10,8 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestImportFromDovecot imports 2,000 mails of all sorts from a real server and
-// counts what became of them, exactly.
+// TestImportFromDovecot imports 2,000 mails of all kinds from a real server and counts the results exactly.
 func TestImportFromDovecot(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {

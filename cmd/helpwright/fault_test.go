@@ -31,7 +31,7 @@ func behind(t *testing.T) (*testnet.Proxy, string) {
 	return proxy, proxy.URL(t, dsn)
 }
 
-// status asks with a limit of its own and returns the status, 0 for no answer in time.
+// status sends a request with a short timeout and returns the status, 0 for no answer in time.
 func (s *process) status(method, path string, form url.Values, limit time.Duration) (int, http.Header) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
 	defer cancel()
@@ -53,8 +53,8 @@ func (s *process) status(method, path string, form url.Values, limit time.Durati
 	return res.StatusCode, res.Header
 }
 
-// TestFrozenDatabase freezes the network before PostgreSQL: what is asked meanwhile is 503 in time, also what finds a
-// dead connection in the pool, and when it thaws the server works as before.
+// TestFrozenDatabase freezes the network in front of PostgreSQL: requests get 503 in time, even those that find a dead
+// connection in the pool, and afterwards the server works as before.
 func TestFrozenDatabase(t *testing.T) {
 	t.Parallel()
 	proxy, dsn := behind(t)
@@ -88,8 +88,7 @@ func TestFrozenDatabase(t *testing.T) {
 	}
 }
 
-// TestForeignLock holds the write lock of SQLite from outside: who reads does not notice, who writes is told to come
-// again.
+// TestForeignLock holds the write lock of SQLite from outside: reads are not affected, writes are told to retry.
 func TestForeignLock(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -104,7 +103,7 @@ func TestForeignLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.kill() // a new one knows nothing yet: all it notes while others read is due
+	s.kill() // a new process has no cache: everything it records while others read is due
 	done := make(chan struct{})
 	time.AfterFunc(time.Second, func() { _ = tx.Rollback(); close(done) })
 	s.start()
@@ -117,7 +116,7 @@ func TestForeignLock(t *testing.T) {
 		if status, _ := s.status("GET", apiBase+mailboxPath(m.ID), nil, time.Minute); status != http.StatusOK {
 			t.Errorf("GET: %d", status)
 		}
-		if took := time.Since(begin); took > 4*time.Second { // what waits for the lock does so for five
+		if took := time.Since(begin); took > 4*time.Second { // requests wait five seconds for the lock
 			t.Errorf("GET took %v", took)
 		}
 	}
@@ -130,8 +129,8 @@ func TestForeignLock(t *testing.T) {
 	s.ok("POST", "/accounts/1/mailboxes", url.Values{"name": {"After"}}, nil)
 }
 
-// TestOutageDuringSending takes the database away while answers leave, and brings it back: no answer comes twice. On
-// SQLite a foreign lock stands for the outage. The second time the server is stopped meanwhile, and started again.
+// TestOutageDuringSending takes the database away while answers are sent, and brings it back: no answer is sent twice. On
+// SQLite a foreign lock simulates the outage. The second time the server is stopped meanwhile, and started again.
 func TestOutageDuringSending(t *testing.T) {
 	t.Parallel()
 	for name, restart := range map[string]bool{"stays": false, "restarts": true} {

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// TestMailsNameNoForwardedHost sends the headers of a proxy that passes on what clients send, and a Host of the client's choice.
-// Without a base URL Location follows the trusted proxy; a mail that an attacker orders for somebody else never does.
+// TestMailsNameNoForwardedHost sends the headers of a proxy that forwards the client's own, and a Host of the client's
+// choice. Without a base URL Location follows the trusted proxy; a mail that an attacker requests for another user never
+// does.
 func TestMailsNameNoForwardedHost(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// fill makes every disk full for the server: no file grows, or is written beyond limit bytes, until the function returned
-// is called.
+// fill makes every disk full for the server: no file grows, or is written beyond limit bytes, until the function returned is
+// called.
 func (s *process) fill(limit int) (free func()) {
 	s.t.Helper()
 	set := func(limit string) {
@@ -27,7 +27,7 @@ func (s *process) fill(limit int) (free func()) {
 	return func() { set("unlimited") }
 }
 
-// unwritable checks what a server says while nothing can be written.
+// unwritable checks a server's answers while nothing can be written.
 func unwritable(t *testing.T, s *process, m mailboxView, upload string) {
 	t.Helper()
 	s.says(http.StatusServiceUnavailable, "not ready")
@@ -81,8 +81,8 @@ func works(t *testing.T, s *process, m mailboxView, upload string) {
 	}
 }
 
-// TestFullDisk has all disks full: on SQLite for the database and the files, on PostgreSQL for the files. All that writes
-// is told to come again, nothing is a defect, and when there is room again everything works.
+// TestFullDisk has all disks full: on SQLite for the database and the files, on PostgreSQL for the files. All that writes is
+// told to come again, nothing is a defect, and when there is room again everything works.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -111,7 +111,7 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestReadOnlyDatabase has PostgreSQL refuse what writes, as a standby does.
+// TestReadOnlyDatabase has PostgreSQL refuse writes, as a standby does.
 func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	dsn := databases["PostgreSQL"](t)

@@ -147,7 +147,7 @@ func (c *helpCentre) contact() {
 		}
 		for try := 0; try < 3 && strings.Contains(tab.Text("main"), "That was very quick"); try++ {
 			tab.Choose("#hw-files", file)
-			time.Sleep(2100 * time.Millisecond) // who is this quick is no person
+			time.Sleep(2100 * time.Millisecond) // faster submissions are considered automated
 			tab.Follow(form + ".hw-main-button")
 		}
 		c.expect("the thanks", tab.Text("main"), fmt.Sprintf("Thank you. We will answer to ada-%t@example.org.", scripts))
@@ -184,7 +184,7 @@ func (c *helpCentre) arrived(subject, from string) {
 	c.expect("the message", messages[0].Body, "What now? &lt;b&gt;Help!&lt;/b&gt;")
 }
 
-// feedback says what was missing in an article.
+// feedback leaves a comment on an article.
 func (c *helpCentre) feedback() {
 	c.eachWay(func(c *helpCentre, tab *browser.Tab, scripts bool) {
 		press := tab.Click

@@ -11,10 +11,10 @@ import (
 type readerPage struct {
 	name    string
 	address string
-	act     func(tab *browser.Tab) // what the reader does there first
+	act     func(tab *browser.Tab) // the reader's first action there
 	member  bool                   // only members see it
 	phone   bool                   // only phones have it
-	part    bool                   // a picture shows what is seen at once: something floats there
+	part    bool                   // the picture shows the visible part only, as something floats there
 }
 
 func (p readerPage) show(tab *browser.Tab, phone bool) {

@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/browser"
 )
 
-// helpCentre is that of the demo as readers see it, with sites beside it that a demo has no use for.
+// helpCentre is the demo's help centre as readers see it, with additional sites that the demo does not need.
 type helpCentre struct {
 	*demoProcess
 	*browser.Browser
@@ -119,8 +119,8 @@ var views = []struct {
 	{"phone-light", browser.View{Phone: true}}, {"phone-dark", browser.View{Phone: true, Dark: true}},
 }
 
-// eachPage looks at every kind of page in every way. With HELPWRIGHT_TEST_SCREENS pictures of all are kept in the
-// folder that it names.
+// eachPage looks at every kind of page in every way. With HELPWRIGHT_TEST_SCREENS pictures of all are kept in the folder
+// that it names.
 func (c *helpCentre) eachPage() {
 	folder := os.Getenv(testenv.EnvScreens)
 	reader, member := c.Tab(c.t, browser.View{}), c.Tab(c.t, browser.View{})

@@ -13,8 +13,8 @@ import (
 // folderMail is a mail to be put into a folder.
 type folderMail struct{ folder, raw string }
 
-// signIn connects to Dovecot as a user. Whoever writes on before the answer may
-// find that the server is not ready for so much.
+// signIn connects to Dovecot as a user. Whoever writes on before the answer may find that the server is not ready for so
+// much.
 func signIn(t *testing.T, server testenv.DovecotServer, user string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Addr)
@@ -28,8 +28,7 @@ func signIn(t *testing.T, server testenv.DovecotServer, user string) (net.Conn, 
 	return conn, r
 }
 
-// answerTo reads up to the tagged answer, which must be OK, and returns the
-// untagged lines before it.
+// answerTo reads up to the tagged answer, which must be OK, and returns the untagged lines before it.
 func answerTo(t *testing.T, r *bufio.Reader, tag string) (lines []string) {
 	t.Helper()
 	for {
@@ -47,8 +46,8 @@ func answerTo(t *testing.T, r *bufio.Reader, tag string) (lines []string) {
 	}
 }
 
-// appendAll puts mails into folders of a Dovecot user, in order (RFC 9051 section
-// 6.3.12, with literals that wait for nobody: RFC 7888).
+// appendAll puts mails into folders of a Dovecot user, in order (RFC 9051 section 6.3.12, with non-synchronizing literals:
+// RFC 7888).
 func appendAll(t *testing.T, server testenv.DovecotServer, user string, mails []folderMail) {
 	t.Helper()
 	conn, r := signIn(t, server, user)

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// folder is a folder of the tests with what lies in it.
+// folder is a folder of the tests with its content.
 type folder string
 
 func (f folder) files(t *testing.T) map[string]string {
@@ -71,8 +71,8 @@ func (s *process) knowledge() int64 {
 	return site
 }
 
-// A site goes into a folder, is changed there by hand, comes back, and moves to another
-// server, all while the servers run; and every export is what was imported.
+// A site is exported to a folder, edited there, imported again, and moved to another server, all while the servers run; and
+// every export equals the import.
 func TestKnowledgeBaseFolder(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -155,7 +155,7 @@ delete collections/basics/articles/how-to-pay (draft)
 	})
 }
 
-// What is wrong with a folder is said with the file and the line, and nothing is done.
+// Problems of a folder are reported with file and line, and nothing is changed.
 func TestKnowledgeBaseFolderProblems(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -227,7 +227,7 @@ func TestKnowledgeBaseFolderProblems(t *testing.T) {
 	}
 }
 
-// What is larger than the settings allow is refused, uploaded and imported.
+// Files over the limit in the settings are refused, uploaded and imported.
 func TestFileLimits(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_MAX_ATTACHMENT=2", "HELPWRIGHT_MAX_SITE_FILE=1")

@@ -77,7 +77,7 @@ func TestKillWhileAnswering(t *testing.T) {
 	})
 }
 
-// asked is a conversation that the customer has begun.
+// asked returns a conversation begun by the customer.
 func (a *answering) asked() int64 {
 	a.t.Helper()
 	var made object[struct{ ID int64 }]
@@ -206,8 +206,8 @@ func (a *answering) closesAndUndoes(id int64) { a.undoes(id, a.sent(id, a.writes
 
 var undoField = regexp.MustCompile(`name="undo" value="([^"]+)"`)
 
-// undoes presses the button of the toast, again until it is answered, and notes whether the desk says that the answer is
-// called back.
+// undoes presses the button of the toast, repeatedly until it is answered, and records whether the desk reports that the
+// answer was called back.
 func (a *answering) undoes(id int64, sent *http.Response) {
 	text := a.page(fmt.Sprintf("/desk/a/1/c/%d", id), sent.Cookies()...)
 	undo := undoField.FindStringSubmatch(text)
@@ -301,7 +301,7 @@ func (a *answering) arrived(deaths int) {
 	}
 }
 
-// answered is what stands in a conversation.
+// answered returns the content of a conversation.
 type answered struct {
 	n                    int
 	draft, waits, closed bool

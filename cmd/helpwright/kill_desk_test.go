@@ -124,7 +124,7 @@ func TestKillWhileSendingFromTheDesk(t *testing.T) {
 	})
 }
 
-// state is that of an answer: what was posted has a Message-ID.
+// state is the state of an answer: a posted answer has a Message-ID.
 func state(messageID string) string {
 	if messageID == "" {
 		return "draft"

@@ -39,15 +39,15 @@ func keyedFile(path, name string) keyedPost {
 	return keyedPost{path: path, kind: w.FormDataContentType(), body: b.String(), key: name}
 }
 
-// keyedClient sends requests until they are answered, as clients do that lose
-// connections: always with the same key, to one of several servers.
+// keyedClient sends requests until they are answered, as clients do that lose connections: always with the same key, to one
+// of several servers.
 type keyedClient struct {
 	servers           []*process
 	tries, replays    atomic.Int64
 	inUse, unanswered atomic.Int64
 }
 
-// try sends a request once; false means that it is to be sent again.
+// try sends a request once; false means that it must be repeated.
 func (c *keyedClient) try(ctx context.Context, p keyedPost) (location string, done bool, err error) {
 	s := c.servers[rand.IntN(len(c.servers))]
 	req, err := http.NewRequestWithContext(ctx, "POST", "http://"+s.http+apiBase+p.path, strings.NewReader(p.body))
@@ -111,8 +111,7 @@ func (c *keyedClient) send(t *testing.T, posts []keyedPost) {
 	group.Wait()
 }
 
-// keyedPosts are requests of many kinds: mails to customers, customers, uploads to an
-// interaction and to a site.
+// keyedPosts are requests of many kinds: mails to customers, customers, uploads to an interaction and to a site.
 func keyedPosts(s *process, n int) []keyedPost {
 	s.t.Helper()
 	s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
@@ -172,8 +171,8 @@ func doneOnce(t *testing.T, s *process, relay *sink, n int) {
 	}
 }
 
-// TestKillDuringKeyedPosts kills the server while clients POST with keys and send
-// again what was not answered: everything is done once.
+// TestKillDuringKeyedPosts kills the server while clients POST with keys and repeat unanswered requests: everything is done
+// once.
 func TestKillDuringKeyedPosts(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -197,9 +196,8 @@ func TestKillDuringKeyedPosts(t *testing.T) {
 	})
 }
 
-// TestKillDuringKeyedPostsToTwo has two servers on one PostgreSQL, of which one or the
-// other is killed, and whose database connections end at random: what one has done the
-// other does not do again.
+// TestKillDuringKeyedPostsToTwo runs two servers on one PostgreSQL; at random, one of them is killed, or its database
+// connections end: work done by one is not repeated by the other.
 func TestKillDuringKeyedPostsToTwo(t *testing.T) {
 	t.Parallel()
 	const n = 120
@@ -228,8 +226,7 @@ func TestKillDuringKeyedPostsToTwo(t *testing.T) {
 		client.tries.Load(), len(posts), client.unanswered.Load(), client.replays.Load(), client.inUse.Load())
 }
 
-// endConnections ends all connections to a database, as its restart does, and returns
-// how many there were.
+// endConnections ends all connections to a database, as its restart does, and returns how many there were.
 func endConnections(t *testing.T, databaseURL string) int {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), databaseURL)

@@ -60,10 +60,9 @@ func pop3Form(t *testing.T, dovecot testenv.DovecotServer, user, email string) u
 	}
 }
 
-// TestKillWhileMailTrickles kills the server at any moment of fetching and filing,
-// while mails come one by one into an IMAP and a POP3 mailbox, and then while it
-// does nothing but wait for mail (IDLE): in the end every mail is filed exactly
-// once, and none was deleted on the server.
+// TestKillWhileMailTrickles kills the server at any moment of fetching and filing, while mails arrive one by one in an IMAP
+// and a POP3 mailbox, and then while it only waits for mail (IDLE): in the end every mail is filed exactly once, and none
+// was deleted on the server.
 func TestKillWhileMailTrickles(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -114,7 +113,7 @@ func TestKillWhileMailTrickles(t *testing.T) {
 			})
 			time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
 			s.kill()
-			deliver(trickled + death) // which nobody tells it
+			deliver(trickled + death) // it is not notified of this one
 			s.start()
 		}
 		const each = trickled + idleDeaths

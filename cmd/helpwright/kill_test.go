@@ -25,8 +25,8 @@ func killing(s *process) {
 	}
 }
 
-// TestKillDuringImport kills the server while mails come in from Dovecot and by
-// SMTP: in the end every mail is filed exactly once.
+// TestKillDuringImport kills the server while mails come in from Dovecot and by SMTP: in the end every mail is filed exactly
+// once.
 func TestKillDuringImport(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -80,8 +80,8 @@ func submitAll(intake, to string, n int) {
 	}
 }
 
-// TestKillDuringSending kills the server while answers leave: in the end the relay
-// accepted each, and where one came twice it is the same mail.
+// TestKillDuringSending kills the server while answers leave: in the end the relay accepted each, and where one came twice
+// it is the same mail.
 func TestKillDuringSending(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {

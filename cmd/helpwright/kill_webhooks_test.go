@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
 )
 
-// hookReceiver keeps what came, and is in trouble now and then.
+// hookReceiver records events, and fails now and then.
 type hookReceiver struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -67,8 +67,8 @@ func (in *hookReceiver) counts() (events, again int) {
 	return len(in.came), again
 }
 
-// TestKillDuringWebhooks kills the server while events are delivered: in the end the
-// receiver has taken each at least once, and the server knows that.
+// TestKillDuringWebhooks kills the server while events are delivered: in the end the receiver has received each at least
+// once, and the server has recorded that.
 func TestKillDuringWebhooks(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {

@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// What a line of the log belongs to is named once, in both formats.
+// A log line has the ids of its request once, in both formats.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

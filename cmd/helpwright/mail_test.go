@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A Maildir is imported beside a running server on either database. Killed at random moments and run again, the import files
-// each mail once, and what was killed last does not matter.
+// A Maildir is imported while a server runs, on either database. Killed at random moments and run again, the import files
+// each mail once.
 func TestMailImport(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {

@@ -23,15 +23,15 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// wildMail is a mail of testdata/mails as it left its sender, with what becomes of it.
+// wildMail is a mail of testdata/mails as it left its sender, with the expected result.
 type wildMail struct {
 	name string
-	raw  []byte // @@opening@@, @@answer@@ and @@reply@@ stand for what its conversation has
+	raw  []byte // @@opening@@, @@answer@@ and @@reply@@ are replaced by values of its conversation
 
-	// Opens is a customer whose mail we have answered: the mail is about that answer. "": it is about none.
+	// Opens is a customer whose mail we have answered: the mail is about that answer. "" if it is about none.
 	Opens  string `json:"opens,omitempty"`
 	Closed bool   `json:"closed,omitempty"` // the conversation was closed meanwhile
-	// Authenticated is the domain that stands behind the mail.
+	// Authenticated is the domain that authenticates the mail.
 	Authenticated string     `json:"authenticated,omitempty"`
 	Want          wildResult `json:"want"`
 }
@@ -40,7 +40,7 @@ type wildResult struct {
 	State       string            `json:"state"`
 	Reason      string            `json:"reason,omitempty"`
 	Joins       bool              `json:"joins"`                // the conversation of our answer
-	RefersTo    bool              `json:"refers_to,omitempty"`  // a new one says that it belongs to that
+	RefersTo    bool              `json:"refers_to,omitempty"`  // a new conversation that refers to that one
 	Status      string            `json:"status,omitempty"`     // of the conversation
 	Deliveries  map[string]string `json:"deliveries,omitempty"` // of our answer, where not all were sent
 	Customer    string            `json:"customer,omitempty"`
@@ -103,7 +103,7 @@ type envelope struct {
 
 const wildSupport = "support@desk.example"
 
-// bySMTP hands mails to the server's own intake, where SPF stands behind senders.
+// bySMTP delivers mails to the server's own intake, where SPF authenticates senders.
 func bySMTP(t *testing.T, mails []*wildMail) intakeOf {
 	t.Helper()
 	zones := map[string]mockdns.Zone{}
@@ -172,7 +172,7 @@ func (in intakeOf) settled(n int) []failureView {
 	return in.rows()
 }
 
-// open has customers write, answers each, and gives what their replies can be about.
+// open has customers write, answers each, and returns the values that their replies can refer to.
 func (in intakeOf) open(mails []*wildMail) map[string]wildConversation {
 	in.t.Helper()
 	opened := map[string]wildConversation{}
@@ -216,8 +216,7 @@ func (in intakeOf) open(mails []*wildMail) map[string]wildConversation {
 	return opened
 }
 
-// about is a mail about what was said in a conversation, without the line by which the server before ours notes the
-// sender of the envelope.
+// about returns a mail about the conversation, without the line in which the server in front records the envelope sender.
 func (m *wildMail) about(c wildConversation) envelope {
 	out := envelope{from: "someone@sender.example", authenticated: m.Authenticated}
 	text := strings.NewReplacer("@@opening@@", c.opening, "@@answer@@", c.answer, "@@reply@@", c.reply).Replace(string(m.raw))
@@ -278,7 +277,7 @@ func written(all []wildAddress, c wildConversation) []string {
 	return out
 }
 
-// result is what became of a mail, as the API tells.
+// result is the result of a mail, from the API.
 func (in intakeOf) result(row failureView, c wildConversation) wildResult {
 	in.t.Helper()
 	out := wildResult{State: row.State, Reason: row.Reason}
@@ -339,8 +338,8 @@ func lines(page string) []string {
 	return out
 }
 
-// Mails as people, forms, groups, devices and mail systems send them become the same of who wrote, what they say and
-// where they belong, whether they come by SMTP or are fetched from Dovecot.
+// Mails as people, forms, groups, devices and mail systems send them give the same author, content and conversation, whether
+// they arrive by SMTP or are fetched from Dovecot.
 func TestMailsOfTheWild(t *testing.T) {
 	t.Parallel()
 	for way, open := range map[string]func(*testing.T, []*wildMail) intakeOf{"SMTP to SQLite": bySMTP, "IMAP to PostgreSQL": byIMAP} {

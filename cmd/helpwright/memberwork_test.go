@@ -14,9 +14,9 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestWorkFromMail has a member work from their own mail alone while the server is killed
-// again and again: they are told by a mail, write a note, answer the customer and close the
-// conversation with mails, and a mail that somebody else has sent in their name comes back.
+// TestWorkFromMail has a member work from their own mail alone while the server is killed again and again: they are told by
+// a mail, write a note, answer the customer and close the conversation with mails, and a mail that somebody else has sent in
+// their name comes back.
 func TestWorkFromMail(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -56,7 +56,7 @@ func TestWorkFromMail(t *testing.T) {
 	})
 }
 
-// memberWork is a server between a customer and a member who uses nothing but mail.
+// memberWork is a server between a customer and a member who works by mail only.
 type memberWork struct {
 	*process
 	dovecot               testenv.DovecotServer
@@ -78,8 +78,7 @@ func newMemberWork(t *testing.T, databaseURL string) *memberWork {
 	return w
 }
 
-// comes has a mail arrive in the mailbox, of which the server before it says how the domain of
-// its From stands to it.
+// comes delivers a mail to the mailbox, in which the server in front reports how the domain of its From is authenticated.
 func (w *memberWork) comes(from, to, dmarc, header, text string) {
 	w.t.Helper()
 	w.mails++
@@ -101,7 +100,7 @@ func (w *memberWork) assigned() int64 {
 	return id
 }
 
-// told waits for the mail that tells the member.
+// told waits for the notification mail to the member.
 func (w *memberWork) told() *mail.Message {
 	w.t.Helper()
 	eventually(w.t, "the member is told by mail", time.Minute, func() bool { return w.mailed("Assigned to you") > 0 })
@@ -135,7 +134,7 @@ func (w *memberWork) mailed(word string) (n int) {
 	return n
 }
 
-// once expects one mail with a text, of which a kill may have made copies.
+// once expects one mail with a text, possibly with copies made by a kill.
 func (w *memberWork) once(whom, box, text string) {
 	w.t.Helper()
 	copies, ids := 0, map[string]bool{}

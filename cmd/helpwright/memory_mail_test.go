@@ -14,8 +14,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// mostMailMemory is what a server may take in MiB while large mails come in: twice the 200 MiB that the intake receives
-// at a time.
+// mostMailMemory is the maximum memory of a server in MiB while large mails arrive: twice the 200 MiB that the intake
+// receives at a time.
 const mostMailMemory = 400
 
 // largeMail is a mail of so many MiB, with an attachment that is like no other.

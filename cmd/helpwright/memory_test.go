@@ -20,8 +20,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// crowd is how many clients come at once: few prove the bounds, and HELPWRIGHT_TEST_MEASURE=1
-// brings as many as once took gigabytes.
+// crowd is how many clients come at once: few prove the bounds, and HELPWRIGHT_TEST_MEASURE=1 brings as many as once took
+// gigabytes.
 func crowd(few, many int) int {
 	if measuring() {
 		return many
@@ -32,12 +32,11 @@ func crowd(few, many int) int {
 // measuring reports whether tests are to take their time.
 func measuring() bool { return os.Getenv("HELPWRIGHT_TEST_MEASURE") != "" }
 
-// mostMemory is what a server may take in MiB while a crowd is there.
+// mostMemory is the maximum memory of a server in MiB under load by a crowd.
 const mostMemory = 768
 
-// TestMemoryOfPasswords measures the memory of a server where many accept invitations, sign
-// in and change their passwords at once. Each password that is hashed takes 64 MiB, and the
-// time of a processor: TestGate shows the same for next to nothing.
+// TestMemoryOfPasswords measures the memory of a server where many accept invitations, sign in and change their passwords at
+// once. Each password that is hashed takes 64 MiB, and the time of a processor: TestGate shows the same for next to nothing.
 func TestMemoryOfPasswords(t *testing.T) {
 	t.Parallel()
 	n := crowd(6, 118)
@@ -93,7 +92,7 @@ func TestMemoryOfPasswords(t *testing.T) {
 // person is somebody with an address, and later with a password.
 type person struct{ email, invitation, token string }
 
-// ask does a request from an address of the person's own, and returns the token of the answer, if any.
+// ask sends a request from an address of the person's own, and returns the token in the answer, if any.
 func (p person) ask(t *testing.T, s *process, i int, method, path string, form url.Values) (status int, token string) {
 	t.Helper()
 	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(i+1))}}
@@ -118,9 +117,8 @@ func (p person) ask(t *testing.T, s *process, i int, method, path string, form u
 	return res.StatusCode, got.Data.Token
 }
 
-// TestMemoryOfClientsThatDoNotRead bounds the memory of a server of which clients ask for its
-// largest answers and do not take them, from one address and from many. Others are answered
-// meanwhile, with what is small and with what is large.
+// TestMemoryOfClientsThatDoNotRead bounds the memory of a server while clients request its largest answers and do not read
+// them, from one address and from many. Meanwhile others get small and large answers.
 func TestMemoryOfClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -173,7 +171,7 @@ func (s *process) largeList(n, size int) string {
 	return list + "?limit=100"
 }
 
-// statuses counts answers by their status; 0 is none.
+// statuses counts answers by status; 0 means no answer.
 type statuses struct {
 	mu sync.Mutex
 	of map[int]int
@@ -200,8 +198,8 @@ func (c *statuses) String() string {
 	return fmt.Sprint(c.of)
 }
 
-// deaf lets clients ask for an answer of which they take only the beginning. wait ends when
-// each has it or was given up; the connections stay until the end of the test.
+// deaf lets clients request an answer and read only its beginning. wait ends when each has it or has failed; the connections
+// stay open until the end of the test.
 func (s *process) deaf(n int, path string, from func(i int) byte) (answered *statuses, wait func()) {
 	s.t.Helper()
 	answered = &statuses{}

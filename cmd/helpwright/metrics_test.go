@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestMetrics scrapes a server that has served, received, filed and sent: what the dashboard and the alerts of the examples
-// name is there, Prometheus's own checks have nothing against it, and no label has a path, an address or a name in it.
+// TestMetrics scrapes a server that has served, received, filed and sent: all metrics in the dashboard and the alerts of the
+// examples exist, Prometheus's own checks pass, and no label contains a path, an address or a name.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -49,7 +49,7 @@ func TestMetrics(t *testing.T) {
 			return string(text)
 		}
 		var text string
-		eventually(t, "the mail and the mailbox are counted", 40*time.Second, func() bool { // an answer of the database stands for a while
+		eventually(t, "the mail and the mailbox are counted", 40*time.Second, func() bool { // results of the database are cached for a while
 			text = scrape()
 			return strings.Contains(text, `helpwright_inbound_mails_settled_total{state="filed"} 1`) && strings.Contains(text, `helpwright_mailbox_connected{mailbox=`)
 		})
@@ -72,7 +72,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// promtool runs Prometheus's own tool; what it says about a mistake fails the test.
+// promtool runs Prometheus's own tool; a reported mistake fails the test.
 func promtool(t *testing.T, input io.Reader, args ...string) {
 	t.Helper()
 	cmd := exec.Command(installed(t, "promtool"), args...)
@@ -84,8 +84,8 @@ func promtool(t *testing.T, input io.Reader, args ...string) {
 	}
 }
 
-// TestAlerts has Prometheus check the configuration and the alerts of the examples, and run their tests, of which each alert
-// has one in which it fires and one in which it does not.
+// TestAlerts has Prometheus check the configuration and the alerts of the examples, and run their tests: each alert has one
+// in which it fires and one in which it does not.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	promtool(t, nil, "check", "config", filepath.Join(deployDir, "prometheus.yaml"))

@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// tally is what a mixture of mails must become.
+// tally is the expected result of a mixture of mails.
 type tally struct {
 	Conversations, Interactions, Attachments, Ignored, Quarantined int
 }
 
-// mixture makes n mails of all sorts, the same ones every time, in two folders, and
-// says what they must become.
+// mixture makes n mails of all kinds, always the same ones, in two folders, and returns the expected result.
 func mixture(n int) ([]folderMail, tally) {
 	m := &mixer{}
 	kinds := []func(int){
@@ -42,8 +41,7 @@ func (m *mixer) add(i int, raw string) {
 	m.mails = append(m.mails, folderMail{folderOf(i), strings.ReplaceAll(raw, "\n", "\r\n")})
 }
 
-// folderOf keeps a mail and what refers to it in one folder: folders are read side
-// by side, mails of one in order.
+// folderOf puts a mail and the mails that refer to it into one folder: folders are read in parallel, mails of one in order.
 func folderOf(i int) string {
 	if i/14%2 == 0 {
 		return "INBOX"
@@ -200,13 +198,13 @@ func (m *mixer) broken(i int) {
 	m.filed(0, true)
 }
 
-// nobody is a mail that names no sender: somebody should still read it.
+// nobody makes a mail without a sender: it must still be readable.
 func (m *mixer) nobody(i int) {
 	m.add(i, "Subject: no sender\nMessage-ID: <"+id(i)+">\n\nWho am I?\n")
 	m.filed(0, true)
 }
 
-// hostile mails must end in quarantine and delay nobody.
+// hostile mails must be quarantined and delay no others.
 func (m *mixer) hostile(i int) {
 	samples := []string{
 		head(i, "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"+strings.Repeat("--b\n\nx\n", 10000)+"--b--\n"),

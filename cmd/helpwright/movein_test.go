@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadmeMoveIn does what the README says about other help desks, command by command, with an export of each.
+// TestReadmeMoveIn runs the README's commands for other help desks, with an export of each.
 func TestReadmeMoveIn(t *testing.T) {
 	t.Parallel()
 	commands := readmeCommands(t, "Move in from another help desk")
@@ -64,7 +64,7 @@ func TestReadmeMoveIn(t *testing.T) {
 	}
 }
 
-// An export is imported beside a running server on either database. Killed at random moments and run again, the import files
+// An export is imported while a server runs, on either database. Killed at random moments and run again, the import files
 // each comment once, with its file.
 func TestMoveInKilled(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func TestOpenIDSettings(t *testing.T) {
 	}
 }
 
-// The provider of the settings signs in who is there.
+// The provider in the settings signs in known users.
 func TestOpenIDOfSettings(t *testing.T) {
 	t.Parallel()
 	s := &session{settings: &Settings{BaseURL: "http://localhost:1/help", OIDCClientID: openid.ClientID, OIDCClientSecret: openid.ClientSecret, OIDCDomains: []string{"Example.org"}}, ctx: t.Context()}

@@ -15,8 +15,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestPagesOfTwoServers changes an article through one of two servers on one database, which both keep its page and
-// are read all the time, and kills servers in the middle of changes: within seconds both show what the database has.
+// TestPagesOfTwoServers changes an article through one of two servers on one database, both of which cache its page and are
+// read all the time, and kills servers in the middle of changes: within seconds both show the current content.
 func TestPagesOfTwoServers(t *testing.T) {
 	t.Parallel()
 	shared := []string{

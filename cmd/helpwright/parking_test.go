@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
-// deadly is an IMAP server that ends the process which asks it for a folder, as one does that makes it run out of memory.
+// deadly is an IMAP server that ends the process that selects a folder, as a server does that exhausts its memory.
 type deadly struct {
 	addr  string
 	tame  atomic.Bool // it does no harm any more
@@ -47,8 +47,8 @@ func newDeadly(t *testing.T) *deadly {
 	return d
 }
 
-// A mailbox at which the process dies three times is not fetched any more. The others are, however often the process is
-// killed while they have nothing to do or are fetched beside it.
+// A mailbox at which the process dies three times is no longer fetched. The others are, however often the process is killed
+// while they are idle or fetched at the same time.
 func TestDeadlyMailboxIsParked(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {

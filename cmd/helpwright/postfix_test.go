@@ -52,9 +52,8 @@ func queued(t *testing.T, p testenv.PostfixServer, domain string) bool {
 	return strings.Contains(string(out), "@"+domain+`"`)
 }
 
-// TestPostfixAsSource kills the server again and again while Postfix delivers 200
-// mails to it, by SMTP or by LMTP. Postfix keeps what was not accepted and tries it
-// again: in the end it has none any more, and each is filed exactly once.
+// TestPostfixAsSource kills the server repeatedly while Postfix delivers 200 mails to it, by SMTP or by LMTP. Postfix keeps
+// mails that were not accepted and retries: in the end its queue is empty, and each mail is filed exactly once.
 func TestPostfixAsSource(t *testing.T) {
 	t.Parallel()
 	const mails, deaths = 200, 5
@@ -151,9 +150,9 @@ func refuser(t *testing.T, answer *atomic.Value) (port string) {
 	return port
 }
 
-// TestBouncesOfPostfix sends an answer through Postfix to one who is there and one
-// whose server refuses them, for now at first and then for good. What Postfix reports
-// comes in as mail and is tied to the answer and to the right one of them.
+// TestBouncesOfPostfix sends an answer through Postfix to an existing recipient and one that the server refuses, at first
+// temporarily and then permanently. Postfix's reports arrive as mail and are attributed to the answer and to the right
+// recipient.
 func TestBouncesOfPostfix(t *testing.T) {
 	t.Parallel()
 	p := testenv.Postfix(t)

@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// databases are what the tests of the whole server run on.
+// databases are the databases for tests of the whole server.
 var databases = map[string]func(t *testing.T) string{
 	"SQLite":     func(*testing.T) string { return "sqlite:data/helpwright.db" },
 	"PostgreSQL": func(t *testing.T) string { return testenv.Postgres(t) },
@@ -95,8 +95,8 @@ func newServer(t *testing.T, env ...string) *process {
 	s.env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + s.dir,
 		"HELPWRIGHT_LISTEN=" + s.http, "HELPWRIGHT_INTAKE_LISTEN=" + s.intake, "HELPWRIGHT_BOOTSTRAP_TOKEN=" + s.token,
-		"HELPWRIGHT_RATE_LIMIT=0",           // the tests ask more often than people do
-		"HELPWRIGHT_DNS_SERVER=127.0.0.1:1", // nobody is there, which is known at once
+		"HELPWRIGHT_RATE_LIMIT=0",           // the tests send more requests than people do
+		"HELPWRIGHT_DNS_SERVER=127.0.0.1:1", // no server listens there, which fails at once
 	}, env...)
 	t.Cleanup(func() {
 		s.kill()
@@ -109,8 +109,8 @@ func newServer(t *testing.T, env ...string) *process {
 	return s
 }
 
-// freeAddress is one that nobody listens at. Its port is not among those that systems give to
-// connections: it stays free while a server is killed and started again.
+// freeAddress returns an address where nothing listens. Its port is outside the system's range for connections: it stays
+// free while a server is killed and started again.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 100 {
@@ -124,7 +124,7 @@ func freeAddress(t *testing.T) string {
 	return ""
 }
 
-// start runs the process until it says that it listens.
+// start runs the process until it reports that it listens.
 func (s *process) start() {
 	s.t.Helper()
 	path, err := program()
@@ -151,7 +151,7 @@ func (s *process) start() {
 	go func(to *output) { _, _ = io.Copy(to, lines) }(s.stdout)
 }
 
-// output is what a process writes while tests read it.
+// output is the output of a process, read while it is written.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -179,7 +179,7 @@ func (s *process) kill() {
 	}
 }
 
-// stop asks the process to end and expects it to do so in time, with exit code 0.
+// stop signals the process and expects it to end in time, with exit code 0.
 func (s *process) stop() {
 	s.t.Helper()
 	begin := time.Now()
@@ -236,7 +236,7 @@ func (s *process) call(method, path string, form url.Values, out any) int {
 	return res.StatusCode
 }
 
-// ok is call for what must work.
+// ok is call for requests that must succeed.
 func (s *process) ok(method, path string, form url.Values, out any) {
 	s.t.Helper()
 	if status := s.call(method, path, form, out); status >= 300 {
@@ -324,7 +324,7 @@ func eventually(t *testing.T, what string, limit time.Duration, holds func() boo
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}
-		pause = min(pause*3/2, 500*time.Millisecond) // what takes long is asked for rarely: questions cost the server
+		pause = min(pause*3/2, 500*time.Millisecond) // long waits poll rarely, as polling costs the server time
 	}
 }
 

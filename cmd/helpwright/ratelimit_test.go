@@ -10,8 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The server's limit is that of its settings, and so is whose word about addresses
-// it believes; requests with an Idempotency-Key are done once.
+// The server uses the limits and the trusted proxies of its settings; requests with an Idempotency-Key are done once.
 func TestServerLimitsAndRepeats(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_RATE_LIMIT=4", "HELPWRIGHT_TRUSTED_PROXIES=127.0.0.1, 10.0.0.0/8")

@@ -59,7 +59,7 @@ func (s *process) shell(dir, script string) (out string) {
 	return string(text)
 }
 
-// TestReadmeBackup does what the README says about backups, command by command.
+// TestReadmeBackup runs the README's commands for backups.
 func TestReadmeBackup(t *testing.T) {
 	t.Parallel()
 	commands := readmeCommands(t, "Back it up, restore it")
@@ -96,7 +96,7 @@ func TestReadmeBackup(t *testing.T) {
 	})
 }
 
-// TestReadmeErase does what the README says about erasing customers, with a backup from before that is restored.
+// TestReadmeErase runs the README's commands for erasing customers, with an earlier backup that is restored.
 func TestReadmeErase(t *testing.T) {
 	t.Parallel()
 	commands := readmeCommands(t, "Erase a customer")
@@ -128,7 +128,7 @@ func TestReadmeErase(t *testing.T) {
 	}
 }
 
-// TestReadmeMove does what the README says about old mail, command by command.
+// TestReadmeMove runs the README's commands for old mail.
 func TestReadmeMove(t *testing.T) {
 	t.Parallel()
 	commands := readmeCommands(t, "Move in with your old mail")
@@ -155,7 +155,7 @@ func TestReadmeMove(t *testing.T) {
 	}
 }
 
-// TestReadmeKeys does what the README says about keys, command by command, with the restarts between them.
+// TestReadmeKeys runs the README's commands for keys, with the restarts between them.
 func TestReadmeKeys(t *testing.T) {
 	t.Parallel()
 	commands := readmeCommands(t, "Rotate keys")
@@ -180,7 +180,7 @@ func TestReadmeKeys(t *testing.T) {
 	}
 }
 
-// TestReadmeServers starts three servers as the README says.
+// TestReadmeServers starts three servers as the README describes.
 func TestReadmeServers(t *testing.T) {
 	t.Parallel()
 	commands := readmeCommands(t, "Run several servers behind nginx")
@@ -220,7 +220,7 @@ func TestReadmeServers(t *testing.T) {
 	}
 }
 
-// TestReadmeWatch asks a server as the README says.
+// TestReadmeWatch queries a server as the README describes.
 func TestReadmeWatch(t *testing.T) {
 	t.Parallel()
 	commands := readmeCommands(t, "Watch it")

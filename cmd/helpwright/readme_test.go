@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the generated parts of the README
 
 //go:generate go test -run ^TestReadmeIsGenerated$ . -update
 
-// TestReadmeIsGenerated keeps the README's example and tables what the code says.
+// TestReadmeIsGenerated keeps the README's example and tables in line with the code.
 func TestReadmeIsGenerated(t *testing.T) {
 	t.Parallel()
 	const path = "../../README.md"

@@ -14,9 +14,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestRealtimeOverServers writes on two servers of one database while clients follow
-// on both, cut off again and again: each event comes once and in order, also after
-// one server was killed, and an open stream does not keep the other from stopping.
+// TestRealtimeOverServers writes on two servers of one database while clients follow on both, cut off again and again: each
+// event comes once and in order, also after one server was killed, and an open stream does not keep the other from stopping.
 func TestRealtimeOverServers(t *testing.T) {
 	t.Parallel()
 	shared := []string{
@@ -92,8 +91,7 @@ func (s *process) stream(after int64) (*http.Response, error) {
 	return res, err
 }
 
-// follow reads n events that come after one, or up to the last there will be, and
-// goes away.
+// follow reads n events that come after one, or up to the last there will be, and goes away.
 func (s *process) follow(after int64, n int, last int64) (ids []int64, err error) {
 	res, err := s.stream(after)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestTwoServers runs two servers on one database: both fetch the same mailbox,
-// file and send, and every mail is filed once and every answer sent once.
+// TestTwoServers runs two servers on one database: both fetch the same mailbox, file and send, and every mail is filed once
+// and every answer sent once.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.Dovecot(t)
@@ -62,7 +62,7 @@ func TestTwoServers(t *testing.T) {
 	other.stop()
 }
 
-// TestUnreachableRelay keeps an answer and says what is wrong with it.
+// TestUnreachableRelay keeps an answer and reports the problem.
 func TestUnreachableRelay(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_SMTP_URL=smtp://127.0.0.1:1?tls=none")
@@ -76,8 +76,8 @@ func TestUnreachableRelay(t *testing.T) {
 	})
 }
 
-// TestRollingRestart restarts three servers behind nginx one after the other, as the README says, while clients read and
-// write: no request fails, and each note stands there once.
+// TestRollingRestart restarts three servers behind nginx one after the other, as the README describes, while clients read
+// and write: no request fails, and each note exists once.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	shared := []string{
@@ -131,7 +131,7 @@ func TestRollingRestart(t *testing.T) {
 	}
 }
 
-// try sends a form, or asks for a page without one; 0: nothing was answered.
+// try sends a form, or requests a page without one; 0 means no answer.
 func (s *process) try(path string, form url.Values) int {
 	method, body := http.MethodGet, io.Reader(nil)
 	if form != nil {

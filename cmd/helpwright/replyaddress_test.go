@@ -22,8 +22,7 @@ type delivery struct {
 	dovecot testenv.DovecotServer
 }
 
-// deliver makes one for the local parts, each a user of that name. configuration is put
-// behind its own.
+// deliver makes one for the local parts, each a user of that name. configuration is put behind its own.
 func deliver(t *testing.T, dovecot testenv.DovecotServer, users []string, configuration ...string) delivery {
 	t.Helper()
 	root := filepath.Join(filepath.Dir(dovecot.Ctl), "mail")
@@ -49,7 +48,7 @@ func deliver(t *testing.T, dovecot testenv.DovecotServer, users []string, config
 	}, configuration...)...)}
 }
 
-// inbox are the mails that a user was delivered and nobody has looked at.
+// inbox returns the unread mails delivered to a user.
 func (d delivery) inbox(t *testing.T, user string) []*mail.Message {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(filepath.Dir(d.dovecot.Ctl), "mail", user, "new", "*"))
@@ -76,10 +75,9 @@ type taggedView struct {
 	Address     string
 }
 
-// TestReplyAddressOfPostfix has a mailbox at a Postfix and a Dovecot. Where Postfix knows
-// no "+" addresses, as it comes, a probe is refused, answers can be replied to, and what
-// comes back is known by what it is about; where it knows them, the probe arrives, and
-// answers and their envelopes use such addresses from then on.
+// TestReplyAddressOfPostfix uses a mailbox at a Postfix and a Dovecot. With Postfix's default configuration, without "+"
+// addresses, a probe is refused, answers can be replied to, and bounces are attributed by their content; with support for
+// them, the probe arrives, and answers and their envelopes use such addresses from then on.
 func TestReplyAddressOfPostfix(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -129,7 +127,7 @@ func TestReplyAddressOfPostfix(t *testing.T) {
 				t.Fatalf("the probe is %+v, reply_address %s", status.Data.Tagged, replies.Data.ReplyAddress)
 			}
 
-			// A customer writes, is answered together with somebody who is gone, and replies.
+			// A customer writes, gets an answer together with an unknown recipient, and replies.
 			var refusal atomic.Value
 			refusal.Store("550 5.1.1 There is nobody of that name")
 			gone := "gone@" + p.Relayed(refuser(t, &refusal))
@@ -165,7 +163,7 @@ func TestReplyAddressOfPostfix(t *testing.T) {
 			if got := s.interactions(id)[2].Threading.Rule; got != rule {
 				t.Errorf("the reply is filed by %s", got)
 			}
-			// What comes back is about the one who is gone.
+			// The bounce is about the unknown recipient.
 			state := func(address string) string {
 				for _, d := range s.interactions(id)[1].Deliveries {
 					if d.Address == address {
@@ -178,7 +176,7 @@ func TestReplyAddressOfPostfix(t *testing.T) {
 			if got := state(p.Box(customer)); got != "sent" {
 				t.Errorf("the delivery to the customer is %s", got)
 			}
-			// Only the one who is named beyond doubt among two is suppressed.
+			// Of two recipients, only the one identified beyond doubt is suppressed.
 			listed := all[struct{ Email string }](s, "/accounts/1/suppressions")
 			if (len(listed) == 1) != (test.want == "subaddress") || len(listed) == 1 && listed[0].Email != gone {
 				t.Errorf("suppressed are %+v", listed)

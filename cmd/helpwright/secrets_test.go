@@ -36,7 +36,7 @@ func TestSecretKeys(t *testing.T) {
 		{second + "," + first, first, false},
 		{first, second, false},
 		{phrase, phrase, true},
-		{phrase, second + "," + phrase, false}, // a key with commas and blanks cannot stand in a list
+		{phrase, second + "," + phrase, false}, // a key with commas and blanks cannot be part of a list
 	} {
 		before, after := load(c.before), load(c.after)
 		got := slices.ContainsFunc(after, func(key []byte) bool { return string(key) == string(before[0]) })

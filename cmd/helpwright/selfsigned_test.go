@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// selfSigned puts a certificate for a host, or an address, and its key into files, whole or not at all, and returns what
-// trusts it.
+// selfSigned writes a certificate for a host, or an address, and its key to files atomically, and returns a pool that trusts
+// it.
 func selfSigned(t *testing.T, cert, key, host string, validity time.Duration) *x509.CertPool {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

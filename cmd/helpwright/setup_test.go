@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// visitor is a browser that keeps cookies and follows what forms answer.
+// visitor is a browser that keeps cookies and follows redirects of forms.
 type visitor struct {
 	t    *testing.T
 	http *http.Client
@@ -32,7 +32,7 @@ func (s *process) visitor() *visitor {
 	return &visitor{t: s.t, http: &http.Client{Jar: jar}, base: "http://" + s.http}
 }
 
-// visit opens a page, or sends a form, and returns where it led and what was there.
+// visit opens a page, or sends a form, and returns the final address and its content.
 func (v *visitor) visit(address string, form url.Values) (path, page string, status int) {
 	v.t.Helper()
 	method, body := http.MethodGet, io.Reader(nil)
@@ -74,8 +74,8 @@ func (v *visitor) step(address string, form url.Values, to string) string {
 
 var setUpLink = regexp.MustCompile(`http://\S+/desk/setup(\?token=hwr_[A-Z2-7]+)?`)
 
-// TestSetUp sets a server up in the way of a browser, from the printed link to the inbox, and
-// has a colleague join by the mail.
+// TestSetUp sets a server up in the way of a browser, from the printed link to the inbox, and has a colleague join by the
+// mail.
 func TestSetUp(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_BOOTSTRAP_TOKEN=")
@@ -162,8 +162,7 @@ func (s *process) joins(address string) {
 	}
 }
 
-// TestSetUpWithOwnToken opens the set-up with the token that the operator has chosen, which
-// is not printed.
+// TestSetUpWithOwnToken opens the set-up with the token that the operator has chosen, which is not printed.
 func TestSetUpWithOwnToken(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

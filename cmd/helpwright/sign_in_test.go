@@ -17,8 +17,8 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// TestSignInInBrowser has somebody become a member by signing in at an identity provider, add a
-// passkey, and sign in with that.
+// TestSignInInBrowser has somebody become a member by signing in at an identity provider, add a passkey, and sign in with
+// that.
 func TestSignInInBrowser(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -95,7 +95,7 @@ func (s *sink) accept(lines []string) {
 	s.replies[header.Get("Message-Id")] = header.Get("Reply-To")
 }
 
-// replyTo is where replies to a mail are to go, by its Message-ID; "" where its From says it.
+// replyTo returns the address for replies to a mail, by its Message-ID; "" if it is its From.
 func (s *sink) replyTo(id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

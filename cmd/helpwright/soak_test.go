@@ -26,8 +26,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// soakTime is how long the load lasts: a few seconds prove the test itself, and
-// HELPWRIGHT_TEST_SOAK=20m looks for what grows.
+// soakTime is the duration of the load: a few seconds prove the test itself, and HELPWRIGHT_TEST_SOAK=20m looks for growth.
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("HELPWRIGHT_TEST_SOAK")
@@ -41,14 +40,13 @@ func soakTime(t *testing.T) time.Duration {
 	return d
 }
 
-// TestSoak puts honest and hostile load on a server side by side. No honest request fails, no
-// mail and no answer is lost or doubled, and when everything was deleted again the server is
-// as small as it was.
+// TestSoak puts honest and hostile load on a server side by side. No honest request fails, no mail and no answer is lost or
+// doubled, and when everything was deleted again the server is as small as it was.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
 		k := newSoak(t, databaseURL)
-		k.round(time.Second) // every part has worked once, and keeps what it will keep
+		k.round(time.Second) // every part has worked once, and has filled its caches
 		before := k.size()
 		k.round(soakTime(t))
 		after := k.size()
@@ -104,7 +102,7 @@ func (l *latencies) String() string {
 	return fmt.Sprintf("half of %d honest requests within %v, 99 of 100 within %v, all within %v", len(l.all), at(0.5), at(0.99), at(1))
 }
 
-// soakCounts is what was done.
+// soakCounts counts the work done.
 type soakCounts struct{ mails, fetched, answers, uploads, reads, attacks atomic.Int64 }
 
 func (c *soakCounts) String() string {
@@ -121,8 +119,7 @@ func newSoak(t *testing.T, databaseURL string) *soak {
 	return k
 }
 
-// round makes two mailboxes, works and attacks for a time, checks that all arrived, and
-// deletes everything.
+// round makes two mailboxes, works and attacks for a time, checks that all arrived, and deletes everything.
 func (k *soak) round(d time.Duration) {
 	k.Helper()
 	k.rounds++
@@ -172,7 +169,7 @@ func (k *soak) settle(m mailboxView, want int) {
 	}
 }
 
-// empty takes all mail from the IMAP server, so that the next mailbox begins with none.
+// empty removes all mail from the IMAP server, so that the next mailbox starts empty.
 func (k *soak) empty() {
 	k.Helper()
 	conn, r := signIn(k.T, k.imap, k.user)
@@ -305,7 +302,7 @@ func (k *soak) honest(method, path string, form url.Values, out any) {
 	}
 }
 
-// attacks are what strangers do. Each ends by itself within seconds.
+// attacks are the actions of strangers. Each ends by itself within seconds.
 func (k *soak) attacks() []func(ctx context.Context, n int) {
 	return []func(ctx context.Context, n int){k.hang, k.garbage, k.guess, k.deep, k.hangSMTP, k.cutMail, k.hostileMail}
 }
@@ -349,7 +346,7 @@ func (k *soak) cutMail(ctx context.Context, n int) {
 	k.talk(ctx, k.server.intake, fmt.Sprintf("EHLO hostile.example\r\nMAIL FROM:<a%d@example.com>\r\nRCPT TO:<nobody@localhost>\r\nDATA\r\nSubject: cut\r\n\r\nText", n), 50*time.Millisecond)
 }
 
-// hostileMail is refused, as nobody has that address, whatever its size and form.
+// hostileMail is refused, as its recipient does not exist, whatever its size and form.
 func (k *soak) hostileMail(_ context.Context, n int) {
 	raw := "Subject: " + strings.Repeat("=?utf-8?q?a?= ", 1000) + "\r\n" + strings.Repeat("Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n", n%200+1)
 	if err := smtp.SendMail(k.server.intake, nil, "a@example.com", []string{"nobody@localhost"}, []byte(raw)); err == nil {
@@ -357,11 +354,11 @@ func (k *soak) hostileMail(_ context.Context, n int) {
 	}
 }
 
-// talk says something to a port and stays for a time without reading.
+// talk sends something to a port and stays connected for a time without reading.
 func (k *soak) talk(ctx context.Context, address, text string, stay time.Duration) {
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
 	if err != nil {
-		return // the server may refuse whom it knows by now
+		return // the server may refuse a known attacker
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(time.Second))
@@ -372,7 +369,7 @@ func (k *soak) talk(ctx context.Context, address, text string, stay time.Duratio
 	}
 }
 
-// serverSize is what must not grow.
+// serverSize has the sizes that must not grow.
 type serverSize struct {
 	goroutines, heap, files int
 }
@@ -382,7 +379,7 @@ var (
 	heapAlloc      = regexp.MustCompile(`# HeapAlloc = (\d+)`)
 )
 
-// size waits until the server is done with what was deleted, and measures it.
+// size waits until the server has finished deleting, and measures it.
 func (k *soak) size() serverSize {
 	k.Helper()
 	var s serverSize
@@ -426,7 +423,7 @@ func (k *soak) files() int {
 		if err == nil && !d.IsDir() {
 			n++
 		}
-		return nil // what was deleted meanwhile
+		return nil // deleted meanwhile
 	})
 	if err != nil {
 		k.Fatal(err)

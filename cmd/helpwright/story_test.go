@@ -19,8 +19,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/browser"
 )
 
-// story is the first day of a team: its server, the mail servers around it, and Maya's
-// window with the hand that she works with.
+// story is the first day of a team: its server, the mail servers around it, and Maya's window with the hand that she works
+// with.
 type story struct {
 	*process
 	*browser.Tab
@@ -35,8 +35,8 @@ type story struct {
 	about    string // address of the customer's conversation
 }
 
-// TestStory sets a server up in the browser and lives through a day at it: with real mail
-// servers, with a mouse, on a phone by touch, and by the keyboard alone.
+// TestStory sets a server up in the browser and lives through a day at it: with real mail servers, with a mouse, on a phone
+// by touch, and by the keyboard alone.
 func TestStory(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -63,14 +63,14 @@ func TestStory(t *testing.T) {
 	}
 }
 
-// keepPicture keeps what the window showed when the story ended, if that is asked for.
+// keepPicture saves a picture of the window at the end of the story, if requested.
 func (s *story) keepPicture() {
 	if folder := os.Getenv("HELPWRIGHT_TEST_SCREENS"); folder != "" {
 		s.Picture(filepath.Join(folder, strings.ReplaceAll(s.t.Name(), "/", "-")+".png"), false)
 	}
 }
 
-// use and write are what the member does, by hand.
+// use and write are the member's manual actions.
 func (s *story) use(selector string)         { s.t.Helper(); s.Tab.Use(s.hand, selector) }
 func (s *story) write(selector, text string) { s.t.Helper(); s.Tab.Type(s.hand, selector, text) }
 
@@ -189,7 +189,7 @@ func (s *story) hearsBack() {
 	}
 }
 
-// isWarned is told that a colleague, who has joined by the mail, was quicker.
+// isWarned is warned that a colleague, who has joined by the mail, was faster.
 func (s *story) isWarned() {
 	link := regexp.MustCompile(`http://\S+/invitations/hwi_[A-Z2-7]+`).FindString(s.gets(s.lise, 1).Text)
 	lise := s.windows.Tab(s.t, browser.View{})
@@ -214,11 +214,11 @@ func (s *story) isWarned() {
 	s.use(".crossing [data-close]")
 	s.Gone(".crossing[open]")
 	s.write(".editor", " back, please. ")
-	s.shows(s.Tab, ".editor", "back, please.") // before what is there already, or behind it
+	s.shows(s.Tab, ".editor", "back, please.") // before the existing text, or after it
 }
 
-// writesArticle makes an article of an answer while another one is begun, translates and
-// publishes it, and links to it; a reader finds it in their language.
+// writesArticle makes an article of an answer while another one is begun, translates and publishes it, and links to it; a
+// reader finds it in their language.
 func (s *story) writesArticle() {
 	s.Open(s.desk + "/help")
 	s.Wait("main [name=path]")
@@ -262,7 +262,7 @@ func (s *story) writesArticle() {
 	s.shows(reader, "h1", "Wenn die Mühle steht")
 }
 
-// closesMany closes what has come at one stroke, and takes it back.
+// closesMany closes all new conversations at once, and undoes it.
 func (s *story) closesMany() {
 	for n := range 3 {
 		s.comes(fmt.Sprintf("Question %d", n+1), "Well?", "")
@@ -270,7 +270,7 @@ func (s *story) closesMany() {
 	s.Open(s.desk + "/inbox/unassigned") // they come while it is loaded
 	listed := func() int { return strings.Count(seen(s.Tab, "#list"), "Question") }
 	for listed() < 3 {
-		s.use("#fresh:not([hidden])") // when it says that more came
+		s.use("#fresh:not([hidden])") // once it reports new ones
 		s.Tab.Gone("#fresh:not([hidden])")
 	}
 	s.use("#list .row .tick input")

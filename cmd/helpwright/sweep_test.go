@@ -94,7 +94,7 @@ func (s *process) named(databaseURL string) int {
 	}
 }
 
-// hurl posts a file of n bytes; how it ends nobody cares here.
+// hurl posts a file of n bytes; the result does not matter here.
 func (s *process) hurl(ctx context.Context, path, field, filename string, content []byte) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -114,8 +114,8 @@ func (s *process) hurl(ctx context.Context, path, field, filename string, conten
 	}
 }
 
-// TestSweepAfterKills kills the server while files are uploaded, sites get files and themes, and mails come in. What it
-// leaves behind without a row is swept once it is old enough, and nothing else is.
+// TestSweepAfterKills kills the server while files are uploaded, sites get files and themes, and mails arrive. Files left
+// without a row are swept once they are old enough, and nothing else is.
 func TestSweepAfterKills(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -163,7 +163,7 @@ func TestSweepAfterKills(t *testing.T) {
 	})
 }
 
-// swept checks what the sweep does with a server that does not run: files and rows are as many afterwards.
+// swept checks the sweep of a server that is not running: afterwards there are as many files as rows.
 func swept(t *testing.T, s *process, databaseURL string) {
 	t.Helper()
 	before, temporary := s.blobFiles()
@@ -193,8 +193,8 @@ func swept(t *testing.T, s *process, databaseURL string) {
 	}
 }
 
-// TestBlobsOfAReadOnlyDatabase sends large mails while nothing can be written to the database: none of them is accepted,
-// and they leave no files behind.
+// TestBlobsOfAReadOnlyDatabase sends large mails while the database is read-only: none of them is accepted, and they leave
+// no files behind.
 func TestBlobsOfAReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -221,7 +221,7 @@ func TestBlobsOfAReadOnlyDatabase(t *testing.T) {
 	})
 }
 
-// readOnly makes the server's database refuse what writes, until the function returned is called.
+// readOnly makes the server's database refuse writes, until the function returned is called.
 func (s *process) readOnly(databaseURL string) (thaw func()) {
 	s.t.Helper()
 	if strings.HasPrefix(databaseURL, "sqlite:") {
@@ -243,7 +243,7 @@ func (s *process) readOnly(databaseURL string) (thaw func()) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		time.Sleep(1100 * time.Millisecond) // what was idle for longer than a second is asked whether it lives before it is used
+		time.Sleep(1100 * time.Millisecond) // connections idle for longer than a second are checked before use
 	}
 	set("on")
 	return func() {
@@ -255,7 +255,7 @@ func (s *process) readOnly(databaseURL string) (thaw func()) {
 	}
 }
 
-// refusing has triggers of SQLite's refuse all that is written, at once; who waits for a lock does so long.
+// refusing has triggers of SQLite refuse all writes, at once; waiting for a lock takes as long as usual.
 func (s *process) refusing() (thaw func()) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.dir, "data", "helpwright.db")+"?_txlock=immediate&_pragma=busy_timeout(60000)")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// ready asks /readyz.
+// ready requests /readyz.
 func (s *process) ready() (status int, text string) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.http+"/readyz", nil)
@@ -32,7 +32,7 @@ func (s *process) ready() (status int, text string) {
 	return res.StatusCode, string(body)
 }
 
-// says waits until /readyz answers so.
+// says waits until /readyz gives this answer.
 func (s *process) says(status int, text string) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprint("readyz says ", status, " ", text), time.Minute, func() bool {
@@ -141,8 +141,8 @@ func (s *process) takeBlobs() (back func()) {
 	}
 }
 
-// TestLostDatabase starts the server without the database that its files belong to: it says so, makes nothing, and goes
-// on when the database is back. Whoever wants to begin anew says so.
+// TestLostDatabase starts the server without the database to which its files belong: it reports that, creates nothing, and
+// continues when the database is back. Starting anew requires an explicit command.
 func TestLostDatabase(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -205,7 +205,7 @@ func TestLostDatabase(t *testing.T) {
 	s.says(http.StatusOK, "ready")
 }
 
-// TestOtherDatabase starts a server on PostgreSQL beside the files of another.
+// TestOtherDatabase starts a server on PostgreSQL next to the files of another one.
 func TestOtherDatabase(t *testing.T) {
 	t.Parallel()
 	one, two := databases["PostgreSQL"](t), databases["PostgreSQL"](t)

@@ -64,7 +64,7 @@ func TestTour(t *testing.T) {
 	}
 }
 
-// TestHostileMail sends what must not delay the next mail.
+// TestHostileMail sends mails that must not delay the next one.
 func TestHostileMail(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {
@@ -115,7 +115,7 @@ func TestHostileMail(t *testing.T) {
 	})
 }
 
-// TestRefusedLogin shows what is wrong with a mailbox's connection.
+// TestRefusedLogin shows the problem of a mailbox's connection.
 func TestRefusedLogin(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.POP3(t)

@@ -70,8 +70,8 @@ func (r *otlpReceiver) find(name, within string) *otlp.Span {
 	return nil
 }
 
-// TestTraces has a server that sends traces: an answer to a customer is followed through transport, store, jobs and relay to a
-// webhook, and nothing of it leaks.
+// TestTraces has a server that sends traces: an answer to a customer is followed through transport, store, jobs and relay to
+// a webhook, and nothing of it leaks.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	traces, hooks := &otlpReceiver{}, make(chan struct{}, 100)
@@ -132,7 +132,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// Traces are sent where the standard variables say so, and what cannot be done is refused.
+// Traces are sent as configured by the standard variables, and unsupported values are refused.
 func TestTracesWanted(t *testing.T) {
 	t.Parallel()
 	const endpoint, traces = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestUserCommands administers users while the server runs: what is done holds for its next request.
+// TestUserCommands administers users while the server runs: changes take effect with the next request.
 func TestUserCommands(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {

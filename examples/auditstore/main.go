@@ -1,9 +1,8 @@
-// Command auditstore shows a store that wraps another one: it passes everything on, and writes a
-// line for every transaction and for every conversation that one deletes (store.go). Caches, quotas
-// and measurements take the same shape.
+// Command auditstore shows a store that wraps another one: it passes everything on, and writes a line for every transaction
+// and for every conversation that one deletes (store.go). Caches, quotas and measurements take the same shape.
 //
-// auditstore_test.go runs the conformance suite, storagetest, with the audit in between. To keep
-// rows yourself instead, see examples/customstore.
+// auditstore_test.go runs the conformance suite, storagetest, with the audit in between. To keep rows yourself instead, see
+// examples/customstore.
 package main
 
 import (

@@ -10,18 +10,17 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// auditedStore writes a line for every transaction and for every conversation that one deletes. It
-// overrides two methods of another store and embeds the rest, including optional ones.
+// auditedStore writes a line for every transaction and for every conversation that one deletes. It overrides two methods of
+// another store and embeds the rest, including optional ones.
 //
-// In a unit of work (storage.Units) a transaction is a part of a larger one, and its line comes
-// before the outcome of the whole.
+// In a unit of work (storage.Units) a transaction is a part of a larger one, and its line comes before the outcome of the
+// whole.
 type auditedStore struct {
 	completeStore
 	audit io.Writer // may be written to by many goroutines
 }
 
-// completeStore is a store with all optional parts for sweeping and tying its files, for units of
-// work and for the vault.
+// completeStore is a store with all optional parts for sweeping and tying its files, for units of work and for the vault.
 type completeStore interface {
 	helpdesk.Store
 	storage.BlobRows
@@ -30,8 +29,8 @@ type completeStore interface {
 	storage.Vault
 }
 
-// InTx passes fn a transaction that records deletions, and writes them to the audit once the
-// outcome of the transaction is known.
+// InTx passes fn a transaction that records deletions, and writes them to the audit once the outcome of the transaction is
+// known.
 func (s auditedStore) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	var deleted []int64
 	err := s.completeStore.InTx(ctx, scope, func(ctx context.Context, tx helpdesk.Tx) error {

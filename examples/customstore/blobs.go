@@ -14,9 +14,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// mapBlobs is a file store written from scratch. It satisfies storage.Blobs by its methods alone.
-// Note that keys are checked first, absent keys are NotFound faults, and a failed Put leaves the
-// old blob in place.
+// mapBlobs is a file store written from scratch. It satisfies storage.Blobs by its methods alone. Note that keys are checked
+// first, absent keys are NotFound faults, and a failed Put leaves the old blob in place.
 type mapBlobs struct {
 	mu    sync.Mutex
 	files map[string]file

@@ -69,7 +69,7 @@ func run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// show prints the caller's signature as it stands below replies from each mailbox.
+// show prints the caller's signature as it appears below replies from each mailbox.
 func show(ctx context.Context, desk *helpdesk.Desk, out io.Writer) error {
 	signature, err := desk.Signature(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// A third noun costs a declaration here with its two accessors, and a table in state.
+// A third noun needs a declaration here with its two accessors, and a table in state.
 
 var domains = noun[sending.Domain, storage.NoFilter]{
 	Noun:  helpdesk.Nouns().Domains,

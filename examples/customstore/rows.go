@@ -8,23 +8,22 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// noun is how the store keeps the rows of one noun: T is the row, F the filter of its lists.
+// noun keeps the rows of one noun: T is the row, F the filter of its lists.
 //
-// It does what domains and signatures need. A noun that is InMailboxes or in a Site needs one
-// function more, for which rows a scope sees; a list that is not by id needs one for the sort key.
+// It does all that domains and signatures need. A noun that is InMailboxes or in a Site also needs a function for the rows
+// in a scope; a list that is not sorted by id needs one for the sort key.
 type noun[T, F any] struct {
-	storage.Noun[T] // what is unique, where the id is: the same for all stores
+	storage.Noun[T] // the id, unique fields and so on: the same for all stores
 	table           func(*state) *table[T]
-	match           func(filter F, row *T) bool // nil: the list has no filter
+	match           func(filter F, row *T) bool // nil if the list has no filter
 }
 
-// source is where rows are read: the store, or a transaction.
+// source is the origin of rows: the store, or a transaction.
 type source interface {
 	read(ctx context.Context) (state, error)
 }
 
-// rows implements [storage.RowReader]. Looking only into the map of its account is all that keeps
-// accounts apart.
+// rows implements [storage.RowReader]. It reads only the map of its account, which is all that separates accounts.
 type rows[T, F any] struct {
 	*noun[T, F]
 	from    source
@@ -47,8 +46,8 @@ func (r rows[T, F]) Get(ctx context.Context, id int64) (T, error) {
 	return given(row), err
 }
 
-// List implements [storage.RowReader]. A page begins beyond a row, not after a number of rows: rows
-// that come or go meanwhile neither shift it nor appear twice. The row itself may be gone.
+// List implements [storage.RowReader]. A page begins after a row, not after a number of rows: rows inserted or deleted
+// meanwhile neither shift it nor appear twice. The row itself may have been deleted.
 func (r rows[T, F]) List(ctx context.Context, filter F, seek storage.Seek) ([]T, error) {
 	all, err := r.all(ctx)
 	var ids []int64
@@ -64,8 +63,8 @@ func (r rows[T, F]) List(ctx context.Context, filter F, seek storage.Seek) ([]T,
 	return r.pick(all, ids[:min(len(ids), seek.Limit)]), err
 }
 
-// beyond reports whether an id is on the far side of where a page begins, in its direction. In a
-// list by id, the key of a position is not used.
+// beyond reports whether an id comes after the start of a page, in its direction. In a list by id, the key of a position is
+// not used.
 func beyond(id int64, seek storage.Seek) bool {
 	switch {
 	case seek.From == nil:
@@ -98,13 +97,12 @@ func (r rows[T, F]) pick(all map[int64]T, ids []int64) []T {
 type stored[T, F any] struct {
 	rows[T, F]
 	in *session
-	// exists returns the fault of an account that does not exist: one may be deleted while a handle
-	// of it is in use.
+	// exists returns the fault for an account that does not exist: it may be deleted while one of its handles is in use.
 	exists func(ctx context.Context) error
 }
 
-// Lock has nothing to lock: memstore runs one transaction at a time. A store that runs several
-// needs SELECT FOR UPDATE, or the like.
+// Lock has nothing to lock: memstore runs one transaction at a time. A store that runs several needs SELECT FOR UPDATE, or
+// the like.
 func (s stored[T, F]) Lock(ctx context.Context, id int64) (T, error) { return s.Get(ctx, id) }
 
 // LockAll implements [storage.Rows].
@@ -112,8 +110,8 @@ func (s stored[T, F]) LockAll(ctx context.Context, ids []int64) ([]T, error) {
 	return s.ByIDs(ctx, ids) // which sorts them
 }
 
-// write runs fn on a copy of the table, which becomes the transaction's when fn succeeds. A method
-// that fails has therefore changed nothing, even after several rows.
+// write runs fn on a copy of the table, which replaces the transaction's table if fn succeeds. So a method that fails has
+// changed nothing, even after several rows.
 func (s stored[T, F]) write(ctx context.Context, fn func(t *table[T], own map[int64]T) error) error {
 	if err := s.exists(ctx); err != nil {
 		return err
@@ -183,7 +181,7 @@ func (s stored[T, F]) Delete(ctx context.Context, id int64) error {
 	})
 }
 
-// kept returns what to keep of a row. Its account is that of the scope, whatever the row says.
+// kept returns the stored form of a row. Its account is that of the scope, whatever the row has.
 func (s stored[T, F]) kept(item *T) (T, error) {
 	row, err := kept(*item)
 	if s.Account != nil {
@@ -192,8 +190,8 @@ func (s stored[T, F]) kept(item *T) (T, error) {
 	return row, err
 }
 
-// unique refuses a row that breaks a rule of its noun together with another row. A database has an
-// index for each rule, and translates its violation into this fault.
+// unique refuses a row that conflicts with another row. A database has an index for each rule, and translates violations
+// into this fault.
 func (s stored[T, F]) unique(t *table[T], row *T) error {
 	for _, rule := range s.Unique {
 		for account, others := range t.rows {

@@ -11,15 +11,15 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// mapStore keeps sending domains and signatures in maps of its own, and leaves all else to the
-// memstore that it embeds. Both commit together.
+// mapStore keeps sending domains and signatures in maps of its own, and leaves everything else to the memstore that it
+// embeds. Both commit together.
 //
-// The order is always the same: memstore's lock, which a transaction has from its beginning on, then
-// mu, which it has from the end of its function until memstore has committed. Without mu, a reader
-// could see the new conversations beside the old signatures.
+// The order of locks is always the same: memstore's lock, held from the beginning of a transaction, then mu, held from the
+// end of the transaction's function until memstore has committed. Without mu, a reader could see the new conversations
+// together with the old signatures.
 //
-// Between two databases that can lose their connections this would not be enough: one may have
-// committed when the other fails. Keep what belongs together in one database.
+// Between two databases that can lose their connections this would not be enough: one may have committed when the other
+// fails. Keep data that belongs together in one database.
 type mapStore struct {
 	*memstore.Store
 
@@ -61,9 +61,8 @@ func (s *mapStore) InSystemTx(ctx context.Context, fn func(ctx context.Context, 
 	}))
 }
 
-// InSnapshot implements [helpdesk.Store]. It cannot hold mu while it waits for memstore's lock, see
-// mapStore. It takes one snapshot after the other instead, and both again if a transaction has
-// committed in between.
+// InSnapshot implements [helpdesk.Store]. It cannot hold mu while it waits for memstore's lock, see mapStore. Instead it
+// takes one snapshot after the other, and both again if a transaction has committed in between.
 func (s *mapStore) InSnapshot(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, r helpdesk.Reader) error) error {
 	for {
 		then, err := s.read(ctx)
@@ -86,8 +85,7 @@ func (s *mapStore) InSnapshot(ctx context.Context, scope helpdesk.Scope, fn func
 	}
 }
 
-// read returns the rows that a reader outside of transactions sees. In a unit of work these are the
-// unit's.
+// read returns the rows that a reader outside transactions sees. In a unit of work these are the unit's.
 func (s *mapStore) read(ctx context.Context) (state, error) {
 	if err := ctx.Err(); err != nil {
 		return state{}, err
@@ -103,8 +101,8 @@ func (s *mapStore) read(ctx context.Context) (state, error) {
 	return s.rows, nil
 }
 
-// KB returns the knowledge base's store. It keeps nothing in maps, but its transactions may be parts
-// of a unit of work, which this store has to know.
+// KB returns the knowledge base's store. It keeps nothing in maps, but its transactions may be parts of a unit of work, of
+// which this store must be aware.
 func (s *mapStore) KB() kb.Store { return library{s.Store.KB(), s} }
 
 type library struct {
@@ -121,7 +119,7 @@ func (l library) InTx(ctx context.Context, scope kb.Scope, fn func(ctx context.C
 	}))
 }
 
-// reader reads within a scope. nouns.go has its methods that do not read from memstore.
+// reader reads within a scope. Its methods that do not read from memstore are in nouns.go.
 type reader struct {
 	helpdesk.Reader
 	from    source

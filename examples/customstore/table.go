@@ -7,10 +7,10 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
-// state is all that the store keeps itself. Rows and maps in a state never change: a write makes new
-// ones. A plain copy of a state is therefore a snapshot, and dropping a changed copy is a rollback.
+// state is all data that the store keeps itself. Rows and maps in a state never change: a write makes new ones. A plain copy
+// of a state is therefore a snapshot, and dropping a changed copy is a rollback.
 type state struct {
-	version    int // grows with every write, so that states can be told apart
+	version    int // grows with every write, to distinguish states
 	domains    table[sending.Domain]
 	signatures table[helpdesk.Signature]
 }

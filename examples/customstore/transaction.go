@@ -7,25 +7,25 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// draft is the state as a running transaction has changed it, beside the changes in memstore.
+// draft is the state as changed by a running transaction, parallel to the changes in memstore.
 type draft struct {
 	store  *mapStore
 	rows   state
-	from   int  // the version that it began with
+	from   int  // the version with which it began
 	sealed bool // mu is locked
 }
 
-// begin takes the committed rows. It is called inside memstore's transaction, so that no other
-// transaction can commit before this one has ended.
+// begin copies the committed rows. It is called inside memstore's transaction, so that no other transaction can commit
+// before this one has ended.
 func (d *draft) begin() {
-	d.end(false) // when a transaction runs again
+	d.end(false) // if a transaction runs again
 	d.store.mu.RLock()
 	defer d.store.mu.RUnlock()
 	d.rows, d.from = d.store.rows, d.store.rows.version
 }
 
-// seal is called last before memstore commits. If rows have changed, readers wait from here on until
-// the changes are published.
+// seal is called last before memstore commits. If rows have changed, readers wait from here on until the changes are
+// published.
 func (d *draft) seal() {
 	if d.rows.version != d.from {
 		d.store.mu.Lock()
@@ -33,8 +33,7 @@ func (d *draft) seal() {
 	}
 }
 
-// end publishes the changes if memstore has committed. Otherwise nobody has seen them, and they are
-// forgotten.
+// end publishes the changes if memstore has committed. Otherwise they are dropped; nobody has seen them.
 func (d *draft) end(committed bool) {
 	if !d.sealed {
 		return
@@ -49,7 +48,7 @@ func (d *draft) end(committed bool) {
 // half is this store's part in one call of memstore's InTx, InSystemTx or KB().InTx.
 type half struct {
 	draft  *draft
-	unit   *unit // nil: the call is a transaction of its own
+	unit   *unit // nil if the call is a transaction of its own
 	before state
 	ran    bool // memstore has called the function
 	ok     bool
@@ -82,13 +81,13 @@ func (h *half) run(ctx context.Context, fn func(ctx context.Context, own *sessio
 	return nil
 }
 
-// outcome notes how memstore's transaction has ended.
+// outcome records how memstore's transaction ended.
 func (h *half) outcome(err error) error {
 	h.ok = err == nil
 	return err
 }
 
-// end does for this store's rows what memstore has done for its own.
+// end commits or rolls back this store's rows as memstore has done with its own.
 func (h *half) end() {
 	switch {
 	case h.unit == nil:
@@ -104,8 +103,8 @@ func (h *half) end() {
 	}
 }
 
-// session gives the methods of a Tx, or of a snapshot's reader, access to rows until it is closed. A
-// caller who keeps a Tx too long gets a fault, not rows that may never be committed.
+// session gives the methods of a Tx, or of a snapshot's reader, access to rows until it is closed. Using a Tx afterwards
+// returns a fault, rather than rows that may never be committed.
 type session struct {
 	mu    sync.Mutex // a Tx may be used from several goroutines
 	rows  *state

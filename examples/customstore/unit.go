@@ -6,16 +6,16 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// unit is a unit of work (see [storage.Units]): several transactions, its parts, that commit as one.
-// Supporting units is optional; a server needs them for requests that are safe to repeat.
+// unit is a unit of work (see [storage.Units]): several transactions, its parts, that commit as one. Supporting units is
+// optional; a server needs them for requests that are safe to repeat.
 //
-// Memstore begins and ends the transaction. The unit follows by what Units promises: first runs at
-// each beginning, and a part that fails while it is the only one rolls back everything.
+// Memstore begins and ends the transaction. The unit follows the contract of Units: first runs at each beginning, and a part
+// that fails while it is the only one rolls back everything.
 type unit struct {
 	other storage.Unit // memstore's
 	draft draft
 	open  bool // a transaction is open
-	parts int  // how many have succeeded in it
+	parts int  // number of parts that have succeeded in it
 	ended bool
 }
 
@@ -45,9 +45,9 @@ func (s *mapStore) unit(ctx context.Context) *unit {
 func (u *unit) begin(ctx context.Context, first func(ctx context.Context) error) error {
 	u.draft.begin()
 	u.open = true
-	u.parts = 1 // so that a part of first that fails undoes only itself
+	u.parts = 1 // so that a failing part of first undoes only itself
 	begun := false
-	defer func() { u.open, u.parts = begun, 0 }() // also when first panics
+	defer func() { u.open, u.parts = begun, 0 }() // even if first panics
 	if first != nil {
 		if err := first(u.carried(ctx)); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (u *unit) Commit(ctx context.Context, last func(ctx context.Context) error)
 	committed := false
 	defer func() { u.finish(committed) }()
 	sealing := func(ctx context.Context) error {
-		u.parts++ // so that a part of last that fails undoes only itself
+		u.parts++ // so that a failing part of last undoes only itself
 		if last != nil {
 			if err := last(u.carried(ctx)); err != nil {
 				return err

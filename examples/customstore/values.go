@@ -9,9 +9,9 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// kept returns a row as the store keeps it: a copy that shares nothing with the caller's, with times
-// in UTC microseconds. It refuses text that other databases could not keep, so that an account can
-// move between stores. A backend on a database converts its rows here.
+// kept returns the stored form of a row: a copy that shares nothing with the caller's, with times in UTC microseconds. It
+// refuses text that other databases could not store, so that an account can move between stores. A backend for a database
+// converts its rows here.
 func kept[T any](row T) (T, error) {
 	v := reflect.ValueOf(&row).Elem()
 	for i := range v.NumField() {
@@ -22,14 +22,14 @@ func kept[T any](row T) (T, error) {
 	return row, nil
 }
 
-// given returns a row as callers get it: a copy, because the row is theirs to change.
+// given returns a row for callers: a copy, because they may change it.
 func given[T any](row T) T {
 	own(reflect.ValueOf(&row).Elem())
 	return row
 }
 
-// own replaces all that v shares with another copy of it, and reports whether its text can be kept.
-// The nouns of this store have no maps.
+// own replaces all data that v shares by a copy, and reports whether its text can be stored. The nouns of this store have no
+// maps.
 func own(v reflect.Value) (ok bool) {
 	ok = true
 	switch v.Kind() {
@@ -62,7 +62,7 @@ func own(v reflect.Value) (ok bool) {
 	return ok
 }
 
-// moment returns a time as all stores return it. The zero time means none and stays as it is.
+// moment returns a time as all stores return it. The zero time, which means none, is unchanged.
 func moment(at time.Time) time.Time {
 	if at.IsZero() {
 		return time.Time{}

@@ -1,6 +1,6 @@
-// Command embed shows a program with its own database, users and pages that embeds a help desk: it
-// places an order and opens a conversation about it in one transaction of its own. When the order
-// fails, the conversation and its outgoing mail are rolled back too.
+// Command embed shows a program with its own database, users and pages that embeds a help desk: it places an order and opens
+// a conversation about it in one transaction of its own. When the order fails, the conversation and its outgoing mail are
+// rolled back too.
 package main
 
 import (
@@ -104,8 +104,7 @@ func (s *shop) routes() http.Handler {
 	return mux
 }
 
-// signedIn identifies the user by the program's own means: here, by a header that a proxy in front
-// sets.
+// signedIn identifies the user by the program's own means: here, by a header that a proxy in front sets.
 func signedIn(r *http.Request) (userID int64, err error) {
 	if r.Header.Get("X-Shop-User") == "" {
 		return 0, nil
@@ -138,8 +137,7 @@ func open(ctx context.Context, dsn string) (*shop, error) {
 	return s, s.people(ctx)
 }
 
-// people creates the user in whose name the program writes, and the mailbox that customers write
-// to.
+// people creates the user on whose behalf the program writes, and the mailbox to which customers write.
 func (s *shop) people(ctx context.Context) error {
 	svc := s.help.Service()
 	user, err := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "shop@example.org", Name: "The shop"})

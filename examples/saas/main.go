@@ -1,6 +1,5 @@
-// Command saas is an application whose users' questions arrive in its own desk, behind its own
-// login, in its own database. Ask at http://127.0.0.1:8080/?as=ada, and answer at
-// http://127.0.0.1:8080/desk/ after http://127.0.0.1:8080/?as=boss.
+// Command saas is an application whose users' questions arrive in its own desk, behind its own login, in its own database.
+// Ask at http://127.0.0.1:8080/?as=ada, and answer at http://127.0.0.1:8080/desk/ after http://127.0.0.1:8080/?as=boss.
 package main
 
 import (
@@ -48,7 +47,7 @@ func open(ctx context.Context, dsn string) (*app, error) {
 		return nil, err
 	}
 	a, store := &app{pool: pool}, bunstore.New(bun.NewDB(pool, sqlitedialect.New()), bunstore.Config{})
-	outbox, err := outbound.NewSpool("outbox") // lets you look at mail; a real program uses a relay
+	outbox, err := outbound.NewSpool("outbox") // for reading the mail; a real program uses a relay
 	if err := cmp.Or(err, store.Migrate(ctx)); err != nil {
 		return nil, err
 	}
@@ -86,7 +85,7 @@ func (a *app) begin(ctx context.Context) error {
 	return err
 }
 
-// who is the application's own login. A real one asks for a password.
+// who is the application's own login. A real one requires a password.
 func (a *app) who(r *http.Request) (email string, agent int64) {
 	if c, err := r.Cookie("who"); err == nil {
 		_ = a.pool.QueryRowContext(r.Context(), `SELECT email, agent FROM people WHERE name = ?`, c.Value).Scan(&email, &agent) // otherwise anonymous
@@ -94,7 +93,7 @@ func (a *app) who(r *http.Request) (email string, agent int64) {
 	return email, agent
 }
 
-// about shows agents what the application knows about the customer.
+// about shows agents the application's data about the customer.
 func (a *app) about(ctx context.Context, _ *helpdesk.Desk, c helpdesk.Customer) (desk.Panel, error) {
 	var plan string
 	err := a.pool.QueryRowContext(ctx, `SELECT plan FROM people WHERE email = ?`, c.Emails[0].Key).Scan(&plan)

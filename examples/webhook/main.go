@@ -1,5 +1,5 @@
-// Command webhook receives the events of a help desk: it checks that they come from
-// there, does each once, however often it comes, and says what it did.
+// Command webhook receives the events of a help desk: it verifies their origin, processes each event once, however often it
+// is delivered, and prints it.
 //
 //	HELPWRIGHT_WEBHOOK_SECRET=whsec_... go run ./examples/webhook -listen 127.0.0.1:9000
 //
@@ -8,8 +8,7 @@
 //	curl -H "Authorization: Bearer $TOKEN" -d url=http://127.0.0.1:9000 -d 'events[]=conversation.created' \
 //	    http://127.0.0.1:8080/api/v1/accounts/1/webhooks
 //
-// A server delivers to an address like this one when it runs with
-// HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true.
+// A server delivers to an address like this one if it runs with HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true.
 package main
 
 import (
@@ -40,7 +39,7 @@ func main() {
 
 // event holds the fields of a CloudEvent that this program uses.
 type event struct {
-	ID      string          `json:"id"` // grows: the later of two events of a resource has the higher one
+	ID      string          `json:"id"` // grows: the later of two events of a resource has the higher id
 	Type    string          `json:"type"`
 	Subject string          `json:"subject"`
 	Data    json.RawMessage `json:"data"` // ids: fetch the resource from the API
@@ -54,8 +53,8 @@ func tell(out io.Writer) func(event) error {
 	}
 }
 
-// receiver handles events. It records processed events in memory; a program with a database writes
-// the webhook-id into a unique column, in the same transaction as the work.
+// receiver handles events. It records processed events in memory; a program with a database writes the webhook-id into a
+// unique column, in the same transaction as the work.
 type receiver struct {
 	secret string
 	work   func(event) error
@@ -68,8 +67,7 @@ func newReceiver(secret string, work func(event) error) *receiver {
 	return &receiver{secret: secret, work: work, done: map[string]bool{}}
 }
 
-// ServeHTTP answers with a 2xx only when the work is done: after any other status the event is
-// delivered again.
+// ServeHTTP answers with a 2xx only when the work is done: after any other status the event is delivered again.
 func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 	if err != nil {
@@ -102,7 +100,7 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// begin reports whether the caller is to process an event, and whether it was processed already.
+// begin reports whether the caller must process an event, and whether it was processed already.
 func (rc *receiver) begin(id string) (first, done bool) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -113,7 +111,7 @@ func (rc *receiver) begin(id string) (first, done bool) {
 	return !known, done
 }
 
-// end records that an event was processed, or leaves it to another try.
+// end records that an event was processed, or leaves it to another attempt.
 func (rc *receiver) end(id string, err error) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()

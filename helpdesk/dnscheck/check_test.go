@@ -17,7 +17,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/dnscheck"
 )
 
-// key is as long as that of RSA with 2048 bits.
+// key has the length of a 2048-bit RSA key.
 var key = strings.Repeat("MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A", 12) + "IDAQAB=="
 
 var (
@@ -26,7 +26,7 @@ var (
 	wantDMARC = "v=DMARC1; p=none"
 )
 
-// serve runs a name server and returns a resolver that asks it.
+// serve runs a name server and returns a resolver that uses it.
 func serve(t testing.TB, zones map[string]mockdns.Zone) *net.Resolver {
 	t.Helper()
 	s, err := mockdns.NewServerWithLogger(zones, log.New(io.Discard, "", 0), false)
@@ -164,7 +164,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// A server that says nothing costs the timeout and no more.
+// A silent server costs the timeout and no more.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0")

@@ -16,7 +16,7 @@ import (
 // reply makes an answer to a question.
 type reply func(query dnsmessage.Message) []dnsmessage.Resource
 
-// nameServer answers by UDP with only says that the answer is by TCP, and by TCP with that; pause is after each byte.
+// nameServer answers over UDP only with a truncation flag, and over TCP with the answer; pause is after each byte.
 func nameServer(t *testing.T, answer reply, pause time.Duration) (addr string) {
 	t.Helper()
 	tcp, udp := bothPorts(t)

@@ -93,8 +93,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Private addresses are refused, by name, by number, and when a server on the public
-// internet sends us there.
+// Private addresses are refused, by name, by number, and when a server on the public internet sends us there.
 func TestFetchPrivate(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

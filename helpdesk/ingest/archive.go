@@ -26,8 +26,8 @@ type ImporterConfig struct {
 	Progress func(done int)
 }
 
-// Importer imports an archive's messages into a mailbox. It can be stopped and restarted at any
-// time: a message is taken only once.
+// Importer imports an archive's messages into a mailbox. It can be stopped and restarted at any time: a message is taken
+// only once.
 type Importer struct{ cfg ImporterConfig }
 
 // NewImporter returns an importer. A missing required field of cfg is an Invalid fault.
@@ -115,7 +115,7 @@ func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []arc
 			return known, erased, err
 		}
 	}
-	// This includes what a stopped import took.
+	// This includes messages taken by an interrupted import.
 	return known, erased, im.cfg.Filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{AccountID: im.cfg.AccountID, Subject: im.cfg.MailboxID}})
 }
 
@@ -135,8 +135,7 @@ func (im *Importer) unerased(ctx context.Context, mails []ledger.Raw, sent map[s
 	}), nil
 }
 
-// read reads an archive's message. Its position is derived from its content, since archives are
-// moved and split.
+// read reads an archive's message. Its position is derived from its content, since archives are moved and split.
 func (im *Importer) read(a *archive.Archive, e archive.Entry) (ledger.Raw, error) {
 	limit := im.cfg.MaxMail
 	if e.Size > limit {

@@ -19,13 +19,12 @@ import (
 type AuthenticatorConfig struct {
 	Resolver mailauth.Resolver // nil: the system's
 	Timeout  time.Duration     // of all look-ups for one message; 0 means 10 s
-	// Relays are networks of hosts that relay mail: SPF is not evaluated for them, and results that
-	// trusted servers added to the header count. nil: [DefaultRelays]; empty: none.
+	// Relays are networks of hosts that relay mail: SPF is not evaluated for them, and results that trusted servers added to
+	// the header count. nil: [DefaultRelays]; empty: none.
 	Relays []netip.Prefix
 }
 
-// DefaultRelays returns loopback and private networks. Strangers' mail arrives from there only
-// through a server in front.
+// DefaultRelays returns loopback and private networks. Strangers' mail arrives from there only through a server in front.
 func DefaultRelays() []netip.Prefix {
 	var all []netip.Prefix
 	for _, network := range []string{"127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fe80::/10"} {
@@ -34,8 +33,8 @@ func DefaultRelays() []netip.Prefix {
 	return all
 }
 
-// Authenticator returns a function for smtpin.Config that evaluates SPF, DKIM and DMARC. An
-// unresponsive name server is a temporary error of a result, never of the message.
+// Authenticator returns a function for smtpin.Config that evaluates SPF, DKIM and DMARC. An unresponsive name server is a
+// temporary error of a result, never of the message.
 func Authenticator(cfg AuthenticatorConfig) func(ctx context.Context, d smtpin.Delivery) ledger.Authentication {
 	if cfg.Relays == nil {
 		cfg.Relays = DefaultRelays()

@@ -69,8 +69,8 @@ func (b *bundle) fileFetched(raw string) {
 	}
 }
 
-// Who has stolen a Message-ID joins no conversation with it, whatever he writes into From: at the intake, where we
-// check where a mail is from, and in a mailbox, whose server has.
+// Who has stolen a Message-ID joins no conversation with it, whatever he writes into From: at the intake, where we check
+// where a mail is from, and in a mailbox, whose server has.
 func TestStolenMessageID(t *testing.T) {
 	t.Parallel()
 	zone := awayNames{names{"bank.example": "v=spf1 ip4:192.0.2.1 -all", "_dmarc.bank.example": "v=DMARC1; p=reject", "evil.example": "v=spf1 ip4:127.0.0.1 -all"}}

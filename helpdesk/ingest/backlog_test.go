@@ -14,8 +14,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// What lay in a mailbox before it was connected has its own date, what comes later that
-// of its arrival, whatever it says: on a real server.
+// What lay in a mailbox before it was connected has its own date, what comes later that of its arrival, whatever it says: on
+// a real server.
 func TestBacklogOverIMAP(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.Dovecot(t)

@@ -26,9 +26,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// BenchmarkFile files one mail of a new customer: from the raw bytes in the ledger
-// to a conversation. The floor parses it with the bare library and writes the same
-// rows by hand in one transaction; both run in turns, to meet the same noise.
+// BenchmarkFile files one mail of a new customer: from the raw bytes in the ledger to a conversation. The floor parses it
+// with the bare library and writes the same rows by hand in one transaction; both run in turns, to meet the same noise.
 func BenchmarkFile(b *testing.B) {
 	for _, name := range []string{"SQLite", "PostgreSQL"} {
 		b.Run(name, func(b *testing.B) {
@@ -124,8 +123,8 @@ func (f *fileBench) handle(b *testing.B) {
 	}
 }
 
-// byHand does what filing does: parse, then the rows of ledger, customer,
-// conversation, interaction, participant and three events.
+// byHand does what filing does: parse, then the rows of ledger, customer, conversation, interaction, participant and three
+// events.
 func (f *fileBench) byHand(b *testing.B, raw []byte) {
 	b.Helper()
 	text := bareParse(b, raw)

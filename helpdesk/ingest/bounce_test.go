@@ -64,8 +64,8 @@ func (b *bundle) states(a answered) map[string]sending.State {
 	return states
 }
 
-// dialects are reports of failures, by the name of the system that wrote them: those of
-// testdata, and those of the corpus where it is there.
+// dialects are reports of failures, by the name of the system that wrote them: those of testdata, and those of the corpus
+// where it is there.
 func dialects(t *testing.T) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/bounces/*.eml")
@@ -119,8 +119,7 @@ func usable(raw []byte) bool {
 		(len(r.MessageIDs) == 0 || written(r.MessageIDs[0]))
 }
 
-// about makes a report one about another mail: under another Message-ID, to another
-// recipient, and come to another address.
+// about makes a report one about another mail: under another Message-ID, to another recipient, and come to another address.
 func about(t *testing.T, raw []byte, id, recipient, to string) string {
 	t.Helper()
 	m, err := mail.Parse(raw, mail.Limits{})
@@ -146,10 +145,9 @@ func about(t *testing.T, raw []byte, id, recipient, to string) string {
 	return "Delivered-To: " + to + end + text
 }
 
-// What comes back of answers, in the words of every mail system, is tied to the one
-// recipient that it is about, and nobody else's delivery changes: by the Message-ID of
-// the answer, by the sender of its envelope when the report names no mail, or names
-// another recipient too, and by the reply token.
+// What comes back of answers, in the words of every mail system, is tied to the one recipient that it is about, and nobody
+// else's delivery changes: by the Message-ID of the answer, by the sender of its envelope when the report names no mail, or
+// names another recipient too, and by the reply token.
 func TestBouncesInEveryDialect(t *testing.T) {
 	t.Parallel()
 	all := dialects(t)

@@ -11,9 +11,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// A colleague of who takes part answers: the same organization, which vouches for the
-// mail. Anybody else begins a conversation that says what it refers to, and one call
-// moves it there.
+// A colleague of who takes part answers: the same organization, which vouches for the mail. Anybody else begins a
+// conversation that says what it refers to, and one call moves it there.
 func TestColleagueAnswers(t *testing.T) {
 	t.Parallel()
 	pass := func(domain string) ledger.Authentication {

@@ -65,8 +65,8 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// What was filed by an earlier version, which knew less of a mail, is recognised, also
-// when it was deleted since; what only looks like it is filed.
+// What was filed by an earlier version, which knew less of a mail, is recognised, also when it was deleted since; what only
+// looks like it is filed.
 func TestDoublesOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	const head = "From: Ada <ada@example.com>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\nMessage-ID: <1@example.com>\nTo: support@example.org\n"
@@ -121,8 +121,8 @@ func TestDoublesOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// A mail to a conversation's address and to a second mailbox of the account is there
-// once, whichever copy comes first, and does not come back.
+// A mail to a conversation's address and to a second mailbox of the account is there once, whichever copy comes first, and
+// does not come back.
 func TestOneMailThroughTwoMailboxes(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -115,8 +115,8 @@ func (n *badNetwork) pass(ctx context.Context, client net.Conn, kind string, at 
 	}
 }
 
-// Whatever the network does, in the end every mail is in the ledger exactly once: whole, or with the reason why not.
-// What it garbles is noticed by TLS; without, no protocol could tell.
+// Whatever the network does, in the end every mail is in the ledger exactly once: whole, or with the reason why not. What it
+// garbles is noticed by TLS; without, no protocol could tell.
 func TestBadNetwork(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.POP3(t)

@@ -23,17 +23,16 @@ type FetcherConfig struct {
 	Servers *Servers         // required
 	// Refresh is the interval of reading the mailboxes' settings; 0 means 10 s.
 	Refresh time.Duration
-	// Events reports changes of settings in any process. They are then read at once, though at most
-	// once a second. nil: only Refresh applies.
+	// Events reports changes of settings in any process. They are then read at once, though at most once a second. nil: only
+	// Refresh applies.
 	Events storage.EventNotifier
-	// Tracer hears of each time that a mailbox is read, of the commands to its server, and of mails while they are stored. nil:
-	// nothing is traced.
+	// Tracer traces each fetch of a mailbox, the commands to its server, and the storing of mails. nil: no tracing.
 	Tracer storage.Tracer
 	Logger *slog.Logger // nil: discards
 }
 
-// Fetcher runs one source for every mailbox that is fetched, independently: a slow server delays
-// only its own mail. It notices changed settings at once through Events, otherwise within Refresh.
+// Fetcher runs one source for every mailbox that is fetched, independently: a slow server delays only its own mail. It
+// notices changed settings at once through Events, otherwise within Refresh.
 type Fetcher struct {
 	cfg FetcherConfig
 
@@ -51,8 +50,7 @@ type running struct {
 	done   chan struct{}
 }
 
-// NewFetcher returns a fetcher, which starts with Run. A missing required field of cfg is an
-// Invalid fault.
+// NewFetcher returns a fetcher, which starts with Run. A missing required field of cfg is an Invalid fault.
 func NewFetcher(cfg FetcherConfig) (*Fetcher, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Intake != nil, "Intake", "is required")
@@ -103,8 +101,8 @@ func (f *Fetcher) Run(ctx context.Context) error {
 // pauseOfRefresh is the minimum time between two readings of the settings.
 const pauseOfRefresh = time.Second
 
-// refresh starts new sources, and stops removed or changed ones. It does not wait for them to end;
-// the new source of the same mailbox does.
+// refresh starts new sources, and stops removed or changed ones. It does not wait for them to end; the new source of the
+// same mailbox does.
 func (f *Fetcher) refresh(ctx context.Context) error {
 	sources, err := f.cfg.Intake.Sources(ctx)
 	if err != nil {
@@ -130,8 +128,7 @@ func (f *Fetcher) refresh(ctx context.Context) error {
 	return nil
 }
 
-// is reports whether r uses these settings. A refresh token replaced by the token endpoint is not a
-// change.
+// is reports whether r uses these settings. A refresh token replaced by the token endpoint is not a change.
 func (r *running) is(s ledger.FetchSource) bool {
 	if r.tokens != nil && s.RefreshToken != r.source.RefreshToken && s.RefreshToken == r.tokens.RefreshToken() {
 		r.source.RefreshToken = s.RefreshToken

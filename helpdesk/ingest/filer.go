@@ -23,9 +23,8 @@ import (
 type FilerConfig struct {
 	Intake *helpdesk.Intake // required
 	Limits mail.Limits      // per message; zero: those of package mail
-	// TrustedServers are the authserv-ids of mail servers whose Authentication-Results are trusted
-	// in fetched and relayed mail. Each server must add the header field to every message, or
-	// remove existing ones with its name.
+	// TrustedServers are the authserv-ids of mail servers whose Authentication-Results are trusted in fetched and relayed
+	// mail. Each server must add the header field to every message, or remove existing ones with its name.
 	TrustedServers []string
 	// Observe is called with each message's result: filed, ignored or quarantined. nil: none.
 	Observe func(ledger.State)
@@ -58,13 +57,12 @@ func NewFiler(cfg FilerConfig) (*Filer, error) {
 	return &Filer{cfg: cfg, busy: map[int64]bool{}, owed: map[int64]bool{}, large: make(chan struct{}, 1)}, nil
 }
 
-// Handle files all waiting messages of the job's mailbox in order of receipt, so that a reply finds
-// the message it answers. A message that cannot be filed is quarantined with the reason and does
-// not hold up others. Only failures that affect all messages, such as an unavailable database, are
-// errors.
+// Handle files all waiting messages of the job's mailbox in order of receipt, so that a reply finds the message it answers.
+// A message that cannot be filed is quarantined with the reason and does not hold up others. Only failures that affect all
+// messages, such as an unavailable database, are errors.
 //
-// Each received batch creates a job, so one mailbox may have many. Within a process the first one
-// works for all; between processes, row locks decide.
+// Each received batch creates a job, so one mailbox may have many. Within a process the first one works for all; between
+// processes, row locks decide.
 func (f *Filer) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	if !f.enter(job.Subject) {
 		return nil // the running job checks again, and is retried if it dies
@@ -103,8 +101,7 @@ func (f *Filer) leave(mailbox int64, anyway bool) bool {
 	return true
 }
 
-// Waiting messages are filed in batches, each in one transaction, during which other writers may
-// wait.
+// Waiting messages are filed in batches, each in one transaction, during which other writers may wait.
 const (
 	batchMails = 20
 	batchBytes = 4 << 20 // larger messages are filed alone
@@ -154,8 +151,8 @@ func together(mails []ledger.Mail) int {
 	return n
 }
 
-// fileCarefully files one message and records that before, so that a message that crashes the
-// process repeatedly is quarantined.
+// fileCarefully files one message and records that before, so that a message that crashes the process repeatedly is
+// quarantined.
 func (f *Filer) fileCarefully(ctx context.Context, accountID int64, rows []ledger.Mail) (done int, err error) {
 	id := rows[0].ID
 	if f.owes(id) { // an outage must not count as a crash
@@ -202,9 +199,8 @@ func (f *Filer) owes(id int64) bool {
 	return f.owed[id]
 }
 
-// fileAll files messages together or, after a failure, one by one to find the faulty one. It
-// returns the number handled. Messages already read are filed even if the next cannot be read;
-// otherwise unreliable storage could block all progress.
+// fileAll files messages together or, after a failure, one by one to find the faulty one. It returns the number handled.
+// Messages already read are filed even if the next cannot be read; otherwise unreliable storage could block all progress.
 //
 // A large message takes several times its size in memory, so only one is filed at a time.
 func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []ledger.Mail) (done int, err error) {
@@ -232,8 +228,7 @@ func (f *Filer) fileAll(ctx context.Context, accountID int64, rows []ledger.Mail
 	return done, failure
 }
 
-// readAll reads messages until one fails for a reason that affects all. A message that is itself
-// unreadable is quarantined.
+// readAll reads messages until one fails for a reason that affects all. A message that is itself unreadable is quarantined.
 func (f *Filer) readAll(ctx context.Context, accountID int64, rows []ledger.Mail) (mails []ledger.Parsed, aside int, err error) {
 	for _, row := range rows {
 		mail, err := f.read(ctx, accountID, row)
@@ -315,7 +310,7 @@ func (f *Filer) read(ctx context.Context, accountID int64, row ledger.Mail) (in 
 	if err != nil {
 		return in, err
 	}
-	// The source, or whoever had it fetched again, has already limited the size.
+	// The size was limited already, by the source or by the request to fetch the message again.
 	limits := f.cfg.Limits
 	limits.Size = max(limits.Size, mail.DefaultSize, int64(len(raw)))
 	parsed, err := mail.Parse(raw, limits)
@@ -351,8 +346,7 @@ func incoming(m *mail.Message) ledger.Incoming {
 	return in
 }
 
-// attached returns the attached message, if there is exactly one. An unreadable one stays an
-// ordinary file.
+// attached returns the attached message, if there is exactly one. An unreadable one stays an ordinary file.
 func attached(files []message.Part, limits mail.Limits) *ledger.Incoming {
 	var found []message.Part
 	for _, a := range files {

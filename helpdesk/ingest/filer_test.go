@@ -264,8 +264,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestCorpus files real mails of many sources: none may be lost, and only one that is
-// nested without end is in quarantine.
+// TestCorpus files real mails of many sources: none may be lost, and only one that is nested without end is in quarantine.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	corpus := testenv.Corpus(t)
@@ -305,8 +304,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestMailboxTestsTellNothingOfTheInside: whether a host inside exists, listens or
-// speaks, the answer is the same.
+// TestMailboxTestsTellNothingOfTheInside: whether a host inside exists, listens or speaks, the answer is the same.
 func TestMailboxTestsTellNothingOfTheInside(t *testing.T) {
 	t.Parallel()
 	host, open, err := net.SplitHostPort(testnet.Silent(t))

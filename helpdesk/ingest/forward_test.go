@@ -87,8 +87,8 @@ func TestMemberForwards(t *testing.T) {
 	}
 }
 
-// Who is no member, or not shown to be one, opens a conversation of their own with what
-// they forward; so does who forwards nobody's mail.
+// Who is no member, or not shown to be one, opens a conversation of their own with what they forward; so does who forwards
+// nobody's mail.
 func TestWhoForwards(t *testing.T) {
 	t.Parallel()
 	from := func(line string) func(string) string {
@@ -163,8 +163,7 @@ func TestMemberForwardsIntoConversation(t *testing.T) {
 	}
 }
 
-// A member whom a role, or a limit to another mailbox, keeps from beginning
-// conversations does not do it by mail.
+// A member whom a role, or a limit to another mailbox, keeps from beginning conversations does not do it by mail.
 func TestForwardNeedsPermission(t *testing.T) {
 	t.Parallel()
 	for role, limited := range map[string]bool{identity.RoleAgent: true, "collaborator": false} {

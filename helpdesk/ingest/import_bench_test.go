@@ -28,9 +28,9 @@ import (
 )
 
 // BenchmarkImport imports 10,000 mails from Dovecot by IMAP and files them, with either database and files on disk, all
-// parts at work as in the server. The floor fetches the same mails with the bare library, one command for all of them,
-// and parses them with the bare library: nothing is kept. Told are the CPU seconds of this process for 1,000 mails (that
-// of PostgreSQL is another) and the most memory that it had at a time. Run it with -benchtime 1x.
+// parts at work as in the server. The floor fetches the same mails with the bare library, one command for all of them, and
+// parses them with the bare library: nothing is kept. Told are the CPU seconds of this process for 1,000 mails (that of
+// PostgreSQL is another) and the most memory that it had at a time. Run it with -benchtime 1x.
 func BenchmarkImport(b *testing.B) {
 	const mails = 10_000
 	dovecot := testenv.Dovecot(b)

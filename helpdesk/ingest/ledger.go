@@ -31,7 +31,7 @@ type mailboxLedger struct {
 	epoch                int
 	log                  *slog.Logger
 	suspects             *suspects
-	tracer               storage.Tracer // nil: nothing is traced
+	tracer               storage.Tracer // nil: no tracing
 	last                 ledger.FetchStatus
 }
 
@@ -67,7 +67,7 @@ func problem(text string, oversize bool, size int64) string {
 	return fmt.Sprintf("it is too large: %d bytes; only its header was fetched", size)
 }
 
-// head returns what the list of failures shows of a message.
+// head returns the header fields that the list of failures shows.
 func head(raw []byte) ledger.Head {
 	subject, from := mail.Head(raw)
 	return ledger.Head{Subject: subject, From: from}
@@ -86,7 +86,7 @@ func (l imapLedger) Take(ctx context.Context, folder string, mails []imap.Mail, 
 	return l.take(ctx, sourceIMAP, l.raw(mails), &ledger.FolderCursor{Folder: place(l.epoch, folder), Cursor: next})
 }
 
-// take stores what was fetched.
+// take stores the fetched messages.
 func (l *mailboxLedger) take(ctx context.Context, source string, mails []ledger.Raw, next *ledger.FolderCursor) (err error) {
 	if l.tracer != nil {
 		var span storage.Span
@@ -149,8 +149,7 @@ func (l *mailboxLedger) begin(ctx context.Context) {
 	}
 }
 
-// report records the result of fetching. Repeated successes, which come with every poll, are
-// written at most once a minute.
+// report records the result of fetching. Repeated successes, which come with every poll, are written at most once a minute.
 func (l *mailboxLedger) report(ctx context.Context, st wire.Status) {
 	next := ledger.FetchStatus{
 		MailboxID: l.mailboxID, Connected: st.Connected, LastSuccessAt: st.LastSuccess.UTC(), LastErrorAt: st.LastErrorAt.UTC(),

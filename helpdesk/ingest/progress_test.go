@@ -34,8 +34,8 @@ func (c *counted) InTx(ctx context.Context, scope helpdesk.Scope, fn func(contex
 	return c.Store.InTx(ctx, scope, fn)
 }
 
-// Mails are filed together unless a process may have died at one: neither failures nor outages nor many attempts make a
-// job slow.
+// Mails are filed together unless a process may have died at one: neither failures nor outages nor many attempts make a job
+// slow.
 func TestFilingOneByOne(t *testing.T) {
 	t.Parallel()
 	const mails = 20
@@ -81,8 +81,8 @@ func (b *tiring) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return b.Blobs.Get(ctx, key)
 }
 
-// A job that files some mails and then fails comes back soon, however often it does so, and if it never came to the end
-// of a batch.
+// A job that files some mails and then fails comes back soon, however often it does so, and if it never came to the end of a
+// batch.
 func TestFilingInPieces(t *testing.T) {
 	t.Parallel()
 	for every, failures := range map[int64]int{25: 6, 10: 16, 2: 149} {
@@ -124,8 +124,8 @@ func inPieces(t *testing.T, every int64, failures int) {
 	}
 }
 
-// flapping is a store in which transactions fail: each in turn as outcomes say, nil for those that work, and all later
-// ones like the last.
+// flapping is a store in which transactions fail: each in turn as outcomes say, nil for those that work, and all later ones
+// like the last.
 type flapping struct {
 	helpdesk.Store
 	outcomes []error

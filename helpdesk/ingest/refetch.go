@@ -21,8 +21,7 @@ import (
 	"github.com/helpwright/helpwright/storage/jobs"
 )
 
-// maxAgain is the maximum size of a message fetched on request, larger than that of automatic
-// fetching.
+// maxAgain is the maximum size of a message fetched on request, larger than that of automatic fetching.
 const maxAgain = 150 << 20
 
 // discardIMAP is the sink of sources that do not import.
@@ -141,14 +140,13 @@ func (s *Servers) fetch(ctx context.Context, from ledger.FetchSource, row ledger
 type AgainConfig struct {
 	Intake  *helpdesk.Intake // required
 	Servers *Servers         // required
-	// Backoff is the wait before the second attempt, and half of that before the third; 0 means 2
-	// s.
+	// Backoff is the wait before the second attempt, and half of that before the third; 0 means 2 s.
 	Backoff time.Duration
 	Logger  *slog.Logger // nil: discards
 }
 
-// Again fetches from mail servers what importing skipped. It handles jobs of the kinds
-// [helpdesk.JobRefetchMail] and [helpdesk.JobBackfill].
+// Again fetches messages that importing skipped. It handles jobs of the kinds [helpdesk.JobRefetchMail] and
+// [helpdesk.JobBackfill].
 type Again struct{ cfg AgainConfig }
 
 // NewAgain returns a handler. A missing required field of cfg is an Invalid fault.
@@ -166,8 +164,7 @@ func NewAgain(cfg AgainConfig) (*Again, error) {
 	return &Again{cfg: cfg}, nil
 }
 
-// Refetch fetches an incomplete message again. A failure becomes the reason of its quarantine, for
-// the member who asked.
+// Refetch fetches an incomplete message again. A failure becomes the reason of its quarantine, for the member who asked.
 func (a *Again) Refetch(ctx context.Context, job storage.ClaimedJob) error {
 	row, err := a.cfg.Intake.Mail(ctx, job.AccountID, job.Subject)
 	if fault.Is(err, fault.NotFound) || err == nil && !row.Partial {
@@ -208,8 +205,8 @@ func (a *Again) fetch(ctx context.Context, accountID int64, row ledger.Mail) (ma
 	return mail, err
 }
 
-// Backfill imports a mailbox's messages that arrived on a day or later and are not in the ledger.
-// After a failure it is retried and keeps what was taken.
+// Backfill imports a mailbox's messages that arrived on a day or later and are not in the ledger. After a failure it is
+// retried and keeps what was taken.
 func (a *Again) Backfill(ctx context.Context, job storage.ClaimedJob) error {
 	var order ledger.Backfill
 	if err := json.Unmarshal(job.Payload, &order); err != nil {
@@ -252,7 +249,7 @@ func (a *Again) Backfill(ctx context.Context, job storage.ClaimedJob) error {
 	})
 	a.cfg.Logger.InfoContext(ctx, "backfill", "mailbox_id", job.Subject, "fetched", taken, "complete", err == nil)
 	if err != nil && taken > 0 {
-		return jobs.Progress(err) // what was taken stays
+		return jobs.Progress(err) // messages taken so far are kept
 	}
 	return err
 }

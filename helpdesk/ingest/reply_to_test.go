@@ -14,8 +14,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// Whom a mail is filed under, and where the answer to it goes, by its header as forms,
-// groups, lists and people write it. The mailbox is support@example.org.
+// Whom a mail is filed under, and where the answer to it goes, by its header as forms, groups, lists and people write it.
+// The mailbox is support@example.org.
 func TestWhoIsAnswered(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -111,8 +111,8 @@ func TestHeaderIsKept(t *testing.T) {
 	}
 }
 
-// Neither Reply-To nor an address that writes for others lets anybody into a
-// conversation; and what comes in our own name from a group is no answer of ours.
+// Neither Reply-To nor an address that writes for others lets anybody into a conversation; and what comes in our own name
+// from a group is no answer of ours.
 func TestReplyToOpensNothing(t *testing.T) {
 	t.Parallel()
 	const opening = "From: Ada <ada@example.com>\nMessage-ID: <1@example.com>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\nSubject: Help\n\nText."
@@ -158,8 +158,8 @@ func TestReplyToOpensNothing(t *testing.T) {
 	}
 }
 
-// An answer quotes the conversation: who is named in Reply-To of a mail that nobody
-// vouches for does not get it, unless they take part.
+// An answer quotes the conversation: who is named in Reply-To of a mail that nobody vouches for does not get it, unless they
+// take part.
 func TestReplyToOfAFollowUp(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

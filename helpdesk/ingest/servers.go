@@ -18,23 +18,21 @@ import (
 type ServersConfig struct {
 	// AllowPrivateHosts allows servers at loopback and private addresses.
 	AllowPrivateHosts bool
-	// PollInterval is the interval of polling folders and maildrops whose server does not notify; 0
-	// means 60 s.
+	// PollInterval is the interval of polling folders and maildrops whose server does not notify; 0 means 60 s.
 	PollInterval time.Duration
 	MaxMessage   int64 // bytes; 0 means 50 MiB
-	// Memory limits the bytes of mail that all mailboxes together hold while fetching; 0 means 64
-	// MiB. A larger message is held alone. Fetches of up to 1 MiB are not counted, so that new mail
-	// does not wait for large mail on slow servers.
+	// Memory limits the bytes of mail that all mailboxes together hold while fetching; 0 means 64 MiB. A larger message is
+	// held alone. Fetches of up to 1 MiB are not counted, so that new mail does not wait for large mail on slow servers.
 	Memory int64
-	// StepTimeout is the longest silence of a server; BackoffMin and BackoffMax bound the waits
-	// after failures; 0: see [imap.Config].
+	// StepTimeout is the longest silence of a server; BackoffMin and BackoffMax bound the waits after failures; 0: see
+	// [imap.Config].
 	StepTimeout, BackoffMin, BackoffMax time.Duration
 	Now                                 func() time.Time // nil: time.Now
 	Logger                              *slog.Logger     // nil: discards
 }
 
-// Servers connects to the servers that mailboxes are fetched from. It implements
-// [ledger.MailServers] and keeps no connections.
+// Servers connects to the servers from which mailboxes are fetched. It implements [ledger.MailServers] and keeps no
+// connections.
 type Servers struct {
 	cfg  ServersConfig
 	dial netguard.DialFunc

@@ -10,8 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// suspects fetches mailboxes suspected of crashes one at a time, so that the next crash identifies
-// the cause.
+// suspects fetches mailboxes suspected of crashes one at a time, so that the next crash identifies the cause.
 type suspects struct {
 	turn  chan struct{} // holds a value during a fetch
 	pause time.Duration // interval of checking whether a mailbox is still parked
@@ -21,8 +20,7 @@ func newSuspects(pause time.Duration) suspects {
 	return suspects{turn: make(chan struct{}, 1), pause: pause}
 }
 
-// patience is how long a suspect waits for its turn, so that a slow server does not block the
-// others forever.
+// patience is how long a suspect waits for its turn, so that a slow server does not block the others forever.
 const patience = time.Minute
 
 // wait waits for a turn, which end ends.
@@ -36,8 +34,8 @@ func (s *suspects) wait(ctx context.Context) (end func()) {
 	return func() {}
 }
 
-// work implements [imap.Config].Work and [pop3.Config].Work: it records that this process works on
-// the mailbox, and waits while the mailbox is parked.
+// work implements [imap.Config].Work and [pop3.Config].Work: it records that this process works on the mailbox, and waits
+// while the mailbox is parked.
 func (l *mailboxLedger) work(ctx context.Context, do func(context.Context) error) error {
 	alone := false
 	for {

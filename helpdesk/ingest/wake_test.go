@@ -16,8 +16,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// TestNewMailboxIsFetchedAtOnce: a fetcher that reads the settings once an hour is woken
-// by the event of a mailbox, and says that it is at work before the server has answered.
+// TestNewMailboxIsFetchedAtOnce: a fetcher that reads the settings once an hour is woken by the event of a mailbox, and says
+// that it is at work before the server has answered.
 func TestNewMailboxIsFetchedAtOnce(t *testing.T) {
 	t.Parallel()
 	store := memstore.New()

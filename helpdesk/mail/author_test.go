@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mail"
 )
 
-// Who wrote a mail is known when all programs that read it would name the same.
+// The author of a mail is known if all programs that read it would name the same.
 func TestAuthor(t *testing.T) {
 	t.Parallel()
 	const sole, nobody = "ada@example.com", ""
@@ -98,7 +98,7 @@ func TestAuthor(t *testing.T) {
 	}
 }
 
-// A second From can be hidden nowhere: whatever stands around it, a header that names one more author names none.
+// A second From cannot be hidden: whatever surrounds it, a header that names another author has none.
 func FuzzAuthor(f *testing.F) {
 	f.Add("X: y\r\n", "Z: a\r\n")
 	f.Add("", "--x\r\n")
@@ -107,7 +107,7 @@ func FuzzAuthor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, above, between string) {
 		above, between = strings.ReplaceAll(above, "\n", "\r\n"), strings.ReplaceAll(between, "\n", "\r\n")
 		raw := above + "From: ada@example.com\r\n" + between + "From: eve@example.com\r\n\r\nHello\r\n"
-		// What ends the header for everybody is no hiding place.
+		// An end of the header for all readers is not a hiding place.
 		if strings.Contains("\n"+strings.ReplaceAll(raw[:strings.Index(raw, "eve@")], "\r\n", "\n"), "\n\n") {
 			return
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mail"
 )
 
-// der writes an element of DER, or of BER with a length that is not said.
+// der writes an element of DER, or of BER with an indefinite length.
 func der(tag byte, open bool, content ...[]byte) []byte {
 	b := bytes.Join(content, nil)
 	switch {
@@ -217,8 +217,7 @@ func TestReturnsBelowOtherLines(t *testing.T) {
 	}
 }
 
-// Gateways of telephones send a message as a text with a name. One that was attached
-// beside another text, or as a file, is a file.
+// Telephone gateways send a message as a named text. A named text next to another text, or as an attachment, is a file.
 func TestTextsWithNames(t *testing.T) {
 	t.Parallel()
 	part := func(disposition, name, text string) string {

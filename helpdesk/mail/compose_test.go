@@ -210,7 +210,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// checkLines: CRLF everywhere, ASCII, no line beyond 78 columns in what can be folded.
+// checkLines checks for CRLF everywhere, ASCII, and at most 78 columns in lines that can be folded.
 func checkLines(t *testing.T, raw []byte) {
 	t.Helper()
 	if n := bytes.Count(raw, []byte("\n")); n != bytes.Count(raw, []byte("\r\n")) || n != bytes.Count(raw, []byte("\r")) {

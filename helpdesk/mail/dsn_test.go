@@ -102,8 +102,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// What people write is no report, whatever it is about: the subjects and words of
-// reports, in several languages and as several programs write answers.
+// Mails from people are not reports, whatever their topic: the subjects and words of reports, in several languages and in
+// the forms of several programs.
 func TestRepliesAreNoReports(t *testing.T) {
 	t.Parallel()
 	subjects := []string{
@@ -135,8 +135,7 @@ func TestRepliesAreNoReports(t *testing.T) {
 	}
 }
 
-// Of the bounces in many dialects nearly all are understood, and what is none is
-// not taken for one.
+// Nearly all bounces in many dialects are understood, and other mails are not mistaken for bounces.
 func TestReportDialects(t *testing.T) {
 	t.Parallel()
 	reports, known, total := 0, 0, 0

@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestGrowth: what hostile mails cost grows as they do. Each is a beginning and a piece
-// that is repeated; the limits are out of the way.
+// TestGrowth checks that the cost of hostile mails is linear in their size. Each is a beginning and a repeated piece, with
+// the limits raised.
 func TestGrowth(t *testing.T) {
 	limits := mail.Limits{Size: 1 << 30, HeaderBytes: 1 << 28, Parts: 1 << 24, Depth: 1000}
 	const multipart = "From: a@b.example\nContent-Type: multipart/mixed; boundary=b\n\n"

@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mail"
 )
 
-// letters are what people write to a help desk, in the charsets they were once written in.
+// letters are typical messages to a help desk, in the charsets formerly used for them.
 var letters = []struct{ charsets, subject, text string }{
 	{"gbk gb18030", "订单问题", "您好，我昨天在你们网站订购了一双鞋子，但是今天收到的颜色不对。请问可以换货吗？谢谢！"},
 	{"gbk", "发票", "请尽快把上个月的发票寄到我们公司的地址，谢谢。"},
@@ -85,7 +85,7 @@ func parse(t testing.TB, raw string) *mail.Message {
 	return m
 }
 
-// TestUndeclaredCharset: mails that do not say what charset they are in.
+// TestUndeclaredCharset has mails that do not declare their charset.
 func TestUndeclaredCharset(t *testing.T) {
 	t.Parallel()
 	const head = "From: a@example.org\nMessage-ID: <1@example.org>\nDate: Mon, 2 Jan 2023 15:04:05 +0000\n"
@@ -124,7 +124,7 @@ func TestUndeclaredCharset(t *testing.T) {
 	t.Logf("%d of %d right", right, total)
 }
 
-// TestCharsetInDisguise: what is declared is not what was sent.
+// TestCharsetInDisguise has mails whose declared charset is wrong.
 func TestCharsetInDisguise(t *testing.T) {
 	t.Parallel()
 	const text = "Schöne Grüße — 你好"
@@ -172,7 +172,7 @@ func TestReadBetterStaysSame(t *testing.T) {
 	greek := encode(t, "windows-1253", "Καλημέρα σας, χθες παρήγγειλα ένα βιβλίο")
 
 	m := parse(t, head+"Subject: x\n\n"+greek)
-	// What these bytes were before: each one of windows-1252.
+	// The former result for these bytes: each one as windows-1252.
 	former := parse(t, head+"Subject: x\nContent-Type: text/plain; charset=utf-8\n\n"+windows1252(greek))
 	if m.FormerIdentity() != former.FormerIdentity() {
 		t.Error("by its former identity it is another mail now")

@@ -25,8 +25,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden parses each mail of testdata, which has one oddity each, and compares
-// all that was read with the file beside it.
+// TestGolden parses each mail of testdata, which has one peculiarity each, and compares the complete result with the file
+// next to it.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.eml")
@@ -61,7 +61,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// golden writes what differs from the zero value as JSON.
+// golden returns the fields that differ from the zero value as JSON.
 func golden(t *testing.T, m *mail.Message) []byte {
 	t.Helper()
 	raw, err := json.Marshal(m)
@@ -95,7 +95,7 @@ func golden(t *testing.T, m *mail.Message) []byte {
 	return b.Bytes()
 }
 
-// checkMessage is what holds for every parsed mail.
+// checkMessage checks invariants of every parsed mail.
 func checkMessage(t *testing.T, m *mail.Message) {
 	t.Helper()
 	for _, s := range []string{m.Text, m.HTML} {
@@ -178,8 +178,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestHostile parses what would take a careless parser minutes; the package's time
-// limit is the judge.
+// TestHostile parses mails that would take a careless parser minutes; the package's time limit applies.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	const mb = 1 << 20
@@ -274,7 +273,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestCorpusBounces: nearly all delivery failures say that a program sent them.
+// TestCorpusBounces checks that nearly all delivery failures are recognised as sent by a program.
 func TestCorpusBounces(t *testing.T) {
 	t.Parallel()
 	mails := corpusMails(t, "bounces")

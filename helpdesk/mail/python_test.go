@@ -18,9 +18,9 @@ import (
 
 const differences = "testdata/python/differences.txt"
 
-// TestPython compares what Parse reads with what Python's email package reads. Each
-// difference has to be in differences.txt, which says of each class of them who is
-// right and why. The mails are those of testdata and, where it is there, of the corpus.
+// TestPython compares the results of Parse with those of Python's email package. Each difference must be in differences.txt,
+// which explains for each class which one is right and why. The mails are those of testdata and, if available, of the
+// corpus.
 func TestPython(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -66,8 +66,8 @@ func readDifferences(t *testing.T) map[string]string {
 	return listed
 }
 
-// pythonMail is what testdata/python/read.py says of a mail. A field that Python
-// could not read is an object with the error's name.
+// pythonMail is the output of testdata/python/read.py for a mail. A field that Python could not read is an object with the
+// error's name.
 type pythonMail struct {
 	File                                         string
 	Subject, From, Date, Text, HTML, Attachments json.RawMessage
@@ -120,7 +120,7 @@ func compareWithPython(t *testing.T, root string, listed map[string]string) {
 	t.Logf("%d mails, %d differences", len(seen), len(found))
 }
 
-// differ says which fields of a mail differ, and how.
+// differ returns the fields of a mail that differ, and how.
 func differ(t *testing.T, python pythonMail) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile(python.File)

@@ -62,9 +62,9 @@ func TestSplitQuote(t *testing.T) {
 	}
 }
 
-// fixtureQuotes says of the fixtures with a quoted tail how its first line begins.
-// All others are to be left whole; so are email_7, email_8 and email_unquoted_reply, whose
-// quotes have lines without a sign that might as well be answers: what is new is never hidden.
+// fixtureQuotes has the beginning of the first quoted line of each fixture with a quoted tail. All others must be left
+// whole; so must email_7, email_8 and email_unquoted_reply, whose quotes have lines without a mark that might as well be
+// answers: new text is never hidden.
 var fixtureQuotes = map[string]string{
 	"email_2": "> ", "email_3": "On 01/03/11", "email_4": "On Aug 22", "email_6": "On Dec 16",
 	"email_9": "====", "email_10": "De :", "email_11": "De :", "email_12": "Van:", "email_13": "Da:", "email_14": "W dniu", "email_16": "Dnia 27",
@@ -81,7 +81,7 @@ var fixtureQuotes = map[string]string{
 	"email_tricky_14_long_quote_header": "On Monday", "email_tricky_15_original_message_variations": "-----Orig",
 	"email_tricky_17_forward_header": "---------- Forw", "email_tricky_20_html_entities": "On Dec 15", "email_tricky_5_mixed_languages": "Le 15",
 	"email_tricky_9_nested_quotes": "On Dec 15", "email_zoho": "---- On Wed",
-	"email_with_date_headers": "[DATE]", "email_with_from_headers": "[FROM]", // placeholders of a mailer nobody names: missed
+	"email_with_date_headers": "[DATE]", "email_with_from_headers": "[FROM]", // placeholders of an unknown mailer: missed
 }
 
 func TestSplitQuoteFixtures(t *testing.T) {

@@ -24,13 +24,12 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailauth"
 )
 
-// zone is a name server: TXT records by name, and addresses. A name that begins with
-// "away." gets no answer.
+// zone is a name server: TXT records by name, and addresses. A name that begins with "away." gets no answer.
 type zone struct {
 	txt   map[string][]string
 	hosts map[string][]string
 	asked atomic.Int64
-	slow  func(name string) bool // which names are never answered; nil: none
+	slow  func(name string) bool // names that are never answered; nil: none
 	back  []string               // names of every address
 }
 
@@ -205,8 +204,8 @@ func TestCheckInTime(t *testing.T) {
 	})
 }
 
-// The servers of names that the sender chose may never answer: what they are asked for takes no time from the
-// look-ups of the domain of From, so that its mail fails that is not its own.
+// The servers of names chosen by the sender may never answer: queries to them take no time from the look-ups of the domain
+// of From, so that a forged mail fails.
 func TestCheckBesideSlowNames(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ from, record, want string }{
@@ -268,8 +267,8 @@ func TestCheckBounded(t *testing.T) {
 	}
 }
 
-// What would take the check of signatures minutes is not checked: a mail without any has none, as others, and
-// signatures that cannot be looked at are wrong.
+// Signatures that would take minutes to check are not checked: a mail without any has none, and signatures that cannot be
+// checked are wrong.
 func TestCheckHostileHeaders(t *testing.T) {
 	t.Parallel()
 	z := &zone{txt: map[string][]string{}}
@@ -299,7 +298,7 @@ func TestCheckHostileHeaders(t *testing.T) {
 	}
 }
 
-// Keys of which each takes seconds are no keys.
+// Keys that take seconds each are refused.
 func TestCheckHostileKeys(t *testing.T) {
 	t.Parallel()
 	raw := "DKIM-Signature: v=1; a=rsa-sha256; d=example.com; s=s; h=from; bh=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=; b=" +

@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestGrowth: what hostile results cost grows as they do, field by field and within one.
+// TestGrowth checks that the cost of hostile results is linear in their size, field by field and within one.
 func TestGrowth(t *testing.T) {
 	for _, piece := range []string{"; dmarc=pass header.from=example.com", "(", "(x)", `\`, `"`, ";", "=", " ", "; dkim=pass (", `"a`, "; x=y z.w="} {
 		t.Run(piece, func(t *testing.T) {

@@ -17,7 +17,7 @@ func TestReadResults(t *testing.T) {
        dmarc=pass (p=REJECT sp=REJECT dis=NONE) header.from=example.com`
 	for name, tt := range map[string]struct {
 		fields []string
-		want   string // "": none is trusted
+		want   string // "" if none is trusted
 	}{
 		"of Google":                {[]string{google}, "mx.google.com spf=pass(example.com) dkim=pass(example.com) dmarc=pass(example.com) p=reject aligned"},
 		"another case of letters":  {[]string{"MX.Google.COM; SPF=Pass smtp.MAILFROM=example.com"}, "MX.Google.COM spf=pass(example.com) dmarc=none(example.com) aligned"},
@@ -59,7 +59,7 @@ func TestReadResults(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	// Without one From domain nobody is aligned.
+	// Without exactly one From domain nothing is aligned.
 	if r, _ := mailauth.ReadResults([]string{google}, []string{"mx.google.com"}, ""); r.Aligned || r.DMARC.Result != mailauth.PermError {
 		t.Error(show(r))
 	}
@@ -76,7 +76,7 @@ func FuzzReadResults(f *testing.F) {
 		if r.DMARC.Result == mailauth.Pass && (r.DMARC.Domain != "example.com" || !r.Aligned) {
 			t.Errorf("%+v", r)
 		}
-		// Whatever stands in a comment changes nothing but the policy.
+		// The content of a comment changes nothing but the policy.
 		safe := strings.NewReplacer("(", "", ")", "", `\`, "").Replace(field)
 		again, ok := mailauth.ReadResults([]string{"a.example; (" + safe + ") spf=none"}, []string{"a.example"}, "example.com")
 		if !ok || again.Aligned || len(again.DKIM) > 0 || again.DMARC.Result != mailauth.None {

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 )
 
-// What a mail says anew is told from commands above it, and from quote and signature below.
+// The new text of a mail is separated from commands above it, and from quote and signature below.
 func TestSplitAnswer(t *testing.T) {
 	t.Parallel()
 	const quoted = "\n\nOn Mon, Jan 2, 2023 at 3:04 PM Support <support@example.org> wrote:\n> It does not open.\n> Help!\n"

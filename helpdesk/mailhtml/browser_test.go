@@ -17,7 +17,8 @@ func shown(s string) string {
 	return mailhtml.HoldImages(mailhtml.Fold(mailhtml.Direct(mailhtml.Clean(s)), true), mailhtml.Remote)
 }
 
-// No script runs in a real browser, nothing breaks out, and with the images held nobody learns that the mail was read.
+// In a real browser no script runs, nothing breaks out, and with the images blocked the sender does not learn that the mail
+// was read.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
 	var pieces []string

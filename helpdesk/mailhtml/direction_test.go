@@ -35,8 +35,8 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// The line that introduces a quote, in the languages of common mailers: what it says
-// and the quote are folded away, and nothing is gone.
+// The line that introduces a quote, in the languages of common mailers: the line and the quote are folded, and nothing is
+// removed.
 func TestFoldLanguages(t *testing.T) {
 	t.Parallel()
 	intros := []string{

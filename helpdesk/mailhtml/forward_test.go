@@ -49,7 +49,7 @@ func forwards(t testing.TB) []forwardCase {
 	return all
 }
 
-// found is what was found, as forwards.txt writes it.
+// found is the result in the format of forwards.txt.
 func found(f mailhtml.Forwarded) map[string]string {
 	from := f.Header.From.Email
 	if f.Header.From.Name != "" {
@@ -91,7 +91,7 @@ func TestSplitForward(t *testing.T) {
 	}
 }
 
-// What somebody passes on, and what they write about it, is all that there is, and is safe to show.
+// The forwarded mail and the forwarder's text together are complete, and safe to show.
 func FuzzSplitForward(f *testing.F) {
 	for _, c := range forwards(f) {
 		f.Add(c.body, c.subject)
@@ -111,7 +111,7 @@ func FuzzSplitForward(f *testing.F) {
 	})
 }
 
-// TestForwardsGrow: what hostile messages cost grows as they do.
+// TestForwardsGrow checks that the cost of hostile messages is linear in their size.
 func TestForwardsGrow(t *testing.T) {
 	for name, piece := range map[string]string{
 		"headers":        "From: a@b.example<br>Sent: now<br>",

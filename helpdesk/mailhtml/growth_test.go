@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestGrowth: what hostile messages cost grows as they do.
+// TestGrowth checks that the cost of hostile messages is linear in their size.
 func TestGrowth(t *testing.T) {
 	pieces := map[string]string{
 		"headers":         "From: a@b.example<br>Sent: now<br>",

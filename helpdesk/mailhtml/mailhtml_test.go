@@ -55,7 +55,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// checkClean is what holds for every result of Clean.
+// checkClean checks invariants of every result of Clean.
 func checkClean(t *testing.T, s string) {
 	t.Helper()
 	if again := mailhtml.Clean(s); again != s {
@@ -233,7 +233,7 @@ const (
 	outlk  = `<div><p>Hi</p><div><div style="border-top: solid"><p><b>From:</b> A<br><b>Sent:</b> now<br><b>To:</b> B<br><b>Subject:</b> x</p></div></div><p>old</p></div>`
 )
 
-// In the wanted results "{" and "}" stand for the tags that Fold adds.
+// In the wanted results "{" and "}" are the tags that Fold adds.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, want string }{

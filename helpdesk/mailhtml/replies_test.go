@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 )
 
-// reply is a case of replies.txt: what the mail says, and what of it has to stay in sight.
+// reply is a case of replies.txt: the mail, and the parts that must stay visible.
 type reply struct {
 	name, body, shown string
 	html, isNew       bool
@@ -50,7 +50,7 @@ func replies(t testing.TB) []reply {
 
 func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// outside is what is to be seen of a folded message.
+// outside returns the visible part of a folded message.
 func outside(folded string) string {
 	from := strings.Index(folded, foldedTag)
 	if from < 0 {
@@ -61,8 +61,8 @@ func outside(folded string) string {
 
 const foldedTag = `<details class="quote">`
 
-// TestReplies splits replies as mailers write them, each in the form it came in, and
-// those in plain text as the HTML that they are shown as, too.
+// TestReplies splits replies as mailers write them, each in the form it came in, and those in plain text as the HTML that
+// they are shown as, too.
 func TestReplies(t *testing.T) {
 	t.Parallel()
 	exact, total := 0, 0
@@ -99,8 +99,7 @@ func TestReplies(t *testing.T) {
 	t.Logf("%d of %d exact", exact, total)
 }
 
-// pieces of messages: quotes of many mailers, and what somebody writes between them.
-// "%s" stands for a word that has to stay in sight.
+// pieces of messages: quotes of many mailers, and text between them. "%s" is a word that must stay visible.
 var (
 	quotedTexts = []string{
 		"> Which day?\n", "> Which day?\n>\n> Regards\n> Care\n", ">> older\n> old\n", "> a long line that nobody ended with any sign since it was folded on its way here\n",
@@ -126,8 +125,7 @@ var (
 	}
 )
 
-// TestNewTextStays: whatever is quoted around it, what is new is never folded, and the
-// preview begins with it.
+// TestNewTextStays checks that new text is never folded, whatever is quoted around it, and that the preview begins with it.
 func TestNewTextStays(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -159,7 +157,7 @@ func TestNewTextStays(t *testing.T) {
 		if !page {
 			said, _ := mail.SplitQuote(message, isReply)
 			for _, m := range marks {
-				// What may be a signature below the last quote has no place in a text that is cut once.
+				// A possible signature below the last quote has no place in a text that is cut only once.
 				if !strings.Contains(said, m) && !strings.Contains(message, "\n_____\n") {
 					t.Fatalf("%s is quoted, reply %t, in:\n%s", m, isReply, message)
 				}

@@ -107,7 +107,7 @@ func (b *bundle) find(subject string) helpdesk.Conversation {
 	return helpdesk.Conversation{}
 }
 
-// said tells what stands in a conversation, a line for each interaction.
+// said returns the content of a conversation, a line for each interaction.
 func (b *bundle) said(c helpdesk.Conversation) (lines []string) {
 	b.Helper()
 	page := must(b.desk.Interactions(b.Context(), c.ID, storage.PageRequest{Limit: storage.MaxLimit}))(b.T)
@@ -210,7 +210,7 @@ func TestZendesk(t *testing.T) {
 	if len(replies) != 1 || replies[0].Body != "<p>Hello {{customer.first_name}}, about #{{conversation.number}}: [dc.thanks]</p>" {
 		t.Errorf("the saved replies are %+v", replies)
 	}
-	// Images are shown from here, and scripts are gone.
+	// Images are served from here, and scripts are removed.
 	first := must(b.desk.Interactions(t.Context(), door.ID, storage.PageRequest{Limit: 5}))(t).Items
 	body := first[slices.IndexFunc(first, func(i helpdesk.Interaction) bool { return i.IsStarter })].Body
 	if !strings.Contains(body, `cid:498483@zendesk`) || strings.Contains(body, "alert") {
@@ -256,7 +256,7 @@ const (
 	said  = `{"id":73,"author_id":2,"public":true,"body":"Pull.","created_at":"2024-01-02T00:00:00Z"}`
 )
 
-// What a later export has more is taken, in its place. What was changed here later than there stays.
+// New data of a later export is added in its place. Newer changes made here are kept.
 func TestLaterExport(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -408,7 +408,7 @@ func TestFreeScout(t *testing.T) {
 	}
 }
 
-// Who was erased here does not come back with an export, and a dry run says the same.
+// Customers erased here do not come back with an export, and a dry run reports the same.
 func TestErasedCustomersStayErased(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

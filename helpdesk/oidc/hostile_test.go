@@ -31,7 +31,7 @@ var key = sync.OnceValue(func() *rsa.PrivateKey { //nolint:gochecknoglobals // i
 	return k
 })
 
-// liar is a provider that a test can make say anything.
+// liar is a provider whose answers the test controls.
 type liar struct {
 	*httptest.Server
 	claims   jwt.MapClaims
@@ -98,7 +98,7 @@ func encoded(v any) string {
 	return string(text)
 }
 
-// A provider may say anything: only what is signed, for this client and this sign-in, now, counts.
+// A provider may send anything: only answers signed for this client and this sign-in, at this time, count.
 func TestHostileProvider(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -100,7 +100,7 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// What comes back counts once, for the sign-in that it belongs to, and as it was.
+// An answer counts once, for its own sign-in, and unchanged.
 func TestAnswerOfAnother(t *testing.T) {
 	t.Parallel()
 	p, at := provider(t, nil)
@@ -148,7 +148,7 @@ func TestAnswerOfAnother(t *testing.T) {
 	refuse("the same again", secret, answer)
 }
 
-// Nobody is sent to a provider that is not there, or is not what it should be.
+// The browser is not redirected to a provider that is down or misconfigured.
 func TestProviderDown(t *testing.T) {
 	t.Parallel()
 	p, err := oidc.New(oidc.Config{Issuer: "http://127.0.0.1:1", ClientID: "x", RedirectURL: back})

@@ -38,8 +38,8 @@ func goSMTP(t testing.TB) *net.TCPAddr {
 	return l.Addr().(*net.TCPAddr)
 }
 
-// BenchmarkSend takes, composes, sends and reports one answer; floor is the bare
-// client of go-smtp with the same mail over one connection.
+// BenchmarkSend takes, composes, sends and reports one answer; floor is the bare client of go-smtp with the same mail over
+// one connection.
 func BenchmarkSend(b *testing.B) {
 	addr := goSMTP(b)
 	w := newWorld(b)
@@ -61,7 +61,7 @@ func BenchmarkSend(b *testing.B) {
 	relay := newRelay(b, outbound.RelayConfig{Host: "127.0.0.1", Port: addr.Port, Encryption: mailserver.None})
 	i := w.answer(helpdesk.InteractionInput{Body: body})
 	out := must[helpdesk.OutgoingMail](b)(w.svc.Outgoing().Begin(context.Background(), w.box.AccountID, i.ID, 1))
-	again := func(b *testing.B) { // what Report did is undone
+	again := func(b *testing.B) { // the effect of Report is undone
 		outcome := []helpdesk.Outcome{{DeliveryID: out.Due[0].ID, State: sending.Queued}}
 		if _, err := w.svc.Outgoing().Report(context.Background(), w.box.AccountID, i.ID, outcome); err != nil {
 			b.Fatal(err)

@@ -186,7 +186,7 @@ func (w *world) handle(s *outbound.Sender) error {
 	return err
 }
 
-// waits reports whether an error only says when the job is to come again.
+// waits reports whether an error only sets the time of the next attempt.
 func waits(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "recipients wait for another try")
 }

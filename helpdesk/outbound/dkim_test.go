@@ -26,8 +26,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// publish gives the desk a domain whose records all are in DNS, and returns them by
-// name.
+// publish gives the desk a domain whose records all are in DNS, and returns them by name.
 func (w *world) publish(name string) map[string]string {
 	w.t.Helper()
 	ctx, key := context.Background(), bytes.Repeat([]byte("k"), 32)
@@ -52,8 +51,7 @@ func (w *world) publish(name string) map[string]string {
 	return zone
 }
 
-// verdicts has the signatures of a mail checked and returns the algorithm of each
-// good one.
+// verdicts has the signatures of a mail checked and returns the algorithm of each good one.
 func verdicts(t testing.TB, raw string, zone map[string]string) []string {
 	t.Helper()
 	checked, err := dkim.VerifyWithOptions(strings.NewReader(raw), &dkim.VerifyOptions{LookupTXT: func(name string) ([]string, error) {
@@ -78,7 +76,7 @@ func verdicts(t testing.TB, raw string, zone map[string]string) []string {
 	return good
 }
 
-// python has dkimpy check the signatures and returns what it finds of each.
+// python has dkimpy verify the signatures and returns its results.
 func python(t testing.TB, raw string, zone map[string]string) []bool {
 	t.Helper()
 	const program = `
@@ -109,8 +107,8 @@ print(json.dumps([dkim.DKIM(mail).verify(idx=n, dnsfunc=dns) for n in range(coun
 	return good
 }
 
-// Answers carry an RSA and an Ed25519 signature that dkimpy and go-msgauth accept,
-// whatever is in the mail, and that break when anything of it changes.
+// Answers carry an RSA and an Ed25519 signature that dkimpy and go-msgauth accept, whatever is in the mail, and that break
+// when anything of it changes.
 func TestSigned(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]helpdesk.InteractionInput{

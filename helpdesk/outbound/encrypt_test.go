@@ -20,8 +20,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// withPGP switches encryption on. Keys are made by other programs while the test
-// runs, so the clock is a little ahead of the real one.
+// withPGP switches encryption on. Keys are made by other programs while the test runs, so the clock is a little ahead of the
+// real one.
 func (w *world) withPGP() {
 	w.now = time.Now().UTC().Truncate(time.Second).Add(time.Hour)
 	w.configure(func(cfg *helpdesk.Config) {
@@ -43,8 +43,7 @@ func (w *world) key(email string, content []byte) {
 	}))
 }
 
-// ciphertext is the OpenPGP message of a mail, and checks the frame around it
-// (RFC 3156 section 4).
+// ciphertext is the OpenPGP message of a mail, and checks the frame around it (RFC 3156 section 4).
 func ciphertext(t testing.TB, raw string) []byte {
 	t.Helper()
 	m := parse(t, raw)
@@ -65,8 +64,7 @@ func ciphertext(t testing.TB, raw string) []byte {
 	return message.Body
 }
 
-// Text, subject and files leave encrypted for all who get them, and real programs
-// read them to the byte.
+// Text, subject and files are encrypted for all recipients, and real programs decrypt them to the byte.
 func TestEncryptedAnswer(t *testing.T) {
 	t.Parallel()
 	gnupg := testenv.NewGnuPG(t)
@@ -84,7 +82,7 @@ func TestEncryptedAnswer(t *testing.T) {
 	i := w.answer(helpdesk.InteractionInput{
 		Body: "<p>Straße &amp; <b>more</b></p>", To: []string{"carl@example.com"}, Cc: []string{"cc@example.com"}, Bcc: []string{"hidden@example.com"},
 	})
-	content := strings.Repeat("line\r\n.\r\nFrom x\n\x00\xff", 200_000) // more than what is kept in memory
+	content := strings.Repeat("line\r\n.\r\nFrom x\n\x00\xff", 200_000) // more than is kept in memory
 	w.attach(i, "Übersicht.pdf", "%PDF-1.4"+content, false)
 	transport, dir := &taken{}, t.TempDir()
 	sender := must[*outbound.Sender](t)(outbound.New(outbound.Config{Outgoing: w.svc.Outgoing(), Transport: transport, Now: w.clock, TempDir: dir}))
@@ -125,7 +123,7 @@ func TestEncryptedAnswer(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	}
-	// The keys of one mail tell nothing of who is hidden.
+	// The keys of one mail do not reveal hidden recipients.
 	if listed, _ := gnupg.Try(visible, "--list-packets"); strings.Count(string(listed), ":pubkey enc packet:") != 2 {
 		t.Errorf("%s", listed)
 	}
@@ -142,8 +140,8 @@ func emails(list []mailaddr.Address) []string {
 	return out
 }
 
-// Copies fare on their own: what was sent is reported though the next one cannot
-// be tried, and only those who wait are tried again, with the same Message-ID.
+// Copies are independent: a sent one is reported even if the next one cannot be tried, and only waiting recipients are tried
+// again, with the same Message-ID.
 func TestEncryptedAgain(t *testing.T) {
 	t.Parallel()
 	ada := must[[]byte](t)(os.ReadFile("../pgp/testdata/ada.asc"))

@@ -25,7 +25,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
-// deadRelay is a port on which nobody listens.
+// deadRelay is a port where nothing listens.
 func deadRelay(t testing.TB) outbound.RelayConfig {
 	t.Helper()
 	l := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
@@ -52,7 +52,7 @@ func newFailover(t testing.TB, cfg outbound.FailoverConfig) *outbound.Failover {
 	return f
 }
 
-// What one relay does not take goes to the next, what one refuses for good does not.
+// Recipients that one relay defers go to the next; permanent rejections do not.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	to := []string{"a@example.com", "b@example.com", "c@example.com"}
@@ -104,7 +104,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// A mail that no relay has room for fails at once and says why.
+// A mail that is too large for all relays fails at once with the reason.
 func TestFailoverTooLarge(t *testing.T) {
 	t.Parallel()
 	a, b := answering(t, nil, "SIZE 5"), answering(t, nil, "SIZE 6")
@@ -172,8 +172,7 @@ func TestFailoverAllDown(t *testing.T) {
 	}
 }
 
-// To a relay without SMTPUTF8 goes the same mail in ASCII: who can be reached is,
-// and who cannot fails with the reason.
+// A relay without SMTPUTF8 gets the same mail in ASCII: reachable recipients get it, and the others fail with the reason.
 func TestInternational(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -216,11 +215,10 @@ func TestInternational(t *testing.T) {
 	}
 }
 
-// patience is how long mails wait for a relay that says nothing: long enough for a good one to answer on a busy machine.
+// patience is how long mails wait for a silent relay: long enough for a good one to answer on a busy machine.
 const patience = 2 * time.Second
 
-// A relay that takes connections and says nothing holds one mail: the others go to the
-// next relay, or come back soon.
+// A relay that accepts connections but is silent delays one mail: the others go to the next relay, or are deferred soon.
 func TestSilentRelayHoldsOneMail(t *testing.T) {
 	t.Parallel()
 	for name, others := range map[string]int{"another relay": 1, "no other relay": 0} {
@@ -289,8 +287,8 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// A relay that works and then falls silent while mails are under way: those that it has not whole end soon and go to
-// another relay, if there is one; of those that it has whole nobody knows, and no other gets them.
+// A relay becomes silent while mails are under way: those not completely received end soon and go to another relay, if there
+// is one; the outcome of the others is unknown, and no other relay gets them.
 func TestRelayFallsSilent(t *testing.T) {
 	t.Parallel()
 	type states map[sending.State]int
@@ -373,7 +371,7 @@ func TestRelayFallsSilent(t *testing.T) {
 	}
 }
 
-// One mail that waits long says nothing about a relay.
+// One mail that waits for long is no evidence about a relay.
 func TestSlowRelayIsNotSilent(t *testing.T) {
 	t.Parallel()
 	slow := (&sink{answer: func(line string) string {
@@ -391,7 +389,7 @@ func TestSlowRelayIsNotSilent(t *testing.T) {
 	}
 }
 
-// A mail that tries a silent relay does not keep others from trying it for ever, and those that wait for it give it up
+// A mail that tries a silent relay does not keep others from trying it forever, and those that wait for it give it up
 // together.
 func TestTrialIsSucceeded(t *testing.T) {
 	t.Parallel()

@@ -32,10 +32,9 @@ func (w *world) received(raw string) int64 {
 	return page.Items[0].ID
 }
 
-// An answer is from one person to another, and no mail of a list: it offers no way to
-// unsubscribe (RFC 8058, RFC 2369) and does not call itself bulk, whatever it answers.
-// A mail that a program sends on its own, to one who asked for nothing to be stopped
-// later, does not either.
+// An answer is from one person to another, and not a mail of a list: it offers no way to unsubscribe (RFC 8058, RFC 2369)
+// and does not call itself bulk, whatever it answers. Neither does a mail sent by a program, as there is no subscription to
+// stop.
 func TestNoFieldsOfLists(t *testing.T) {
 	t.Parallel()
 	w, transport := newWorld(t), &taken{}
@@ -78,8 +77,8 @@ Hello
 	}
 }
 
-// The References of a long thread are trimmed: the first one, which is the thread's
-// root, and the latest stay (RFC 5322 section 3.6.4), and what is answered is the last.
+// The References of a long thread are trimmed: the first one, which is the thread's root, and the latest are kept (RFC 5322
+// section 3.6.4), and the answered mail is the last.
 func TestReferencesOfALongThread(t *testing.T) {
 	t.Parallel()
 	w, transport := newWorld(t), &taken{}

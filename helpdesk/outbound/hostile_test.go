@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
-// A relay that never comes to the end of an answer is left, and little of what it says is kept.
+// A relay that never ends a reply is given up, and little of its reply is kept.
 func TestHostileRelay(t *testing.T) {
 	t.Parallel()
 	const gigabyte = 1 << 30
@@ -24,7 +24,7 @@ func TestHostileRelay(t *testing.T) {
 	flood := func(first, again string) func(t *testing.T) string {
 		return func(t *testing.T) string { return testnet.Flood(t, first, again, gigabyte) }
 	}
-	// asked greets, and floods whoever asks for something.
+	// asked greets, and floods the client after any command.
 	asked := func(first, again string) func(t *testing.T) string {
 		return func(t *testing.T) string {
 			return testnet.Listen(t, func(conn net.Conn) {
@@ -90,7 +90,7 @@ func TestHostileRelay(t *testing.T) {
 	}
 }
 
-// What a relay says costs no more than its limit.
+// The cost of a relay's replies is bounded by the limit.
 func TestHostileRelayCost(t *testing.T) {
 	addr := testnet.Flood(t, "220-hello\r\n", "220-more\r\n", 1<<30)
 	host, port, err := net.SplitHostPort(addr)

@@ -66,7 +66,7 @@ func TestInvitationMail(t *testing.T) {
 		t.Fatalf("%d mails from %q to %q", len(sent.mails), sent.from, sent.to)
 	}
 	m := parse(t, sent.mails[0])
-	// The mailed token is more than the one that its maker was told: only it proves that the mail arrived.
+	// The mailed token is longer than the one its maker saw: only it proves that the mail arrived.
 	link, _, _ := strings.Cut(strings.ReplaceAll(m.Text[strings.Index(m.Text, token):], "\r\n", "\n"), "\n")
 	if len(link) <= len(token) {
 		t.Errorf("the mail has the maker's token %q", link)

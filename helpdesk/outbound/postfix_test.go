@@ -34,7 +34,7 @@ func postfixRelay(t testing.TB, p testenv.PostfixServer) outbound.RelayConfig {
 	return outbound.RelayConfig{Host: host, Port: must[int](t)(strconv.Atoi(port)), RootCAs: roots}
 }
 
-// tee keeps what goes through a transport.
+// tee records everything that passes through a transport.
 type tee struct {
 	outbound.Transport
 	mu   sync.Mutex
@@ -65,8 +65,7 @@ func arrived(t testing.TB, p testenv.PostfixServer, box string) string {
 	}
 }
 
-// What Postfix delivers is, byte for byte, what was composed, below the lines that
-// Postfix writes on top; so both signatures hold.
+// Postfix delivers the composed mail byte for byte, below its own prepended lines; so both signatures are valid.
 func TestPostfixDeliversTheBytes(t *testing.T) {
 	t.Parallel()
 	p := testenv.Postfix(t)
@@ -126,8 +125,7 @@ func TestPostfixDeliversTheBytes(t *testing.T) {
 	}
 }
 
-// Postfix wants a password, over TLS only, takes mails of a limited size, and knows
-// who is there.
+// Postfix requires a password, over TLS only, limits the size of mails, and rejects unknown recipients.
 func TestPostfixAsSubmissionServer(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.OwnDovecot(t, "service auth {", "  unix_listener auth-client {", "    mode = 0666", "  }", "}")

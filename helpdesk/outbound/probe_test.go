@@ -41,8 +41,7 @@ func probing(t *testing.T) (*world, storage.ClaimedJob) {
 	return w, claimed[0]
 }
 
-// A probe is a mail to the tagged address from the plain one, the same in every try, which
-// no program answers.
+// A probe is a mail to the tagged address from the plain one, the same in every try, which no program answers.
 func TestProbeMail(t *testing.T) {
 	t.Parallel()
 	w, job := probing(t)
@@ -66,7 +65,7 @@ func TestProbeMail(t *testing.T) {
 	}
 }
 
-// What stands against a probe is told on the mailbox; only a passing matter is tried again.
+// The reason against a probe is reported on the mailbox; only temporary failures are retried.
 func TestProbeThatIsNotSent(t *testing.T) {
 	t.Parallel()
 	spool := must[*outbound.Spool](t)(outbound.NewSpool(filepath.Join(t.TempDir(), "spool")))

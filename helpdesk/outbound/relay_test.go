@@ -17,7 +17,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
-// text is a mail as it stands.
+// text returns a mail as it is.
 type text string
 
 func (s text) WriteTo(w io.Writer) (int64, error) {
@@ -160,8 +160,7 @@ func TestEnvelope(t *testing.T) {
 	}
 }
 
-// What goes wrong before a mail is the relay's fault: nobody fails, and Check says
-// which step it was.
+// Failures before a mail are the relay's fault: no recipient fails, and Check reports the step.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	server, pool := certificate(t)
@@ -267,8 +266,7 @@ func farAway(cfg *outbound.RelayConfig) {
 	}
 }
 
-// A relay that says nothing is left after the time that is given to each step, or
-// when the context ends.
+// A silent relay is given up after the time for the step, or when the context ends.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"", "EHLO desk.example", "MAIL FROM:<d@example.org>", "RCPT TO:<a@example.com>", "DATA", "."} {
@@ -392,7 +390,7 @@ func TestIdleTimeout(t *testing.T) {
 	t.Error("the connection is kept")
 }
 
-// Asking hands no mail in, and says of each recipient what the relay does.
+// Asking sends no mail, and returns the relay's reply for each recipient.
 func TestAsk(t *testing.T) {
 	t.Parallel()
 	to := []string{"a@example.com", "b@example.com", "none"}

@@ -71,7 +71,7 @@ func TestParseRelayURL(t *testing.T) {
 	}
 }
 
-// No error has a part of the URL in it, and what is read is fit for a relay.
+// Errors contain no part of the URL, and a parsed URL is valid for a relay.
 func FuzzParseRelayURL(f *testing.F) {
 	_, fixed := outbound.ParseRelayURL("")
 	f.Fuzz(func(t *testing.T, raw string) {

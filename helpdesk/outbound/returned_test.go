@@ -37,8 +37,7 @@ func returning(t *testing.T) (*world, storage.ClaimedJob) {
 	return w, claimed[0]
 }
 
-// What goes back is the same in every try, goes to the member alone, and no program
-// answers it.
+// A returned mail is the same in every attempt, goes to the member only, and is not answered automatically.
 func TestReturnedMail(t *testing.T) {
 	t.Parallel()
 	w, job := returning(t)

@@ -51,8 +51,8 @@ func TestEnvelopesNameTheirRecipients(t *testing.T) {
 	}
 }
 
-// A relay that does not want the sender's address gets the mail from the plain one, at
-// whatever step and in whatever words it says so; what it says of the recipient holds.
+// A relay that refuses the sender's address gets the mail from the plain one, at whatever step and with whatever text it
+// refuses; its replies about the recipient are final.
 func TestRelaysThatRefuseTheReturnPath(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -108,8 +108,8 @@ func TestRelaysThatRefuseTheReturnPath(t *testing.T) {
 	}
 }
 
-// When the relay goes away in between, who was sent the mail was, and the others wait
-// without being tried one after the other.
+// If the relay disappears in between, delivered recipients stay delivered, and the others wait without being tried one by
+// one.
 func TestRelayGoesAwayBetweenEnvelopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -191,7 +191,7 @@ func TestOutcomes(t *testing.T) {
 		{Address: "a@example.com", State: sent, Code: 250}, {Address: "b@example.com", State: deferred, Code: 450, EnhancedCode: "4.2.0", Response: "grey  listed"},
 		{Address: "c@example.com", State: failed, Code: 550, EnhancedCode: "5.1.1", Response: "no"},
 	})
-	// Too early: nobody is tried. Then only who waits.
+	// Too early: no recipient is tried. Then only the waiting one.
 	if err := w.handle(sender); !waits(err) || len(transport.mails) != 1 {
 		t.Fatalf("%v, %d mails", err, len(transport.mails))
 	}
@@ -253,8 +253,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// A mail that cannot be composed fails visibly when that is certain, and is tried
-// again when it is not.
+// A mail that cannot be composed fails visibly when that is certain, and is tried again when it is not.
 func TestAttachmentAway(t *testing.T) {
 	t.Parallel()
 	w, transport := newWorld(t), &taken{}
@@ -292,7 +291,7 @@ func TestAttachmentAway(t *testing.T) {
 	}
 }
 
-// What was sent is recorded, though the database is away for a moment.
+// Sent recipients are recorded, although the database is unavailable for a moment.
 func TestReportIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w, transport := newWorld(t), &taken{}
@@ -326,7 +325,7 @@ func TestInterrupted(t *testing.T) {
 	if err := w.sender(transport).Handle(ctx, claimed[0]); !errors.Is(err, context.Canceled) || w.deliveries(i)[0].Attempts != 0 {
 		t.Errorf("%v", err)
 	}
-	// What was sent before is recorded nevertheless.
+	// Recipients sent before are recorded nevertheless.
 	ctx, cancel = context.WithCancel(context.Background())
 	transport.results = func([]string) ([]outbound.Result, error) {
 		cancel()
@@ -352,7 +351,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The same mail once more replaces its file; what fails leaves nothing.
+// The same mail replaces its file; failures leave nothing behind.
 func TestSpool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 )
 
-// sink is an SMTP server that does what a test tells it to.
+// sink is an SMTP server controlled by the test.
 type sink struct {
 	t          testing.TB
 	listener   net.Listener
@@ -28,8 +28,8 @@ type sink struct {
 	tls        *tls.Config // offers STARTTLS
 	implicit   bool        // TLS from the first byte
 	auth       string      // mechanisms
-	// answer overrides what is said to a command, or to a whole mail, which is ".":
-	// "" is the usual answer, drop closes the connection and silent says nothing.
+	// answer overrides the reply to a command, or to a whole mail, which is ".": "" is the usual reply, drop closes the
+	// connection and silent sends nothing.
 	answer func(line string) string
 
 	mu       sync.Mutex

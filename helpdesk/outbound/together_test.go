@@ -46,8 +46,8 @@ func (s *safe) Send(ctx context.Context, from string, to []string, m *outbound.M
 	return s.taken.Send(ctx, from, to, m)
 }
 
-// Jobs that meet share transactions: the first begins alone, as nobody knows of others yet, and
-// those that came meanwhile begin together. Their reports meet alike.
+// Concurrent jobs share transactions: the first begins alone, as there are no others yet, and those that arrived meanwhile
+// begin together. The same applies to their reports.
 func TestTransactionsAreShared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -81,8 +81,8 @@ func TestTransactionsAreShared(t *testing.T) {
 	}
 }
 
-// A job whose context ends does not wait for the transaction of others, and the others are not
-// harmed, even when it was to begin theirs.
+// A job whose context ends does not wait for the transaction of others, and the others are not harmed, even when it was to
+// begin theirs.
 func TestOneOfSeveralEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

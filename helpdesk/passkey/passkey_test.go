@@ -71,8 +71,8 @@ func registered(t testing.TB, v *passkey.Verifier, a *authenticator.Authenticato
 	return key
 }
 
-// What an authenticator says is believed only if it is for this page and this challenge, and signed
-// by a holder that it has verified.
+// An authenticator's answer is accepted only if it is for this page and this challenge, and signed after verifying its
+// holder.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	type device = authenticator.Authenticator

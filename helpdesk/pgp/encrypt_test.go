@@ -63,7 +63,7 @@ func decrypt(t testing.TB, message []byte, e *openpgp.Entity) string {
 	return string(text)
 }
 
-// The kind of encryption is what all recipients read, and each of them reads it.
+// The form of encryption is one that all recipients support, and each of them can read it.
 func TestEncryptFor(t *testing.T) {
 	t.Parallel()
 	modern := func(v6 bool) *packet.Config {
@@ -123,7 +123,7 @@ func TestEncryptFor(t *testing.T) {
 	}
 }
 
-// Nobody is left out in silence.
+// No recipient is left out silently.
 func TestEncryptRefused(t *testing.T) {
 	t.Parallel()
 	short := at(made)

@@ -9,8 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestGrowth: what hostile keys and signatures cost grows as they do, below the size
-// from which they are refused.
+// TestGrowth checks that the cost of hostile keys and signatures is linear in their size, below the limit.
 func TestGrowth(t *testing.T) {
 	const armor = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n"
 	for name, piece := range map[string][2]string{

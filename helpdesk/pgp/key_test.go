@@ -27,7 +27,7 @@ func at(when time.Time) *packet.Config {
 	return &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA, Time: func() time.Time { return when }}
 }
 
-// entity makes a key of Ada with what change does to it.
+// entity makes a key of Ada, modified by change.
 func entity(t testing.TB, cfg *packet.Config, change ...func(*openpgp.Entity)) *openpgp.Entity {
 	t.Helper()
 	e, err := openpgp.NewEntity("Ada Lovelace", "", "Ada@example.com", cfg)
@@ -193,7 +193,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What is encrypted to a key that was taken can be read with its private key.
+// A text encrypted to an accepted key can be decrypted with its private key.
 func TestUsable(t *testing.T) {
 	t.Parallel()
 	e := entity(t, at(made))

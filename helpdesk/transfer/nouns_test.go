@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/transfer"
 )
 
-// A noun that is added to the help desk travels, or it is said why not.
+// A noun added to the help desk is transferred, or listed with the reason why not.
 func TestAllNounsTravel(t *testing.T) {
 	t.Parallel()
 	travels := map[string]bool{}
@@ -52,7 +52,7 @@ func snake(name string) string {
 var plain = strings.Fields(`NextNumber SendHold Number Day Port Epoch UIDValidity UID Failures Size Attempts Code References Known Deaths
 	After HeldBy AccountID account.DefaultMailboxID`)
 
-// Every number in a row is shown to visitors as an id, or is known to be none.
+// Every number in a row is passed to visitors as an id, or is listed as not being one.
 func TestAllIDsAreShown(t *testing.T) {
 	t.Parallel()
 	for _, n := range newNouns().all() {
@@ -139,7 +139,7 @@ func numbers(v reflect.Value, path string) map[string]string {
 	return all
 }
 
-// Of a note, those who are mentioned are other users elsewhere.
+// The members mentioned in a note have other ids in the target.
 func TestMentionsTravel(t *testing.T) {
 	t.Parallel()
 	i := helpdesk.Interaction{Body: `<p><a href="mailto:member-7@mention.invalid">@Ada</a> &amp; <a href="mailto:member-8@mention.invalid">@Bob</a></p>`}

@@ -103,7 +103,7 @@ func (w *world) hook(url string) (subscription.Webhook, string) {
 	return hook, secret
 }
 
-// tags makes tags, each of which is an event.
+// tags creates tags, each of which causes an event.
 func (w *world) tags(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -119,7 +119,7 @@ func (w *world) claim() []storage.ClaimedJob {
 	return must(w.store.Claim(w.t.Context(), map[string]int{helpdesk.JobWebhook: 1000}, now, now.Add(time.Minute)))(w.t)
 }
 
-// work does jobs until none is due, at the end at the time to which the clock is moved.
+// work runs jobs until none is due, moving the clock to the given time.
 func (w *world) work(d time.Duration) {
 	w.t.Helper()
 	w.clock.Add(d)
@@ -163,7 +163,7 @@ type received struct {
 	body   []byte
 }
 
-// receiver is an HTTP server that keeps what it gets.
+// receiver is an HTTP server that records its requests.
 type receiver struct {
 	*httptest.Server
 	mu  sync.Mutex

@@ -19,8 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// A sender turns events into deliveries while Run runs; a runner of jobs has them sent.
-// Here both are done by hand, once.
+// A sender turns events into deliveries while Run runs; a runner of jobs has them sent. Here both are done by hand, once.
 func ExampleSender() {
 	ctx := context.Background()
 	store, key := memstore.New(), storage.NewSecretKey()

@@ -35,13 +35,13 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// verify asks the reference implementation.
+// verify calls the reference implementation.
 func verify(t *testing.T, secret string, r received) error {
 	t.Helper()
 	return must(reference.NewWebhook(secret))(t).Verify(r.body, r.header)
 }
 
-// What a receiver gets, whole.
+// The complete request to a receiver.
 func TestDelivery(t *testing.T) {
 	t.Parallel()
 	w, in := newWorld(t, nil), newReceiver(t, nil)
@@ -90,7 +90,7 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// What becomes of a delivery by its receiver's first answer.
+// The outcome of a delivery by its receiver's first answer.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	elsewhere := newReceiver(t, nil)
@@ -202,8 +202,8 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-// A failing delivery is tried for about a day, always the same request, and then given
-// up; ten of them switch the webhook off, which says so.
+// A failing delivery is retried for about a day, always with the same request, and then given up; ten of them switch the
+// webhook off, with a notice.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -263,10 +263,10 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// A receiver that asks for time gets it, but not for ever.
+// A receiver that requests a delay gets it, but not forever.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-	soon := 6 * time.Second // the first step, with what chance adds
+	soon := 6 * time.Second // the first step, with its random part
 	for name, test := range map[string]struct {
 		status      int
 		field       func(now time.Time) string
@@ -352,8 +352,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// However many jobs there are, a webhook has so many tries in flight, and one that is
-// slow delays no other.
+// However many jobs there are, a webhook has so many tries in flight, and one that is slow delays no other.
 func TestParallel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -441,7 +440,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// stores are what several processes share.
+// stores are shared by several processes.
 func stores() map[string]func(t *testing.T) store {
 	open := func(t *testing.T, url string) store {
 		t.Helper()
@@ -459,8 +458,8 @@ func stores() map[string]func(t *testing.T) store {
 	}
 }
 
-// Two processes that send at a time deliver each event once to each webhook, while
-// members write events and switch another webhook on and off.
+// Two processes that send at a time deliver each event once to each webhook, while members write events and switch another
+// webhook on and off.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	for name, open := range stores() {
@@ -517,7 +516,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// counted is a store that counts what a sender asks it.
+// counted is a store that counts a sender's calls.
 type counted struct {
 	helpdesk.Store
 	calls atomic.Int64
@@ -533,8 +532,7 @@ func (c *counted) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]iden
 	return c.Store.WebhookBacklog(ctx, seek)
 }
 
-// Events of an account without a webhook cost nothing; those of one that has it wake
-// the sender at once.
+// Events of an account without a webhook cost nothing; those of one that has it wake the sender at once.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

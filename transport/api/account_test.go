@@ -17,8 +17,7 @@ import (
 	"github.com/helpwright/helpwright/transport/api"
 )
 
-// The list has every language that there are names for, each with an id of its own
-// that stays.
+// The list has every language that there are names for, each with an id of its own that stays.
 func TestLanguages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -52,8 +51,8 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// All that is wrong with an input is told at once: what cannot be read, what the
-// operation demands, and what only the stored data shows. Nothing is done.
+// All problems of an input are reported at once: unreadable values, violations of the operation's rules, and conflicts with
+// stored data. Nothing is changed.
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())

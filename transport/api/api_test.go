@@ -29,8 +29,7 @@ import (
 	"github.com/helpwright/helpwright/transport/api"
 )
 
-// fill begins n conversations of n customers, each with an answer, a customer's
-// message and a note.
+// fill begins n conversations of n customers, each with an answer, a customer's message and a note.
 func fill(t testing.TB, w *world, n int) {
 	t.Helper()
 	w.must(t, "POST", "/accounts/1/mailboxes", "email=support@acme.example")
@@ -72,8 +71,7 @@ func neighbours(t testing.TB, rec *httptest.ResponseRecorder) map[string]string 
 	return links
 }
 
-// Three pages forth and back, by the Link header alone, in every order, whose sort
-// keys are partly equal.
+// Three pages forth and back, by the Link header alone, in every order, whose sort keys are partly equal.
 func TestConversationPages(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {
@@ -119,7 +117,7 @@ func TestConversationPages(t *testing.T) {
 	}
 }
 
-// What a GET or a change answers with is the condition of the next change.
+// The ETag in the answer to a GET or a change is the condition of the next change.
 func TestConditionalRequests(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {
@@ -177,7 +175,7 @@ func (w *world) conditions(t *testing.T, path, body string) {
 	}
 }
 
-// counting is a store that counts what is read and the transactions.
+// counting is a store that counts reads and transactions.
 type counting struct {
 	*memstore.Store
 	mu    sync.Mutex
@@ -259,7 +257,7 @@ func (r countingReader) Deliveries() storage.RowReader[sending.Delivery, sending
 	return countingRows[sending.Delivery, sending.DeliveryFilter]{r.Reader.Deliveries(), r.c.count, "Deliveries"}
 }
 
-// countingRows counts what is read of one noun.
+// countingRows counts the reads of one noun.
 type countingRows[T, F any] struct {
 	rows  storage.RowReader[T, F]
 	count func(call string)
@@ -281,8 +279,7 @@ func (r countingRows[T, F]) ByIDs(ctx context.Context, ids []int64) ([]T, error)
 	return r.rows.ByIDs(ctx, ids)
 }
 
-// A list costs one query for the page and one for each relation, however long it
-// is, and no transaction.
+// A list costs one query for the page and one for each relation, however long it is, and no transaction.
 func TestExpansionQueries(t *testing.T) {
 	t.Parallel()
 	store := &counting{Store: memstore.New(), calls: map[string]int{}}
@@ -313,7 +310,7 @@ func TestExpansionQueries(t *testing.T) {
 	}
 }
 
-// The activity of a member is recorded once a minute, by whatever they ask for.
+// The activity of a member is recorded once a minute, for any request.
 func TestActivity(t *testing.T) {
 	t.Parallel()
 	store := &counting{Store: memstore.New(), calls: map[string]int{}}
@@ -324,7 +321,7 @@ func TestActivity(t *testing.T) {
 				Last string `json:"last_activity"`
 			}
 		}
-		w.must(t, "GET", "/accounts/1/membership", "") // nobody who reads waits for it to be written
+		w.must(t, "GET", "/accounts/1/membership", "") // reads do not wait until it is written
 		if err := w.svc.FlushMarks(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -384,8 +381,7 @@ func (r brokenReader) Account(context.Context) (identity.Account, error) {
 	return identity.Account{}, r.err
 }
 
-// Every kind of fault that the service answers with becomes its status and code;
-// no answer tells what only the log may.
+// Every kind of fault of the service becomes its status and code; no answer reveals details that belong in the log.
 func TestFaultsOfTheService(t *testing.T) {
 	t.Parallel()
 	store := &broken{Store: memstore.New()}
@@ -522,7 +518,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// Changes that cannot be shown as asked for are not made.
+// A change is not made if its result cannot be shown as requested.
 func TestExpansionIsRefusedBeforeTheChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -552,7 +548,7 @@ func TestExpansionIsRefusedBeforeTheChange(t *testing.T) {
 	}
 }
 
-// What only reads begins no transaction, whoever asks and for whatever: it would wait for who writes.
+// Reads begin no transaction, for any caller: it would wait for writers.
 func TestReadsBeginNoTransaction(t *testing.T) {
 	t.Parallel()
 	store := &counting{Store: memstore.New(), calls: map[string]int{}}
@@ -576,7 +572,7 @@ func TestReadsBeginNoTransaction(t *testing.T) {
 	}
 }
 
-// A database that gives no answer is 503 in time, whatever is asked of it, and the next request is served again.
+// If the database does not answer, every operation returns 503 in time, and the next request is served again.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	store := &frozen{Store: memstore.New()}

@@ -21,8 +21,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// public lists the operations that work without a token. Another one is a
-// decision to be made here.
+// public lists the operations that work without a token. Another one is a decision to be made here.
 var public = []string{"openapi", "asyncapi", "docs", "login", "acceptInvitation", "getRemoteImage", "getSeenImage",
 	"listCollections", "getCollection", "listCategories", "getCategory", "listArticles", "getArticle",
 	"createArticleFeedback", "createArticleReaction", "getSiteFileContent", "getThemeAsset"}
@@ -37,8 +36,8 @@ var above = []string{
 	"listIdentityProviders", "listIdentities", "removeIdentity", "listPasskeys", "updatePasskey", "removePasskey",
 }
 
-// valid has a body that passes for every operation that takes one. An operation
-// that is not here or in bodiless fails the test.
+// valid has a body that passes for every operation that takes one. An operation that is not here or in bodiless fails the
+// test.
 var valid = map[string]string{
 	"updatePasskey":          "name=Laptop",
 	"followEvents":           "channel=accounts.{account_id}",
@@ -153,8 +152,7 @@ var bodiless = []string{
 	"listArticleFeedback", "getArticleFeedback", "deleteArticleFeedback",
 }
 
-// settled is a world in which there is one of everything; it returns their ids by
-// the names of the path parameters.
+// settled is a world in which there is one of everything; it returns their ids by the names of the path parameters.
 func settled(t testing.TB, w *world) map[string]string {
 	t.Helper()
 	created := func(path, body string, header ...string) int64 {
@@ -238,14 +236,14 @@ func settled(t testing.TB, w *world) map[string]string {
 	return ids
 }
 
-// ask sends what an operation wants about the objects of ids.
+// ask sends the request of an operation for the objects with ids.
 func (w *world) ask(t testing.TB, who string, r transport.Route, ids map[string]string) *httptest.ResponseRecorder {
 	t.Helper()
 	path, body, kind := w.wants(t, r, ids)
 	return w.do(t, who, r.Method, path, body, "Content-Type", kind)
 }
 
-// request is what ask sends.
+// request builds the request of ask.
 func (w *world) request(t testing.TB, who string, r transport.Route, ids map[string]string) *http.Request {
 	t.Helper()
 	path, body, kind := w.wants(t, r, ids)
@@ -255,7 +253,7 @@ func (w *world) request(t testing.TB, who string, r transport.Route, ids map[str
 	return req
 }
 
-// wants is what an operation takes about the objects of ids.
+// wants has the parameters of an operation for the objects with ids.
 func (w *world) wants(t testing.TB, r transport.Route, ids map[string]string) (path, body, kind string) {
 	t.Helper()
 	fill := func(s string) string {
@@ -288,8 +286,8 @@ func problem(t testing.TB, rec *httptest.ResponseRecorder) transport.Problem {
 	return p
 }
 
-// Every operation refuses nobody, a member without the permission, and a stranger,
-// and whatever they are refused stays as it is.
+// Every operation refuses requests without a token, members without the permission, and strangers, and a refused request
+// changes nothing.
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {
@@ -334,7 +332,7 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
-// refuse checks who has no token, a wrong one, and no permission.
+// refuse checks requests without a token, with a wrong one, and without the permission.
 func (w *world) refuse(t *testing.T, r transport.Route, ids map[string]string) {
 	t.Helper()
 	for who, challenge := range map[string]string{"": "Bearer", "unknown": `Bearer error="invalid_token"`} {
@@ -364,7 +362,7 @@ func (w *world) intact(t *testing.T, ids map[string]string) {
 	}
 }
 
-// A member of some mailboxes reaches what is in others by no id.
+// A member limited to some mailboxes cannot reach objects in others by any id.
 func TestMailboxScope(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {

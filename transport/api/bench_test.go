@@ -17,10 +17,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// BenchmarkListConversations is a page of 25 of 100,000 conversations through the
-// handler with all that is before it (token, membership, roles). The floor is what
-// somebody would write by hand, without any of that: one indexed query and
-// json.Marshal.
+// BenchmarkListConversations reads a page of 25 of 100,000 conversations through the complete handler (token, membership,
+// roles). The floor is hand-written code without any of that: one indexed query and json.Marshal.
 func BenchmarkListConversations(b *testing.B) {
 	b.Run("SQLite", func(b *testing.B) {
 		path := filepath.Join(b.TempDir(), "bench.db")

@@ -17,8 +17,7 @@ import (
 	"github.com/helpwright/helpwright/transport/api"
 )
 
-// conditional are the operations that honour If-Match: PUT first, then DELETE, what
-// holds others last.
+// conditional are the operations that support If-Match: PUT first, then DELETE, objects with dependents last.
 func (w *world) conditional() (changes, removals []transport.Route) {
 	objects := map[string]bool{}
 	for _, r := range w.table.Routes() {
@@ -86,13 +85,13 @@ func atOnce(send ...func() *httptest.ResponseRecorder) []*httptest.ResponseRecor
 	return answers
 }
 
-// Of many who change or delete one object at the same moment, each with the ETag that
-// they all have read, one succeeds: for every operation that has If-Match.
+// If many change or delete one object at the same moment with the same ETag, exactly one succeeds, for every operation with
+// If-Match.
 func TestIfMatchAtOnce(t *testing.T) {
 	t.Parallel()
 	const many = 4
-	// What a GET of the world's objects cannot lead to: the owner's own membership and
-	// what is in use stay; who deletes the token that asks is asked for another.
+	// Exceptions in the test's world: the owner's own membership and objects in use cannot be deleted; after deleting its
+	// own token, a client is unauthenticated.
 	refused := map[string]int{"deleteMembership": 409, "deleteTheme": 409, "deleteRole": 409}
 	for _, b := range backends() {
 		t.Run(b.name, func(t *testing.T) {
@@ -125,8 +124,7 @@ func TestIfMatchAtOnce(t *testing.T) {
 	}
 }
 
-// Who changes an object with the ETag they have read overwrites nothing that comes at
-// the same moment from who has none: for every operation that has If-Match.
+// A change with an ETag never overwrites a concurrent change without one, for every operation with If-Match.
 func TestIfMatchBesideOthers(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {
@@ -154,8 +152,7 @@ func TestIfMatchBesideOthers(t *testing.T) {
 	}
 }
 
-// conditionalWorld is a settled world whose requests may be united, and whose clock
-// goes on.
+// conditionalWorld is a settled world whose requests may be united, and whose clock goes on.
 func conditionalWorld(t *testing.T, store helpdesk.Store) (*world, map[string]string) {
 	t.Helper()
 	w := newWorld(t, store)

@@ -29,8 +29,7 @@ func place(pattern string, ids map[string]string) string {
 	return pathParam.ReplaceAllStringFunc(pattern, func(p string) string { return ids[strings.Trim(p, "{.}")] })
 }
 
-// Every path answers OPTIONS, refuses the methods that it has not with the same
-// Allow, and has a HEAD for its GET.
+// Every path answers OPTIONS, refuses the methods that it has not with the same Allow, and has a HEAD for its GET.
 func TestConventionsOfMethods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -65,14 +64,14 @@ func TestConventionsOfMethods(t *testing.T) {
 				t.Errorf("%s %s: %s", method, shape, rec.Body)
 			}
 		}
-		// A stream of events has no end to compare; TestRealtime asks for its HEAD.
+		// A stream of events never ends, so it cannot be compared; TestRealtime requests its HEAD.
 		if slices.Contains(has, http.MethodHead) && path != "/realtime" {
 			w.sameHead(t, path, map[string]string{"/sites": "?account_id=" + ids["account_id"]}[path])
 		}
 	}
 }
 
-// sameHead checks that HEAD says what GET says, without the body.
+// sameHead checks that HEAD has the same header as GET, and no body.
 func (w *world) sameHead(t *testing.T, path, query string) {
 	t.Helper()
 	get, head := w.do(t, "owner", "GET", path+query, ""), w.do(t, "owner", "HEAD", path+query, "")
@@ -90,8 +89,7 @@ func (w *world) sameHead(t *testing.T, path, query string) {
 	}
 }
 
-// An id that is none is 404, for every parameter of every operation, before
-// anything else is looked at.
+// An invalid id is 404, for every parameter of every operation, before anything else is checked.
 func TestConventionsOfIDs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -122,8 +120,7 @@ func literal(table *transport.Table, path string) bool {
 	return slices.ContainsFunc(table.Routes(), func(r transport.Route) bool { return r.Path == path })
 }
 
-// full has richer bodies than valid, as JSON, for operations whose bodies have
-// lists, groups and values that are no text.
+// full has richer bodies than valid, as JSON, for operations whose bodies have lists, groups and values that are no text.
 var full = map[string]string{
 	"createAccount": `{"name": "Beta", "next_conversation_number": 1000, "default_locale": "de", "languages": ["de", "pt-BR"]}`,
 	"updateAccount": `{"name": "Ünï & <b>", "languages": ["en", "de"]}`,
@@ -139,8 +136,8 @@ var full = map[string]string{
 	"createInteraction":  `{"type": "user", "body": "<p>Hello</p>", "to": ["ada@example.com"], "cc": ["b@example.com", "c@example.com"], "bcc": [], "is_forward": false}`,
 }
 
-// before is what has to be asked first: where a body names what is there already, and
-// where the settled mailbox is of the wrong kind.
+// before has requests to send first: for bodies that refer to other objects, and if the default mailbox is of the wrong
+// kind.
 var before = map[string]struct{ method, path, body string }{
 	"createPGPKey": {"DELETE", "/accounts/{account_id}/customers/{customer_id}/pgp-public-keys/{key_id}", ""},
 	"backfillMailbox": {"PUT", "/accounts/{account_id}/mailboxes/{mailbox_id}", "connection[inbound][type]=IMAP&connection[inbound][host]=imap.example.org" +
@@ -230,7 +227,7 @@ func plain(n *form.Node) any {
 	return group
 }
 
-// bodyOf is what an operation is sent.
+// bodyOf returns the body for an operation.
 func bodyOf(t *testing.T, r transport.Route, ids map[string]string) any {
 	t.Helper()
 	var body any
@@ -251,8 +248,8 @@ func bodyOf(t *testing.T, r transport.Route, ids map[string]string) any {
 
 var secrets = regexp.MustCompile(`"(token|secret)":"[^"]+"`)
 
-// An operation with a body does the same and answers the same, whatever the
-// encoding of the body: each is sent to a world of its own, all of which are alike.
+// An operation with a body has the same effect and answer with every encoding of the body: each is sent to a separate,
+// identical world.
 func TestConventionsOfEncodings(t *testing.T) {
 	t.Parallel()
 	for _, r := range documented(t).Routes() {
@@ -274,7 +271,7 @@ func TestConventionsOfEncodings(t *testing.T) {
 				if rec.Code >= 300 && !r.Public {
 					t.Errorf("as %s: %s\n%s", e.name, got, text)
 				}
-				for _, read := range w.table.Routes() { // what was stored is the same too
+				for _, read := range w.table.Routes() { // the stored data is the same, too
 					if read.Method == http.MethodGet && !read.Public {
 						got = append(got, read.ID+" "+w.told(w.do(t, "owner", "GET", place(read.Path, ids), "")))
 					}
@@ -289,7 +286,7 @@ func TestConventionsOfEncodings(t *testing.T) {
 	}
 }
 
-// told is an answer without what differs by chance.
+// told is an answer without random values.
 func (r *run) told(rec *httptest.ResponseRecorder) string {
 	body := secrets.ReplaceAllString(r.normal(rec.Body.String()), `"$1":"x"`)
 	return fmt.Sprintf("%d %s %s\n%s", rec.Code, rec.Header().Get("Location"), rec.Header().Get("Content-Type"), body)

@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// The counts are what counting gives, after whatever several agents did at once.
+// The stored counts are correct after any concurrent changes by several agents.
 func TestCountsAreRight(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {
@@ -41,7 +41,7 @@ func TestCountsAreRight(t *testing.T) {
 					t.Error(diff)
 				}
 			}
-			// What a member who leaves had is nobody's afterwards.
+			// The conversations of a member who leaves become unassigned.
 			alf := agents[1].UserID()
 			members := must(agents[0].Members(t.Context(), storage.PageRequest{}))(t).Items
 			at := slices.IndexFunc(members, func(m identity.Membership) bool { return m.UserID == alf })
@@ -58,7 +58,7 @@ func TestCountsAreRight(t *testing.T) {
 	}
 }
 
-// deskOf is the desk of somebody who has a token.
+// deskOf returns the desk of a user with a token.
 func (w *world) deskOf(t *testing.T, who string) *helpdesk.Desk {
 	t.Helper()
 	caller := must(w.svc.Authenticate(t.Context(), w.tokens[who]))(t)
@@ -136,7 +136,7 @@ func (a *busyAgent) work(times int) {
 	}
 }
 
-// some are ids of conversations, of which some are there.
+// some returns random ids of conversations, some of which exist.
 func (a *busyAgent) some(n int) (ids []int64) {
 	for range n {
 		if id := 1 + a.Int64N(40); !slices.Contains(ids, id) {

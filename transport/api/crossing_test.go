@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
-// Of two agents who answer the same message at once, one is told of the other.
+// If two agents answer the same message at once, one is told about the other's answer.
 func TestCrossingAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {

@@ -18,8 +18,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// The page shows every operation and schema, asks for nothing but itself, and its
-// policy lets it.
+// The page shows every operation and schema, loads no other resources, and complies with its own policy.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	table := documented(t)
@@ -135,7 +134,7 @@ func TestDocsCommands(t *testing.T) {
 	}
 }
 
-// walkedPaths are the methods and paths that the walks ask for.
+// walkedPaths returns the methods and paths of the requests in the walks.
 func walkedPaths(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("testdata/walk*.http")
@@ -159,7 +158,7 @@ func walkedPaths(t *testing.T) map[string]bool {
 	return all
 }
 
-// askedBy is the method and the path that curl asks for with its arguments.
+// askedBy returns the method and the path of a curl command.
 func askedBy(args []string) string {
 	method, path, sends := "GET", "", false
 	for i, a := range args {
@@ -178,7 +177,7 @@ func askedBy(args []string) string {
 	return method + " " + strings.NewReplacer("<", "{", ">", "}").Replace(path)
 }
 
-// A real browser shows the page and asks for nothing else.
+// A real browser shows the page and sends no other requests.
 func TestDocsInBrowser(t *testing.T) {
 	t.Parallel()
 	table := documented(t)

@@ -79,7 +79,7 @@ func textOf(e ast.Expr) (string, bool) {
 	return text, err == nil
 }
 
-// valueOf is what a field of a literal gets.
+// valueOf returns the value of a field in a literal.
 func valueOf(n *ast.CompositeLit, field string) (values []ast.Expr) {
 	for _, e := range n.Elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok {

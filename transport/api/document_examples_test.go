@@ -20,8 +20,8 @@ import (
 	"github.com/helpwright/helpwright/transport/internal/openapigen"
 )
 
-// examples are those of the OpenAPI document: of each operation the first request of the walks that succeeded, and its
-// answer. TestWalk sends them, and TestWalkAsJSON sends what the walks have as forms as the document shows it.
+// examples returns the examples of the OpenAPI document: for each operation the first successful request of the walks, with
+// its answer. TestWalk sends the requests, and TestWalkAsJSON sends those with forms as JSON, as the document shows them.
 func examples(t *testing.T, table *transport.Table) map[string][]openapigen.Example {
 	t.Helper()
 	files, err := filepath.Glob("testdata/walk*.http")
@@ -62,7 +62,7 @@ func examples(t *testing.T, table *transport.Table) map[string][]openapigen.Exam
 
 var parameter = regexp.MustCompile(`\\\{([a-z_]+)(\\\.\\\.\\\.)?\\\}`)
 
-// routeOf is the route that a request goes to, and what stands for its parameters.
+// routeOf returns the route of a request, and the values of its parameters.
 func routeOf(table *transport.Table, method, path string) (best transport.Route, values map[string]string) {
 	fewest := 99
 	for _, r := range table.Routes() {
@@ -111,7 +111,7 @@ func shortened(v any) any {
 	return v
 }
 
-// sent is the body of a request; a form as the nested values that it stands for.
+// sent returns the body of a request; a form as nested values.
 func sent(t *testing.T, s step) (mediaType string, body any) {
 	t.Helper()
 	if s.body == "" {
@@ -182,7 +182,7 @@ func parts(t *testing.T, text, boundary string) any {
 	}
 }
 
-// TestWalkAsJSON goes the walks with JSON for their forms, typed as the document says: nothing is answered otherwise.
+// TestWalkAsJSON runs the walks with JSON instead of forms, typed by the document: all answers are the same.
 func TestWalkAsJSON(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/walk*.http")

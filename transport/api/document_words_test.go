@@ -1,7 +1,7 @@
 package api_test
 
-// words describe in the OpenAPI document what means the same wherever it stands; what does not is described where it is
-// declared, or here by its schema.
+// words describe fields that mean the same everywhere in the OpenAPI document; others are described where they are declared,
+// or here with their schema.
 var words = map[string]string{
 	"account_id":                             "Account it belongs to.",
 	"attempts":                               "Attempts so far.",

@@ -21,8 +21,7 @@ import (
 	"github.com/helpwright/helpwright/transport/api"
 )
 
-// published is the DNS of the tests: all records of example.org are there, and of
-// other domains the SPF record only.
+// published is the DNS of the tests: all records of example.org are there, and of other domains the SPF record only.
 func published(_ context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error) {
 	results := make([]sending.DNSResult, len(records))
 	for i, r := range records {
@@ -49,7 +48,7 @@ func adaKey() string {
 	return url.QueryEscape(base64.StdEncoding.EncodeToString(armored))
 }
 
-// dkimKeys are what differs between the domains of two runs.
+// dkimKeys matches the random values of domains.
 var dkimKeys = regexp.MustCompile(`hw-[0-9a-f]{10}|k=[a-z0-9]+; p=[A-Za-z0-9+/=]+`)
 
 func stableKeys(body string) string {
@@ -61,7 +60,7 @@ func stableKeys(body string) string {
 	})
 }
 
-// Where PGP is switched off, the whole resource is away, and says so.
+// With PGP switched off, the whole resource is disabled, and the answer explains it.
 func TestPGPSwitchedOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())

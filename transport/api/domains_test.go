@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
-// A knowledge base whose permissions no role could grant would refuse everybody: that is said at start.
+// A knowledge base whose permissions no role can grant would refuse everybody, so it is an error at start.
 func TestDomainIsMissing(t *testing.T) {
 	t.Parallel()
 	key := make([]byte, 32)

@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// An event is encoded once, and another one never sent in its place: not that of another account,
-// nor one of the same Seq that differs in anything.
+// An event is encoded once, and its encoding is never sent for another one: not for another account, nor for one with the
+// same Seq that differs in any way.
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	made := 0

@@ -65,7 +65,7 @@ func listen(t *testing.T, url, token, lastEventID string) *listener {
 	return &listener{Response: res, lines: bufio.NewScanner(res.Body)}
 }
 
-// next is the next block that says something; ok is false at the end of the stream.
+// next returns the next block with content; ok is false at the end of the stream.
 func (l *listener) next() (b block, ok bool) {
 	for l.lines.Scan() {
 		name, value, _ := strings.Cut(l.lines.Text(), ": ")
@@ -168,7 +168,7 @@ func TestRealtime(t *testing.T) {
 	}
 }
 
-// Channels of others, and those that are none, are the same to a caller.
+// Channels of others and channels that do not exist are indistinguishable.
 func TestRealtimeRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, backends()[0].open(t))
@@ -201,7 +201,7 @@ func TestRealtimeRefuses(t *testing.T) {
 	}
 }
 
-// A member who loses the membership, or mailboxes of it, sees no more from then on.
+// A member who loses the membership, or some of its mailboxes, gets no more events from them.
 func TestRealtimeFollowsRights(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, backends()[0].open(t))
@@ -246,7 +246,7 @@ func TestRealtimeFollowsRights(t *testing.T) {
 	}
 }
 
-// The stream of a member who is disabled ends with that, without another event.
+// The stream of a disabled member ends at once, without another event.
 func TestDisabledUserStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, backends()[0].open(t))

@@ -171,7 +171,7 @@ func TestReactions(t *testing.T) {
 	}
 }
 
-// The Markdown that an article is written in comes back beside the HTML made of it.
+// The Markdown source of an article is returned together with its HTML.
 func TestArticleMarkdown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, backends()[0].open(t))

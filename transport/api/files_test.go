@@ -59,7 +59,7 @@ func read(t testing.TB, rec *httptest.ResponseRecorder, to any) {
 	}
 }
 
-// get asks for an address as it is in an answer.
+// get requests an address as given in an answer.
 func (w *world) get(t testing.TB, who, address string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	_, path, ok := strings.Cut(address, "/api/v1")
@@ -84,8 +84,7 @@ func (w *world) addFile(t testing.TB, filename, content string, more ...string) 
 	return f
 }
 
-// The address of a file works for everybody and for good, also on a private site, and
-// nothing at it runs.
+// The address of a file works for everybody and for good, also on a private site, and nothing at it runs.
 func TestSiteFileContent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())

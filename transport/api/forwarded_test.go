@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
-// A mail that a member has forwarded shows the mail that it was, who forwarded it, and its times.
+// A mail forwarded by a member shows the original mail, the forwarding member, and its times.
 func TestForwardedMailIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, backends()[0].open(t))

@@ -90,7 +90,7 @@ func TestIdempotency(t *testing.T) {
 	}
 }
 
-// Many who send the same at once have it done once.
+// If many clients send the same request at once, it is done once.
 func TestIdempotencyAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {
@@ -237,8 +237,7 @@ func TestIdempotencyOutcomes(t *testing.T) {
 	}
 }
 
-// While a request is at work its key is in use; the work goes on when the client has
-// left.
+// While a request is at work its key is in use; the work goes on when the client has left.
 func TestIdempotencyInUse(t *testing.T) {
 	t.Parallel()
 	c := &clock{at: noon}
@@ -297,7 +296,7 @@ func (u cutUnit) Commit(ctx context.Context, last func(context.Context) error) e
 	return err
 }
 
-// everything is what the owner can GET, as one text by route.
+// everything returns all that the owner can GET, as one text by route.
 func (w *world) everything(t testing.TB, ids map[string]string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -315,8 +314,8 @@ func (w *world) everything(t testing.TB, ids map[string]string) map[string]strin
 	return all
 }
 
-// Every POST whose process dies before its answer leaves is done once, over each
-// backend: the retry is answered at once, whether it died before or after the commit.
+// Every POST whose process dies before its answer leaves is done once, over each backend: the retry is answered at once,
+// whether it died before or after the commit.
 func TestIdempotencyAfterACrash(t *testing.T) {
 	t.Parallel()
 	lost := []string{"login", "acceptInvitation"} // whose answers are not to be kept
@@ -331,10 +330,10 @@ func TestIdempotencyAfterACrash(t *testing.T) {
 			w.serve(t, api.Config{Config: transport.Config{Idempotency: dying}})
 			dead := w.handler
 			w.serve(t, api.Config{Config: transport.Config{Idempotency: keys}}) // starts again
-			groups := [][]transport.Route{nil}                                  // what removes an object comes last, alone
+			groups := [][]transport.Route{nil}                                  // requests that remove an object come last, alone
 			for _, r := range w.table.Routes() {
 				switch {
-				case r.Method != http.MethodPost || r.ID == "logout": // which ends the token that asks
+				case r.Method != http.MethodPost || r.ID == "logout": // which ends the token in use
 				case strings.Contains(r.ID, "merge"):
 					groups = append(groups, []transport.Route{r})
 				default:
@@ -412,7 +411,7 @@ func (s *seen) Sweep(ctx context.Context, now time.Time, n int) (int, error) {
 	return s.Idempotency.Sweep(ctx, now, n)
 }
 
-// What is stored shows neither the answer nor the key, and is swept once a minute.
+// Stored answers reveal neither the answer nor the key, and are swept once a minute.
 func TestIdempotencyKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	c := &clock{at: noon}
@@ -435,8 +434,8 @@ func TestIdempotencyKeepsSecrets(t *testing.T) {
 	}
 }
 
-// BenchmarkIdempotency is a POST with a key that is new each time, and with one
-// that is known; the floor is the same POST without.
+// BenchmarkIdempotency is a POST with a key that is new each time, and with one that is known; the floor is the same POST
+// without.
 func BenchmarkIdempotency(b *testing.B) {
 	for _, backend := range backends() {
 		store, ok := backend.open(b).(storage.Idempotency)

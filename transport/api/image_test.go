@@ -64,8 +64,8 @@ func writes(body string) string {
 	return string(out)
 }
 
-// Images inside of a mail are shown under our own addresses, and go out again in an
-// answer that quotes them; what is stored names them by cid.
+// Images inside a mail are shown under our own addresses, and are sent again in an answer that quotes them; the stored body
+// refers to them by cid.
 func TestInlineImages(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {
@@ -149,8 +149,8 @@ func (w *world) attach(t testing.TB, path string) attached {
 	return out.Data
 }
 
-// Images on other servers are not loaded unless through the proxy, whose addresses
-// nobody can make up; saving what was shown loses none.
+// Images on other servers are loaded only through the proxy, whose addresses cannot be made up; saving a displayed body
+// loses none.
 func TestRemoteImages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, backends()[0].open(t))

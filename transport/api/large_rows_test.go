@@ -13,8 +13,8 @@ import (
 	"github.com/helpwright/helpwright/transport/api"
 )
 
-// TestPagesOfLargeRows: what is too large for one answer comes in several, and none is missing. Where the rows are not
-// counted, as in memory, a page is what was asked for.
+// TestPagesOfLargeRows checks that rows too large for one answer are split into several pages without a loss. If rows are
+// not counted, as in memory, a page has the requested size.
 func TestPagesOfLargeRows(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {

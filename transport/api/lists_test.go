@@ -10,8 +10,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// Every list pages: it takes a limit of 1 to 100 and its own cursors, and its pages
-// together are the list.
+// Every list pages: it takes a limit of 1 to 100 and its own cursors, and its pages together are the list.
 func TestEveryListPages(t *testing.T) {
 	t.Parallel()
 	whole := []string{"listLanguages", "listIdentityProviders", "listIdentities", "listPasskeys"} // short ones, told whole in one page

@@ -24,12 +24,11 @@ import (
 
 var secretText = regexp.MustCompile(`"token": ?"(hw[pi]_[A-Z2-7]+)"`)
 
-// longPermissions are more than 40: those of owners, which say little.
+// longPermissions matches lists of more than 40 permissions: those of owners, which are not interesting.
 var longPermissions = regexp.MustCompile(`"permissions": ?\[("[a-z_.]+",?\s*){40,}\]`)
 
-// secrets keeps the tokens that an answer shows, which differ from run to run: that
-// of an invitation for the next path with {token}, an access token as that of
-// "joined".
+// secrets keeps tokens from answers, which differ from run to run: that of an invitation for the next path with {token}, an
+// access token as that of "joined".
 func (r *run) secrets(body string) string {
 	body = r.portalSecrets(body)
 	body = longPermissions.ReplaceAllString(body, `"permissions":["and so on"]`)
@@ -48,7 +47,7 @@ func (r *run) fillSecret(path string) string {
 	return strings.ReplaceAll(path, "{token}", r.tokens["invitation"])
 }
 
-// settlePeople adds a role, an invitation and the ids of what is there.
+// settlePeople adds a role, an invitation and the ids of existing objects.
 func (w *world) settlePeople(t testing.TB, ids map[string]string) {
 	t.Helper()
 	account := "/accounts/" + ids["account_id"]
@@ -74,8 +73,7 @@ func (w *world) settlePeople(t testing.TB, ids map[string]string) {
 	ids["token"] = "hwi_UNKNOWN"
 }
 
-// A session's cookie opens the API, and for changes only where the browser says
-// that it is this site that asks.
+// A session's cookie opens the API, and permits changes only if the browser shows that the request comes from this site.
 func TestSessionCookie(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -146,7 +144,7 @@ func TestSessionCookie(t *testing.T) {
 	}
 }
 
-// Who has a second factor sends its code with the password; an account can ask all for one.
+// A user with a second factor sends its code with the password; an account can require one of all members.
 func TestLoginWithCode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -195,7 +193,7 @@ func TestLoginWithCode(t *testing.T) {
 	}
 }
 
-// peopleStore counts what is read.
+// peopleStore counts reads.
 type peopleStore struct {
 	*memstore.Store
 	reads map[string]int
@@ -266,7 +264,7 @@ func TestReadsOfPeople(t *testing.T) {
 	}
 }
 
-// Of several who accept an invitation at the same time, one does.
+// If several users accept an invitation at the same time, one succeeds.
 func TestAcceptAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {

@@ -22,7 +22,7 @@ import (
 	"github.com/helpwright/helpwright/transport/api"
 )
 
-// customer registers a key, and gives who a portal token of an address.
+// customer registers a key, and returns a portal token for an address.
 func (w *world) customer(t testing.TB, who, email string, claims jwt.MapClaims) {
 	t.Helper()
 	var key struct {
@@ -53,8 +53,7 @@ func sign(t testing.TB, kid, secret string, accountID int64, email string, now t
 
 var portalSecret = regexp.MustCompile(`"id":([0-9]+)([^{}]*)"secret":"(hwk_[A-Z0-9]+)"`)
 
-// portalSecrets keeps the secret of a key that a walk has made, for a portal token of
-// Ada's, whose bearer is "customer".
+// portalSecrets keeps the secret of a key that a walk has made, for a portal token of Ada's, whose bearer is "customer".
 func (r *run) portalSecrets(body string) string {
 	m := portalSecret.FindStringSubmatch(body)
 	if m == nil {
@@ -119,7 +118,7 @@ func TestPortalMatrix(t *testing.T) {
 	}
 }
 
-// askAsCustomer is ask with what customers may send.
+// askAsCustomer is ask with the fields that customers may send.
 func (w *world) askAsCustomer(t testing.TB, who string, r transport.Route, ids map[string]string) *httptest.ResponseRecorder {
 	t.Helper()
 	body := map[string]string{
@@ -141,13 +140,13 @@ func (w *world) askAsCustomer(t testing.TB, who string, r transport.Route, ids m
 	return w.do(t, who, r.Method, path, body, "Content-Type", "application/json")
 }
 
-// What the desk keeps to itself is in no answer to a customer, under no name.
+// Internal data of the desk is in no answer to a customer, under any name.
 func TestPortalLeaks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, backends()[0].open(t))
 	ids := settled(t, w)
 	in := "/accounts/" + ids["account_id"] + "/conversations/" + ids["conversation_id"]
-	w.must(t, "DELETE", "/accounts/"+ids["account_id"]+"/customers/"+ids["customer_id"]+"/pgp-public-keys/"+ids["key_id"], "") // nothing is sent to who has one
+	w.must(t, "DELETE", "/accounts/"+ids["account_id"]+"/customers/"+ids["customer_id"]+"/pgp-public-keys/"+ids["key_id"], "") // with a key, the answer would be encrypted
 	d := w.desk(t)
 	conversation, _ := strconv.ParseInt(ids["conversation_id"], 10, 64)
 	say := func(i helpdesk.InteractionInput) int64 {
@@ -252,7 +251,7 @@ func TestPortalInput(t *testing.T) {
 	}
 }
 
-// A token that is not taken says why, and not what there is.
+// The refusal of a token explains itself, without revealing which objects exist.
 func TestPortalTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, backends()[0].open(t))

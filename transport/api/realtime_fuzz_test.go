@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is taken for a channel's name is exactly what is given out.
+// Exactly the channel names that are issued are accepted.
 func FuzzParseChannel(f *testing.F) {
 	for _, s := range []string{"accounts.1", "conversations.9223372036854775807", "accounts.01", "accounts.+1", "conversations.", "accounts.1.2", "x.1", "accounts.-1", "accounts.9223372036854775808"} {
 		f.Add(s)
@@ -25,7 +25,7 @@ func FuzzParseChannel(f *testing.F) {
 	})
 }
 
-// An id that is taken is none or not negative.
+// An accepted id is absent or not negative.
 func FuzzParseEventID(f *testing.F) {
 	for _, s := range []string{"", "0", "42", "-1", "9223372036854775808", "1 ", "0x1"} {
 		f.Add(s)

@@ -14,10 +14,9 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// references are the ids that operations take in a body or in the query, by operation:
-// field, and the path parameter whose objects it names. Not among them: the account of
-// GET and POST /sites, which is what a path would name, and the user of the audit log,
-// who may have left.
+// references are the ids that operations accept in a body or in the query, by operation: the field, and the path parameter
+// for the same objects. Exceptions: the account in GET and POST /sites, which has the role of a path parameter, and the user
+// of the audit log, who may have left.
 var references = map[string]map[string]string{
 	"createView":             {"filter[mailbox_id]": "mailbox_id", "filter[tag_id][]": "tag_id", "filter[customer_id]": "customer_id", "filter[team_id]": "team_id"},
 	"listConversations":      {"mailbox_id": "mailbox_id", "customer_id": "customer_id", "tag_id[]": "tag_id", "view_id": "view_id", "user_id": "user_id", "team_id": "team_id"},
@@ -57,8 +56,7 @@ var references = map[string]map[string]string{
 	"createArticleFeedback":  {"article_id": "article_id"},
 }
 
-// An id in a body or a filter that names nothing is a problem of its field; one of
-// another account reads the same.
+// An id in a body or a filter that names nothing is a problem of its field; one of another account reads the same.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {
@@ -102,7 +100,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// refer sends what an operation wants with an id in a field.
+// refer sends the request of an operation with an id in a field.
 func (w *world) refer(t *testing.T, r transport.Route, ids map[string]string, field string, id int64) *httptest.ResponseRecorder {
 	t.Helper()
 	path, body, kind := w.wants(t, r, ids)

@@ -14,8 +14,8 @@ import (
 	"github.com/helpwright/helpwright/transport/api"
 )
 
-// Who deletes an object while others write into it succeeds, or is told that it is in
-// use where what is in it has to go first: never that it is not there.
+// Deleting an object while others write to it succeeds, or is a conflict if dependents must be removed first, but it is
+// never reported as missing.
 func TestRemovalWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	const rounds = 6
@@ -45,7 +45,7 @@ func TestRemovalWhileOthersWrite(t *testing.T) {
 			file := strings.ReplaceAll("--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n", "\n", "\r\n")
 			for _, tt := range []struct {
 				name   string
-				parent step // its id is {id} in what follows
+				parent step // its id is {id} in the steps below
 				at     string
 				inUse  bool   // may be refused
 				writes []step // PUT where the path begins with "="

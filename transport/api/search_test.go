@@ -77,7 +77,7 @@ func (w *world) search(t *testing.T, account, query string) []int {
 	return ids
 }
 
-// Who merges can name no customer of another account.
+// A merge cannot name a customer of another account.
 func TestMergeIntoAnotherAccount(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {

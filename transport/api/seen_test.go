@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
-// An answer is seen when its pixel is got, once, and only where the account asks for it.
+// An answer is seen once its pixel is requested, once, and only if the account enables it.
 func TestSeenByPixel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, backends()[0].open(t))

@@ -40,7 +40,7 @@ func (w *world) settleSite(t testing.TB, ids map[string]string) {
 	ids["stranger_site"] = w.newSite(t, "stranger", "account_id="+strconv.FormatInt(w.account.ID+1, 10)+"&name=Other")
 }
 
-// What is wrong with the address of a site is said on the field that is wrong.
+// Problems of a site's address are reported for the right field.
 func TestSiteAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// fileRow is a row of the specification's tables of site files, themes and theme
-// files: method, path, request and response are as it words them. A body that begins
-// with "@" is the file of a multipart body: field, name and content, then other fields.
+// fileRow is a row of the specification's tables of site files, themes and theme files: method, path, request and response
+// are as it words them. A body that begins with "@" is the file of a multipart body: field, name and content, then other
+// fields.
 type fileRow struct {
 	method, path, request, response string
 	bodies                          []string
 	status                          int
-	keep                            string // placeholder that stands for what was created from here on
+	keep                            string // placeholder for the id of the created object
 }
 
 var fileSections = []struct {
@@ -48,7 +48,7 @@ var fileSections = []struct {
 	}},
 }
 
-// Every row of these tables is as it says; those with a file are refused without it.
+// Every row of these tables holds; operations with a file are refused without it.
 func TestSpecFiles(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {

@@ -18,9 +18,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// specFields are the field tables of the specification, a field a line: its name
-// and type. An expandable field is absent unless it is asked for. The type of a
-// field may be another table, or quoted values.
+// specFields are the field tables of the specification, one field per line: its name and type. An expandable field is absent
+// unless requested. The type of a field may be another table, or quoted values.
 var specFields = map[string]string{
 	// spec: default_sites_domain is deprecated, and null.
 	"account": `
@@ -93,7 +92,7 @@ var specFields = map[string]string{
 	"forwarded": `
 		type: "FWD"
 		forward_to: string`,
-	// spec: password is never returned; has_password tells whether there is one.
+	// spec: password is never returned; has_password reports whether there is one.
 	"fetched": `
 		type: "IMAP|POP3"
 		host: string
@@ -284,7 +283,7 @@ var specFields = map[string]string{
 		update_available: boolean
 		created_at: timestamp
 		updated_at: timestamp`,
-	// spec: public_url is null for what is not public; content is not in lists.
+	// spec: public_url is null unless the file is public; content is not in lists.
 	"themeFile": `
 		site_theme_id: integer
 		file: string
@@ -295,28 +294,24 @@ var specFields = map[string]string{
 		updated_at: timestamp`,
 }
 
-// specRow is a row of the specification's endpoint tables: method, path, request
-// and response are as it words them. least has the required fields only, most has
-// all; each field of least is left out once.
+// specRow is a row of the specification's endpoint tables: method, path, request and response are as it words them. least
+// has the required fields only, most has all; each field of least is left out once.
 type specRow struct {
 	method, path, request, response string
 	least, most                     string
-	keep                            string // placeholder that stands for what was created from here on
+	keep                            string // placeholder for the id of the created object
 }
 
-// once stands for no request with the required fields only, where a second one
-// would be refused: an address has a key once.
+// once means no request with only the required fields, as a second one would be refused: an address has only one key.
 const once = "once"
 
-// specSection is a part of the endpoint tables. Later rows are about what earlier
-// rows created.
+// specSection is a part of the endpoint tables. Later rows use objects that earlier rows created.
 type specSection struct {
 	name string
 	rows []specRow
 }
 
-// specSections are the help desk's endpoints; those of the knowledge base are
-// kbSections.
+// specSections are the help desk's endpoints; those of the knowledge base are kbSections.
 var specSections = []specSection{
 	{"Accounts", []specRow{
 		{"POST", "/accounts", "`name` string required; `next_conversation_number` integer optional, default 1", "data: account",
@@ -417,7 +412,7 @@ var specSections = []specSection{
 		{"DELETE", "/accounts/<account_id>/conversation-views/<view_id>", "", "204", "", "", ""},
 	}},
 	{"Domains", []specRow{
-		// spec: the field is not marked as required; a domain without a name is none.
+		// spec: the field is not marked as required, but a domain needs a name.
 		{"POST", "/accounts/<account_id>/domains", "`domain` string", "data: domain", "domain=least.example.com", "domain=mail.example.org", "domain_id"},
 		{"GET", "/accounts/<account_id>/domains", "", "data: array of domain", "", "", ""},
 		{"GET", "/accounts/<account_id>/domains/<domain_id>", "", "data: domain", "", "", ""},
@@ -432,7 +427,7 @@ func interactionRows(kind, attributes, least, most string, bodyRequired bool) []
 	const base = "/accounts/<account_id>/conversations/<conversation_id>/interactions"
 	response := kind + " interaction"
 	update := least
-	if bodyRequired { // what is left out of an update stays
+	if bodyRequired { // fields left out of an update are unchanged
 		update = ""
 	}
 	return []specRow{
@@ -443,7 +438,7 @@ func interactionRows(kind, attributes, least, most string, bodyRequired bool) []
 	}
 }
 
-// Every row of the specification's endpoint tables is as it says.
+// Every row of the specification's endpoint tables holds.
 func TestSpecEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {
@@ -464,7 +459,7 @@ func TestSpecEndpoints(t *testing.T) {
 	}
 }
 
-// atWork makes the owner somebody who is online in the application.
+// atWork marks the owner as online in the application.
 func (w *world) atWork(t testing.TB, account string) {
 	t.Helper()
 	var own struct{ Data struct{ ID int64 } }
@@ -532,8 +527,8 @@ func asMultipart(t testing.TB, form string) (body, kind string) {
 	return buf.String(), m.FormDataContentType()
 }
 
-// row sends the row's requests: each required field left out, the required ones
-// only, and all of them together with everything that can be expanded.
+// row sends the row's requests: each required field left out, the required ones only, and all of them together with
+// everything that can be expanded.
 func (s *specWalk) row(t *testing.T, row specRow) {
 	want := http.StatusOK
 	switch {
@@ -580,8 +575,8 @@ func (s *specWalk) row(t *testing.T, row specRow) {
 	}
 }
 
-// echo checks that the fields of a form that the answer has too have the values
-// sent. What is shown as an object, or made safe, is not compared.
+// echo checks that the fields of a form have the same values in the answer. Fields shown as objects, or sanitized, are not
+// compared.
 func (s *specWalk) echo(t *testing.T, answer any, form string) {
 	t.Helper()
 	object, _ := answer.(map[string]any)
@@ -650,7 +645,7 @@ func (s *specWalk) leaveOut(t *testing.T, row specRow) {
 	}
 }
 
-// specShape is what a response is, in the words of the specification.
+// specShape describes a response in the terms of the specification.
 type specShape struct {
 	wrapped, list, stats bool
 	table                string
@@ -836,7 +831,7 @@ func field(t testing.TB, answer any, path string) any {
 	return answer
 }
 
-// specStep is a request and what single fields of its answer are: JSON by path.
+// specStep is a request with the expected fields of its answer: JSON by path.
 type specStep struct {
 	method, path, form string
 	status             int
@@ -844,8 +839,8 @@ type specStep struct {
 	keep, id           string // placeholder, and where its value is in the answer
 }
 
-// specTransitions are the rows of "States and transitions", as the specification
-// words them, and the rules that the tables of fields and endpoints state in prose.
+// specTransitions are the rows of "States and transitions", as the specification words them, and the rules that the tables
+// of fields and endpoints state in prose.
 var specTransitions = []struct {
 	row   string
 	steps []specStep
@@ -944,7 +939,7 @@ func conversationStatus(status string) []specStep {
 	}
 }
 
-// What the specification says about states and defaults is so.
+// The statements of the specification about states and defaults hold.
 func TestSpecTransitions(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {

@@ -23,7 +23,7 @@ import (
 
 // step is one request of the walk, and its answer. In the file:
 //
-//	### What it shows
+//	### A title
 //	POST /accounts/1/customers owner
 //	Content-Type: application/json
 //
@@ -32,16 +32,15 @@ import (
 //	> 201 Location: /api/v1/accounts/1/customers/1
 //	{ ...the body, indented... }
 //
-// The word after the path is whose token is sent. A request line that begins with
-// "!" is something that happens besides the API.
+// The word after the path names the owner of the token. A request line that begins with "!" is an event outside the API.
 type step struct {
 	title, request, body string
 	header               []string
 	answer               string
 }
 
-// TestWalk goes through every operation over each backend; each file is a walk of
-// its own. -update writes the answers of the first backend into the files.
+// TestWalk goes through every operation over each backend; each file is a walk of its own. -update writes the answers of the
+// first backend into the files.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/walk*.http")
@@ -149,8 +148,8 @@ var (
 	itemIDs       = regexp.MustCompile(`"id":([0-9]+),"(email|phone|website)"`)
 )
 
-// normal replaces what differs from run to run, or from store to store: the ids of
-// a customer's items are counted from 1 in the order they are seen.
+// normal replaces values that differ from run to run, or from store to store: the ids of a customer's items are numbered
+// from 1 in order of appearance.
 func (r *run) normal(body string) string {
 	body = internalLocal.ReplaceAllString(body, "mb-x")
 	body = r.secrets(body)
@@ -237,7 +236,7 @@ func (w *run) mark(method, path string) {
 	w.used[method+" "+best] = best != ""
 }
 
-// happen is what goes on besides the API.
+// happen triggers an event outside the API.
 func (w *world) happen(t *testing.T, action string, words []string, body string) {
 	t.Helper()
 	ctx := context.Background()
@@ -248,7 +247,7 @@ func (w *world) happen(t *testing.T, action string, words []string, body string)
 			t.Fatal(err)
 		}
 		w.clock.advance(d)
-	case "mail": // a customer's mail to mailbox 1, parsed as its body says
+	case "mail": // a customer's mail to mailbox 1, with the fields in its body
 		var mail ledger.Incoming
 		if err := json.Unmarshal([]byte(body), &mail); err != nil {
 			t.Fatal(err)

@@ -62,7 +62,7 @@ func openDB(t testing.TB, url string) *bunstore.DB {
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.FixedZone("", 3600))
 
-// clock stands still until it is moved, or moves by step whenever it is asked.
+// clock is fixed until it is moved, or advances by step with each reading.
 type clock struct {
 	mu   sync.Mutex
 	at   time.Time
@@ -110,8 +110,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// checker is the one validator of all worlds: loading the document for each cost
-// most of the package's time.
+// checker is the one validator of all worlds: loading the document for each cost most of the package's time.
 var checker = sync.OnceValues(func() (*openapitest.Validator, error) {
 	return openapitest.Load(api.OpenAPI(), "/api/v1")
 })
@@ -128,14 +127,12 @@ type world struct {
 	check   *openapitest.Validator
 	tokens  map[string]string // by name: owner, agent, editor, powerless, stranger
 	account identity.Account  // of all but the stranger
-	// fetch is what the proxy of images does; nil: there are none.
+	// fetch replaces the proxy of images; nil: no images.
 	fetch func(ctx context.Context, address string) (helpdesk.RemoteImage, error)
 }
 
-// newWorld makes the world over a store. Users: Olga the owner, Alf the agent, Eva
-// the editor of account 1; Sam the owner of account 2. The token "powerless" is
-// Eva's, with a scope that her role has not; "scoped" may only see
-// conversations.
+// newWorld makes the world over a store. Users: Olga the owner, Alf the agent, Eva the editor of account 1; Sam the owner of
+// account 2. The token "powerless" is Eva's, with a scope that her role has not; "scoped" may only see conversations.
 func newWorld(t testing.TB, store helpdesk.Store) *world {
 	t.Helper()
 	w := &world{store: store, clock: &clock{at: noon.UTC()}, tokens: map[string]string{"unknown": "hwp_unknown"}}
@@ -187,7 +184,7 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 	return w
 }
 
-// workID is an identity provider where nobody signs in.
+// workID is an identity provider without users.
 func workID() identity.Provider {
 	return identity.Provider{
 		Key: "work", Name: "Work ID", Issuer: "https://id.example.org", Domains: []string{"example.org", "acme.example"},
@@ -266,8 +263,8 @@ func (w *world) desk(t testing.TB) *helpdesk.Desk {
 	return d
 }
 
-// do sends a request as somebody, "" for nobody; header is alternately name and
-// value. The answer is checked against the OpenAPI document.
+// do sends a request as a user, or without credentials for ""; header alternates names and values. The answer is checked
+// against the OpenAPI document.
 func (w *world) do(t testing.TB, who, method, path, body string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	req := httptest.NewRequest(method, "/api/v1"+path, strings.NewReader(body))
@@ -293,8 +290,7 @@ func (w *world) must(t testing.TB, method, path, body string, header ...string) 
 	return rec
 }
 
-// receive takes a mail for the first mailbox of the account and returns its row of
-// the ledger.
+// receive takes a mail for the first mailbox of the account and returns its row of the ledger.
 func (w *world) receive(t testing.TB, mailboxID int64, raw string) int64 {
 	t.Helper()
 	ctx := context.Background()
@@ -313,7 +309,7 @@ func (w *world) receive(t testing.TB, mailboxID int64, raw string) int64 {
 // mailServers are the servers of mailboxes: they refuse the password "wrong".
 type mailServers struct{}
 
-// List gives two mails of INBOX, of which the first was fetched before.
+// List returns two mails of INBOX, the first of which was fetched before.
 func (mailServers) List(ctx context.Context, s ledger.FetchSource, _ time.Time, each func(context.Context, ledger.ServerMails) error) error {
 	if s.Password == "wrong" {
 		return errors.New("login: refused")

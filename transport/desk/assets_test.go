@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Assets are compressed for who takes gzip, and come to the same.
+// Assets are compressed for clients that accept gzip, with the same content.
 func TestCompressedAssets(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)

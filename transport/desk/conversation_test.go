@@ -18,7 +18,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// said is the last thing that somebody wrote in a conversation, with its type and status.
+// said returns the last message in a conversation, with its type and status.
 func (b *bundle) said(id int64) []string {
 	b.Helper()
 	page, err := b.desk.Interactions(b.Context(), id, storage.PageRequest{})
@@ -39,7 +39,7 @@ func (b *bundle) hold(d time.Duration) {
 	}
 }
 
-// value is that of a hidden field.
+// value returns the value of a hidden field.
 func value(page, name string) string {
 	m := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(page)
 	if m == nil {
@@ -48,7 +48,7 @@ func value(page, name string) string {
 	return m[1]
 }
 
-// goOn asks for the page that a form sends the browser to, with its toast.
+// goOn follows the redirect of a form, with its toast.
 func (b *bundle) goOn(a answer) string {
 	b.Helper()
 	if a.status != http.StatusSeeOther {
@@ -115,7 +115,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// What cannot be sent comes back with all that was written.
+// A form that cannot be sent is shown again with its complete content.
 func TestSendRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -175,7 +175,7 @@ func TestSendCrossing(t *testing.T) {
 	}
 }
 
-// Undo makes the answer the same draft again, and opens what was closed with it.
+// Undo turns the answer into the same draft again, and reopens what was closed with it.
 func TestUndoSending(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -269,7 +269,7 @@ func TestCrossSite(t *testing.T) {
 	}
 }
 
-// A page answers with the parts of it that were asked for.
+// A page answers with its requested parts.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -293,7 +293,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Only members get in, and nobody is sent to another site after signing in.
+// Only members get in, and sign-in never redirects to another site.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -361,7 +361,7 @@ func TestSnooze(t *testing.T) {
 	}
 }
 
-// What was written can be saved, and put into another answer with its placeholders filled.
+// A text can be saved as a reply, and inserted into another answer with its placeholders filled.
 func TestSavedReplies(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -400,7 +400,7 @@ func TestSavedReplies(t *testing.T) {
 	}
 }
 
-// Others see who is at a conversation, in the list and on its page.
+// Members see who is present at a conversation, in the list and on its page.
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -464,7 +464,7 @@ func TestNewConversation(t *testing.T) {
 	}
 }
 
-// A new conversation is its author's, unless a colleague, a team or nobody was chosen.
+// A new conversation belongs to its author, unless another assignee, or none, was chosen.
 func TestNewConversationIsAssigned(t *testing.T) {
 	t.Parallel()
 	b := office(t)
@@ -497,7 +497,8 @@ func TestNewConversationIsAssigned(t *testing.T) {
 	}
 }
 
-// What goes with an answer is undone with it, and too many conversations at once are refused as a whole.
+// The changes that accompany an answer are undone with it, and bulk actions on too many conversations are refused as a
+// whole.
 func TestUndoPendingAndTooMany(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)

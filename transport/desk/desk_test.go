@@ -24,7 +24,7 @@ import (
 
 type deskConfig = desk.Config
 
-// bundle is a desk of one account with an owner who is signed in.
+// bundle is a desk of one account whose owner is signed in.
 type bundle struct {
 	*testing.T
 	service *helpdesk.Service
@@ -91,7 +91,7 @@ func newBundleWith(t *testing.T, providers []identity.Provider, change func(*des
 	return b
 }
 
-// answer is what the desk answered.
+// answer is an answer of the desk.
 type answer struct {
 	status   int
 	location string
@@ -99,7 +99,7 @@ type answer struct {
 	header   http.Header
 }
 
-// do asks for a page, or sends a form when there is one. Redirects are not followed.
+// do requests a page, or sends a form if there is one. Redirects are not followed.
 func (b *bundle) do(method, path string, form url.Values, header ...string) answer {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), method, b.web.URL+path, strings.NewReader(form.Encode()))

@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// A customer is erased on a page that says what goes, by members who may, and only when they are sure.
+// A customer is erased on a page that lists the data, by members with the permission, and only after confirmation.
 func TestEraseCustomer(t *testing.T) {
 	t.Parallel()
 	b := office(t)

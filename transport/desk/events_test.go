@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Of what members are told, the stream passes on what this member is told, and ids alone.
+// The stream passes on only this member's notifications, and only their ids.
 func TestEventsOfNotifications(t *testing.T) {
 	t.Parallel()
 	v := &visit{Desk: &helpdesk.Desk{}} // of the user 0

@@ -9,8 +9,7 @@ import (
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
-// Who has forgotten a password sees the same page for every address. Where the program signs
-// in users itself there is none.
+// The page for forgotten passwords is the same for every address. It does not exist if the program signs in users itself.
 func TestForgotPages(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, func(cfg *desk.Config) { cfg.Authenticate = nil })

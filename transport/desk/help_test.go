@@ -20,8 +20,8 @@ import (
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
-// library is a desk with a help centre in English, German and Arabic: a collection with a
-// published article. A request is the collaborator's when it has the header As.
+// library is a desk with a help centre in English, German and Arabic: a collection with a published article. A request is
+// the collaborator's when it has the header As.
 type library struct {
 	*bundle
 	kb      *kb.Service
@@ -101,7 +101,7 @@ func (l *library) draft() kb.ArticleRevision {
 	return a
 }
 
-// fields are what the form of a page would send, but for buttons.
+// fields returns the fields of a page's form, without buttons.
 func fields(t *testing.T, page string) url.Values {
 	t.Helper()
 	form := url.Values{}
@@ -120,7 +120,7 @@ func between(text, from, to string) string {
 	return text
 }
 
-// Every page of the editor answers, and those of who may not are refused.
+// Every page of the editor works, and refuses members without the permission.
 func TestHelpPages(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
@@ -196,7 +196,7 @@ func TestHelpTranslation(t *testing.T) {
 	}
 }
 
-// A translation from elsewhere that leaves something out says so, although nothing of its source has changed.
+// An incomplete translation made elsewhere is marked, although its source has not changed.
 func TestHelpUntranslatedParts(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
@@ -215,7 +215,7 @@ func TestHelpUntranslatedParts(t *testing.T) {
 	}
 }
 
-// Of two who write the same text, the second is shown both; other languages are not in the way.
+// If two members edit the same text, the second is shown both versions; other languages do not conflict.
 func TestHelpConflict(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
@@ -251,7 +251,7 @@ func TestHelpConflict(t *testing.T) {
 	}
 }
 
-// A form that comes twice makes one article, and a site one; a draft that changes nothing none.
+// A form submitted twice creates one article or one site; an unchanged draft creates none.
 func TestHelpTwice(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
@@ -278,7 +278,7 @@ func TestHelpTwice(t *testing.T) {
 	}
 }
 
-// A collaborator reads and does not write, and nobody reaches a site of another account.
+// A collaborator can read but not write, and sites of another account are out of reach.
 func TestHelpPermissions(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
@@ -306,7 +306,7 @@ func TestHelpPermissions(t *testing.T) {
 	}
 }
 
-// What authors write runs nowhere: not in the preview, not beside a translation, not in the history.
+// Content by authors is never executed: not in the preview, not next to a translation, not in the history.
 func TestHelpHostile(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
@@ -365,7 +365,7 @@ func TestHelpHuge(t *testing.T) {
 	}
 }
 
-// Files are added, shown to who edits, renamed and deleted; others are refused.
+// Files are added, shown to editors, renamed and deleted; others are refused.
 func TestHelpFiles(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)

@@ -39,8 +39,8 @@ var hostile = []string{
 	`<button formaction="https://evil.example" data-key="e" data-swap="main">x</button><template data-swap="main"><script>alert(1)</script></template>`,
 }
 
-// Nothing in a mail runs, asks elsewhere, or breaks out of its place, on the page of the conversation and in the
-// frame of a designed mail.
+// Nothing in a mail is executed, sends requests, or breaks out of its box, on the page of the conversation and in the frame
+// of a designed mail.
 func TestHostileMails(t *testing.T) {
 	t.Parallel()
 	for n, body := range hostile {
@@ -82,7 +82,7 @@ func parse(t *testing.T, text string) *html.Node {
 	return tree
 }
 
-// inspect looks for what must not be on a page. allowed names what is of the page itself.
+// inspect looks for forbidden content on a page. allowed lists content of the page itself.
 func inspect(t *testing.T, tree *html.Node, allowed string) {
 	t.Helper()
 	for n := range tree.Descendants() {
@@ -146,7 +146,7 @@ func find(tree *html.Node, key, value string) []*html.Node {
 	return found
 }
 
-// What an agent pastes is cleaned on the server too.
+// Text pasted by an agent is cleaned on the server, too.
 func TestHostileReplies(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -164,7 +164,7 @@ func TestHostileReplies(t *testing.T) {
 	inspect(t, parse(t, b.get("/c/1").body), "script[desk.js]")
 }
 
-// Images on other servers are held back until they are asked for, and then those of that mail alone.
+// Images on other servers are blocked until they are requested, and then only those of that mail are loaded.
 func TestRemoteImages(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
-// identityProvider is one whose users are what the browser says they are.
+// identityProvider accepts the user that the browser names.
 func identityProvider() identity.Provider {
 	return identity.Provider{
 		Key: "office", Name: "Work ID", Issuer: "https://id.example", Domains: []string{"example.org"},
@@ -32,7 +32,7 @@ func identityProvider() identity.Provider {
 
 const eve = `{"Subject":"eve","Email":"eve@example.org","EmailVerified":true,"Name":"Eve"}`
 
-// kept is the cookie that a browser sends of what it was given.
+// kept returns the cookie that a browser sends after an answer.
 func kept(t *testing.T, a answer) string {
 	t.Helper()
 	for _, c := range a.header.Values("Set-Cookie") {
@@ -48,7 +48,8 @@ func kept(t *testing.T, a answer) string {
 	return ""
 }
 
-// Members join by a rule that an admin makes in the settings, by signing in at another server, and nobody else is let in.
+// Users join by a rule that an admin creates in the settings, when they sign in at another server, and no one else is let
+// in.
 func TestSignInWithProvider(t *testing.T) {
 	t.Parallel()
 	b := newBundleWith(t, []identity.Provider{identityProvider()}, func(cfg *desk.Config) { cfg.Authenticate = nil })

@@ -10,8 +10,8 @@ import (
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
-// The page of an invitation says to what and with which address, proposes the name, and ends
-// in the desk. Of one that is over it says so before anything is filled in.
+// The page of an invitation shows the account and the address, suggests the name, and leads to the desk. An expired
+// invitation is reported before the form is filled in.
 func TestInvitationPage(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, func(cfg *desk.Config) { cfg.Authenticate = nil })

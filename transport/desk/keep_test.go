@@ -65,8 +65,7 @@ func (b *bundle) submit(path string, fields url.Values, files ...string) answer 
 	return answer{res.StatusCode, res.Header.Get("Location"), text.String(), res.Header}
 }
 
-// Without scripts every button of the composer sends all that was written, and none of it
-// may be lost, whatever the button is for.
+// Without scripts every button of the composer submits the whole form, and no text may be lost, whatever the button does.
 func TestButtonsKeepWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -138,8 +137,8 @@ func TestButtonsKeepWhatWasWritten(t *testing.T) {
 	}
 }
 
-// What is sent again, as by a browser that has lost the answer, comes once. What was changed since is another text: it is
-// shown again, and can be sent too.
+// A form submitted again, as by a browser that has lost the answer, counts once. If it was changed since, it is a new text:
+// it is shown again, and can be sent, too.
 func TestSentAgain(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -178,7 +177,7 @@ func TestSentAgain(t *testing.T) {
 	}
 }
 
-// A window that does not know that its draft was sent changes nothing of what is about to leave.
+// A window that does not know that its draft was sent cannot change the mail.
 func TestDraftWasSent(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -206,7 +205,7 @@ func TestDraftWasSent(t *testing.T) {
 	}
 }
 
-// What is written to a draft that is gone, as another window has deleted it, is shown again and can be sent.
+// Text for a draft that was deleted in another window is shown again and can be sent.
 func TestDraftIsGone(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{"reply": "user posted", "note": "note posted"} {
@@ -236,8 +235,7 @@ func TestDraftIsGone(t *testing.T) {
 	}
 }
 
-// Files that were uploaded while a note was written are the note's, and so are the images in
-// its text.
+// Files that were uploaded while a note was written are the note's, and so are the images in its text.
 func TestNoteTakesFiles(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)

@@ -109,7 +109,7 @@ func (b *bundle) last(id int64) helpdesk.Interaction {
 	return page.Items[len(page.Items)-1]
 }
 
-// When the customer writes first, the thread says why the reply was not sent.
+// If the customer writes first, the thread explains why the reply was not sent.
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -127,7 +127,7 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// A browser that lost the answer to a form sends it again: the desk does what it did, once, and says so again.
+// A browser that lost the answer submits the form again: the desk acts once, and reports the result again.
 func TestFormsSentAgain(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
-// What pages keep is shown as it is now, whoever changed it.
+// Cached data is shown in its current state, whoever changed it.
 func TestMemo(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
@@ -65,7 +65,7 @@ func TestMemo(t *testing.T) {
 	shows("Maja Berg", true)
 }
 
-// What a member may see no more is not shown because it was kept.
+// Cached data is not shown to a member who may no longer see it.
 func TestMemoScope(t *testing.T) {
 	t.Parallel()
 	var b *bundle

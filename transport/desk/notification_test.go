@@ -17,7 +17,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// tell does the jobs that tell members what happened.
+// tell runs the jobs that create notifications.
 func (b *bundle) tell() {
 	b.Helper()
 	now := time.Now()
@@ -63,7 +63,7 @@ func staffed(t *testing.T) *bundle {
 	return nil
 }
 
-// limit gives the second member a role, in some mailboxes; none: in all.
+// limit gives the second member a role, in some mailboxes; none means all.
 func (b *bundle) limit(role int64, boxes ...int64) {
 	b.Helper()
 	page, err := b.desk.Members(b.Context(), storage.PageRequest{})
@@ -113,7 +113,7 @@ func spoken(n *html.Node) string {
 	return strings.Join(text, " ")
 }
 
-// told are the rows of a page of notifications: what, about what, and whether they are unread.
+// told returns the rows of a page of notifications: the text, the subject, and whether they are unread.
 func told(t *testing.T, page answer) []string {
 	t.Helper()
 	what := func(li *html.Node) string { return spoken(find(li, "class", "says")[0]) }
@@ -127,7 +127,7 @@ func told(t *testing.T, page answer) []string {
 	return rows
 }
 
-// Members see what they were told, and nothing of others; a click reads it and goes there.
+// Members see their own notifications only; a click marks one as read and opens its subject.
 func TestNotificationPages(t *testing.T) {
 	t.Parallel()
 	b := staffed(t)
@@ -178,7 +178,7 @@ func TestNotificationPages(t *testing.T) {
 	}
 }
 
-// Who does not reach a mailbox any more sees nothing of what is in it, old or new.
+// A member who loses access to a mailbox sees no notifications about it, old or new.
 func TestNotificationsOfMailboxes(t *testing.T) {
 	t.Parallel()
 	b := staffed(t)
@@ -234,7 +234,7 @@ func TestNotificationsAreManyPages(t *testing.T) {
 	}
 }
 
-// What the browser tells is what happened and the subject; it is plain text.
+// A browser notification contains the event and the subject, as plain text.
 func TestBrowserTells(t *testing.T) {
 	t.Parallel()
 	b := staffed(t)
@@ -295,7 +295,7 @@ func TestHostileNotifications(t *testing.T) {
 	}
 }
 
-// The table of the settings is what is stored, kinds that are not the member's to see left alone.
+// The table in the settings is stored; kinds that the member may not see are left alone.
 func TestNotificationSettings(t *testing.T) {
 	t.Parallel()
 	b := staffed(t)
@@ -330,7 +330,7 @@ func TestNotificationSettings(t *testing.T) {
 	}
 }
 
-// A member follows a conversation and stops doing so; the page says who does.
+// A member follows and unfollows a conversation; the page lists the followers.
 func TestFollowing(t *testing.T) {
 	t.Parallel()
 	b := staffed(t)

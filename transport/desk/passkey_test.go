@@ -21,7 +21,7 @@ import (
 
 const passkeyOrigin = "https://desk.example"
 
-// asked is what the module is answered, and the cookie that the browser keeps.
+// asked returns the answer to the script, and the cookie that the browser keeps.
 func asked(t *testing.T, a answer) (options []byte, cookie string) {
 	t.Helper()
 	var got struct{ Options json.RawMessage }
@@ -39,8 +39,7 @@ func asked(t *testing.T, a answer) (options []byte, cookie string) {
 	return got.Options, cookie
 }
 
-// A member adds a passkey in the profile, signs in with it, and removes it; each form says what was
-// wrong with it.
+// A member adds a passkey in the profile, signs in with it, and removes it; each form reports its problems.
 func TestPasskeys(t *testing.T) {
 	t.Parallel()
 	v, err := passkey.New(passkey.Config{Address: passkeyOrigin})
@@ -140,7 +139,7 @@ func TestPasskeys(t *testing.T) {
 	}
 }
 
-// Pages about the second factor say that a passkey does as well, to who can have one, and offer it to who has.
+// Pages about the second factor mention passkeys to members who can have one, and offer sign-in to those who have one.
 func TestPasskeyInsteadOfCode(t *testing.T) {
 	t.Parallel()
 	v, err := passkey.New(passkey.Config{Address: passkeyOrigin})
@@ -200,7 +199,7 @@ func TestPasskeyInsteadOfCode(t *testing.T) {
 	}
 }
 
-// Where passkeys do not work nothing offers them, and the page says why.
+// Where passkeys do not work, no page offers them, and their own page explains why.
 func TestPasskeysOff(t *testing.T) {
 	t.Parallel()
 	b := newBundleWith(t, nil, func(cfg *desk.Config) { cfg.Authenticate = nil })

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// A priority is set in a conversation and in a list, stands in both when it is not normal, and is undone.
+// A priority is set in a conversation and in a list, shown in both if it is not normal, and undone.
 func TestPriority(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)

@@ -21,7 +21,7 @@ func (linking) LinkBlob(_ context.Context, key string, as storage.BlobDownload) 
 	return "https://bucket.example/" + key + "?as=" + as.Type + ";" + as.Disposition, nil
 }
 
-// A large file that is saved is downloaded from the bucket; what a page shows, and what is asked for in parts, is not.
+// A large file that is saved is downloaded from the bucket; files shown on a page, and range requests, are not.
 func TestFileRedirects(t *testing.T) {
 	t.Parallel()
 	b := newBundleWith(t, nil, nil, func(cfg *helpdesk.Config) { cfg.Blobs, cfg.LinkFrom = linking{memblob.New()}, 100 })

@@ -10,8 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// The editor of a browser begins with the formatting that is stored: attributes of templates
-// lose the tags of what is marked as HTML.
+// The editor starts with the stored formatting: in attributes, templates strip the tags of template.HTML.
 func TestEditorsKeepFormatting(t *testing.T) {
 	t.Parallel()
 	b := office(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
-// A member sets a second factor up where the team asks for it, signs in with it, and switches it off.
+// A member sets up a second factor if the team requires it, signs in with it, and switches it off.
 func TestSecondFactorPages(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, func(cfg *desk.Config) { cfg.Authenticate = nil })

@@ -14,15 +14,14 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Buttons of the settings that need no form do what they say, say what became of it, and
-// refuse who may not.
+// Buttons of the settings without a form act, report the result, and refuse members without the permission.
 func TestSettingsActs(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		// ready makes what the button is about, and returns its address.
+		// ready creates the object of the button, and returns its address.
 		ready func(t *testing.T, b *bundle) string
 		says  string
-		gone  func(b *bundle) error // what is deleted cannot be found; nil: nothing is
+		gone  func(b *bundle) error // the deleted object cannot be found; nil: nothing is deleted
 		own   bool                  // it is one's own: others do not find it
 	}{
 		"check a domain":         {ready: domain("check"), says: "0 of "},

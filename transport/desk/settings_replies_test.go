@@ -183,7 +183,7 @@ func TestSavedViewForms(t *testing.T) {
 	}
 }
 
-// A view decides what it shows, until the address says otherwise.
+// A view has its own defaults, which the address can override.
 func TestViewShowsWhatItSays(t *testing.T) {
 	t.Parallel()
 	b := office(t)
@@ -235,7 +235,7 @@ func TestPortalKeyForms(t *testing.T) {
 	}
 }
 
-// What the team notes about a customer stays when customers become one.
+// The team's notes about customers are kept when customers are merged.
 func TestCustomerNoteAndMerge(t *testing.T) {
 	t.Parallel()
 	b := office(t)

@@ -17,7 +17,7 @@ import (
 func TestSessionsOfProfile(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		act  func(b *bundle, other int64) string // path of what is posted
+		act  func(b *bundle, other int64) string // path of the POST
 		left []string
 	}{
 		"one":          {func(_ *bundle, other int64) string { return fmt.Sprintf("/settings/sessions/%d", other) }, []string{"Chrome, Android", "Firefox, Linux"}},

@@ -11,7 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// What answers end with is set on two pages, shown above "Send", and folded in the thread.
+// Signatures are set on two pages, shown above "Send", and folded in the thread.
 func TestSignatureForms(t *testing.T) {
 	t.Parallel()
 	b := office(t)

@@ -24,8 +24,8 @@ import (
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
-// office is a desk with an owner and a collaborator, who may change nothing. A request is
-// the collaborator's when it has the header As.
+// office is a desk with an owner and a collaborator, who may change nothing. A request with the header As is the
+// collaborator's.
 func office(t *testing.T) *bundle {
 	t.Helper()
 	var b *bundle
@@ -48,7 +48,7 @@ func office(t *testing.T) *bundle {
 	return b
 }
 
-// Every form changes what it says, refuses who may not, and says what is wrong.
+// Every form works, refuses members without the permission, and reports problems.
 func TestSettingsForms(t *testing.T) {
 	t.Parallel()
 	page := storage.PageRequest{Limit: 100}
@@ -134,7 +134,7 @@ func TestSettingsForms(t *testing.T) {
 	}
 }
 
-// registry is what domains say about their mail.
+// registry returns the mail records of domains.
 type registry struct {
 	srv map[string]*net.SRV
 	mx  map[string]string
@@ -181,8 +181,7 @@ func TestServerOfAddress(t *testing.T) {
 	}
 }
 
-// Saving a mailbox leaves a connection that the form does not change as it is, and so its
-// access tokens.
+// Saving a mailbox leaves a connection that the form does not change as it is, and so its access tokens.
 func TestSavingKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	b := office(t)
@@ -237,7 +236,7 @@ func TestSettingsChangesOfOne(t *testing.T) {
 		t.Error(now, err)
 	}
 	see("/roles/6/delete", nil, "/roles")
-	see("/roles/1/delete", nil, "/roles/1")     // a built-in one: the page says why
+	see("/roles/1/delete", nil, "/roles/1")     // a built-in one: the page explains why
 	see("/members/1/remove", nil, "/members/1") // so is the last owner
 	b.asks("ada@example.net", "Door", "It is stuck")
 	see("/mailboxes/1/delete", nil, "/mailboxes/1") // it has a conversation
@@ -246,7 +245,7 @@ func TestSettingsChangesOfOne(t *testing.T) {
 	}
 }
 
-// What could not be imported is tried again, set aside with a note, and read as it came.
+// A mail that could not be imported is retried, set aside with a note, and read in its original form.
 func TestLedgerForms(t *testing.T) {
 	t.Parallel()
 	b := office(t)
@@ -294,7 +293,7 @@ func TestLedgerForms(t *testing.T) {
 	}
 }
 
-// refetched counts the mails that are to be fetched again.
+// refetched counts the mails to be fetched again.
 func refetched(b *bundle) int {
 	b.Helper()
 	all, err := b.desk.InboundMails(b.Context(), ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Quarantined}}, storage.PageRequest{Limit: 10})
@@ -385,7 +384,7 @@ func TestSettingsPages(t *testing.T) {
 	for _, tt := range []struct {
 		path, says string
 		status     int    // for the collaborator
-		denied     string // what they read then
+		denied     string // the text that they read instead
 	}{
 		{"/settings/mailboxes", "Support", 200, ""},
 		{"/settings/mailboxes/1", "_dmarc.example.org", 200, ""},
@@ -418,7 +417,7 @@ func TestSettingsPages(t *testing.T) {
 	}
 }
 
-// The audit log says where a change came from.
+// The audit log has the address of a change.
 func TestAuditNotesTheAddress(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, func(cfg *desk.Config) {
@@ -437,7 +436,7 @@ func TestAuditNotesTheAddress(t *testing.T) {
 	}
 }
 
-// A token may do all that its user may, or what an assistant needs, or read.
+// A token has all permissions of its user, or those of an assistant, or only reads.
 func TestTokenScopes(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, func(cfg *desk.Config) {
@@ -474,7 +473,7 @@ func TestTokenScopes(t *testing.T) {
 	}
 }
 
-// Health shows figures of the desk, none made up.
+// The health page shows real figures of the desk.
 func TestHealthFigures(t *testing.T) {
 	t.Parallel()
 	b := office(t)
@@ -490,7 +489,7 @@ func TestHealthFigures(t *testing.T) {
 	}
 }
 
-// The set-up of an account that nobody has named yet.
+// The set-up of an account without a name.
 func TestSetUpSteps(t *testing.T) {
 	t.Parallel()
 	b := office(t)
@@ -520,7 +519,7 @@ func TestSetUpSteps(t *testing.T) {
 	}
 }
 
-// A member who signs in here changes the password; where the application signs in, nobody does.
+// A member who signs in here changes the password; if the application signs users in, no one can.
 func TestPasswordForm(t *testing.T) {
 	t.Parallel()
 	if got := office(t).post("/settings/password", url.Values{"password": {"another horse"}}); got.status != http.StatusNotFound {

@@ -44,7 +44,7 @@ func TestTeamSettings(t *testing.T) {
 	}
 }
 
-// A conversation goes to a team, is in its list and no longer in that of nobody, and comes back.
+// A conversation assigned to a team appears in its list, is no longer unassigned, and can be returned.
 func TestAssignTeam(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)

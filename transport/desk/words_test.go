@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// saidTexts are the texts that templates and code say.
+// saidTexts returns the texts in templates and code.
 func saidTexts(t *testing.T) map[string]bool {
 	t.Helper()
 	said := map[string]bool{}

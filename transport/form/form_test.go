@@ -224,7 +224,7 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// Indexes are names until a list is asked for, so a high one costs nothing.
+// Indexes are names until a list is requested, so a high one costs nothing.
 func TestSparseIndexesDoNotAllocate(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

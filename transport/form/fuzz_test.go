@@ -17,7 +17,7 @@ func known(t *testing.T, err error) {
 	}
 }
 
-// size counts the nodes of a tree and checks that lists can be asked for.
+// size counts the nodes of a tree and checks that lists can be read.
 func size(n *form.Node) int {
 	count := 1
 	n.Items(1000)

@@ -8,8 +8,7 @@ import (
 	"github.com/helpwright/helpwright/transport/form"
 )
 
-// TestFormsGrow doubles bodies in each of the three forms; what is beyond a limit is
-// refused, and no later than it is read.
+// TestFormsGrow doubles bodies in each of the three forms; bodies beyond a limit are refused no later than they are read.
 func TestFormsGrow(t *testing.T) {
 	t.Parallel()
 	limits := form.Limits{}.WithDefaults()

@@ -119,7 +119,7 @@ func (b *bundle) session(scopes ...identity.Permission) *sdk.ClientSession {
 	return session
 }
 
-// call calls a tool and reads what it answers, or returns what went wrong.
+// call calls a tool and reads its answer, or returns the error.
 func call[Out any](t *testing.T, s *sdk.ClientSession, tool string, args map[string]any) (out Out, problem string) {
 	t.Helper()
 	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
@@ -266,7 +266,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// What cannot be done is told in words, and nothing is made.
+// Failures are explained in words, and change nothing.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -300,7 +300,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// An assistant finds and reads articles, and what it drafts is not shown to readers.
+// An assistant finds and reads articles, and its drafts are not shown to readers.
 func TestArticles(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -353,7 +353,7 @@ func TestArticles(t *testing.T) {
 	}
 }
 
-// Who has no token, another's account or a page of another origin gets nothing, and who guesses is slowed down.
+// Requests without a token, for another account or from a page of another origin get nothing, and guessing is slowed down.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -378,7 +378,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What assistants read counts like what is read at the API, so many of them cannot fill the memory.
+// Reads by assistants count like those of the API, so many of them cannot exhaust the memory.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "help.db"), bunstore.Config{})

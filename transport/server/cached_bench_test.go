@@ -25,8 +25,8 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// BenchmarkCached asks a whole server for an article that is kept, and an nginx for the same bytes in a file, in turns: two
-// seconds each, with 32 connections of wrk that stay open. Run it with -benchtime 5x; it tells the middle ones.
+// BenchmarkCached requests a cached article from a whole server, and the same bytes in a file from nginx, alternately: two
+// seconds each, with 32 open connections of wrk. Run it with -benchtime 5x; it reports the medians.
 func BenchmarkCached(b *testing.B) {
 	wrk, err := exec.LookPath("wrk")
 	if err != nil {
@@ -56,7 +56,7 @@ func middle(all []float64) float64 {
 	return all[len(all)/2]
 }
 
-// load is what several runs of wrk have measured.
+// load is the result of several runs of wrk.
 type load struct {
 	perSecond []float64 // answers
 	busy      []float64 // processor time of the server for an answer, in microseconds
@@ -67,7 +67,7 @@ var (
 	requests  = regexp.MustCompile(`([0-9]+) requests in`)
 )
 
-// add lets wrk ask for two seconds, and returns how many answers it got in a second.
+// add runs wrk for two seconds, and returns the number of answers per second.
 func (l *load) add(b *testing.B, busy func() time.Duration, wrk, address, path string) float64 {
 	b.Helper()
 	before := busy()

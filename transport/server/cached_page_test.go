@@ -69,7 +69,7 @@ const (
 	other = "GET /other HTTP/1.1\r\nHost: a\r\n\r\n"
 )
 
-// What is asked on a connection is answered once each, in its order, whoever answers.
+// Requests on a connection are answered once each, in order, whichever part answers.
 func TestKeptAnswers(t *testing.T) {
 	t.Parallel()
 	long := "GET /kept HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 6000) + "\r\n\r\n"
@@ -154,7 +154,7 @@ func answersTo(t *testing.T, sent, want []string, pause time.Duration) []string 
 	return got
 }
 
-// onlyMissed reports whether got differs from want, and only where net/http answered what a kept page could have.
+// onlyMissed reports whether got differs from want only where net/http answered a request for a cached page.
 func onlyMissed(want, got []string) bool {
 	if slices.Equal(want, got) {
 		return false
@@ -195,11 +195,11 @@ func TestKeptIsNotInABody(t *testing.T) {
 		bodies <- string(body)
 	}), fakeKept)
 	in := bufio.NewReader(conn)
-	_, _ = io.WriteString(conn, get) // no answer says so
+	_, _ = io.WriteString(conn, get) // the missing answer reports it
 	readAnswer(t, in, "GET")
 	fmt.Fprintf(conn, "POST /kept HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", len(get))
 	<-begun
-	_, _ = io.WriteString(conn, get) // no answer says so
+	_, _ = io.WriteString(conn, get) // the missing answer reports it
 	if got := <-bodies; got != get {
 		t.Errorf("%q", got)
 	}
@@ -208,7 +208,7 @@ func TestKeptIsNotInABody(t *testing.T) {
 	}
 }
 
-// What comes while a handler works waits for its turn.
+// Requests that arrive while a handler works wait for their turn.
 func TestKeptWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
 	begun, goOn := make(chan struct{}, 1), make(chan struct{}, 1)
@@ -219,9 +219,9 @@ func TestKeptWaitsForItsTurn(t *testing.T) {
 	}), fakeKept)
 	in := bufio.NewReader(conn)
 	for range 2 {
-		_, _ = io.WriteString(conn, other) // no answer says so
+		_, _ = io.WriteString(conn, other) // the missing answer reports it
 		<-begun
-		_, _ = io.WriteString(conn, other) // no answer says so
+		_, _ = io.WriteString(conn, other) // the missing answer reports it
 		goOn <- struct{}{}
 		goOn <- struct{}{}
 		<-begun
@@ -252,13 +252,13 @@ func TestKeptAnswerAtTheEnd(t *testing.T) {
 			return true
 		})
 		in = bufio.NewReader(conn)
-		_, _ = io.WriteString(conn, get) // no answer says so
+		_, _ = io.WriteString(conn, get) // the missing answer reports it
 		if got := readAnswer(t, in, "GET"); got != "" {
 			t.Fatal(got)
 		}
 		<-missed
 		time.Sleep(pause)
-		_, _ = io.WriteString(conn, get) // no answer says so
+		_, _ = io.WriteString(conn, get) // the missing answer reports it
 		select {
 		case <-sending:
 		case <-missed:
@@ -286,7 +286,7 @@ func TestKeptAnswerAtTheEnd(t *testing.T) {
 	}
 }
 
-// What is not understood the same way by net/http is left to it.
+// Requests that net/http would parse differently are left to it.
 func FuzzParseGet(f *testing.F) {
 	for _, seed := range []string{
 		get, other, get + get, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", "GET /%C3%A9/a_b~c HTTP/1.1\r\nHOST: a:80\r\naccept-encoding: gzip, br;q=0.5\r\nIf-None-Match: W/\"a\"\r\n\r\n",
@@ -328,8 +328,8 @@ func FuzzParseGet(f *testing.F) {
 	})
 }
 
-// net/http leaves a connection without a time limit for answers: the next one that is kept sets it, however soon it comes,
-// or a client that reads nothing keeps its connection for ever.
+// net/http leaves a connection without a time limit for answers: the next cached answer sets it, however soon it comes, as
+// otherwise a client that reads nothing would keep its connection forever.
 func TestKeptAnswersHaveATimeLimit(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

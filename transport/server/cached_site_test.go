@@ -18,7 +18,7 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// reader asks for a page on a connection that stays open.
+// reader requests pages on a connection that stays open.
 type reader struct {
 	address, page string
 	conn          net.Conn
@@ -31,8 +31,8 @@ type answer struct {
 	Body   string
 }
 
-// ask asks with some more fields. fast says that net/http has not seen the request: it sends Date after fields that begin
-// with a letter before D, which all these answers have.
+// ask sends a request with additional fields. fast means that net/http has not seen the request: it sends Date after fields
+// that begin with a letter before D, which all these answers have.
 func (r *reader) ask(t *testing.T, fields string) (got answer, fast bool) {
 	t.Helper()
 	if r.conn == nil {
@@ -59,7 +59,7 @@ func (r *reader) ask(t *testing.T, fields string) (got answer, fast bool) {
 	return answer{res.Status, res.Header, string(body)}, fast
 }
 
-// both asks until the same was answered by net/http and without it.
+// both repeats a request until it was answered both by net/http and without it.
 func (r *reader) both(t *testing.T, fields string) (slow, fast answer) {
 	t.Helper()
 	eventually(t, "an answer without net/http", func() bool {

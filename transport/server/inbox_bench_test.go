@@ -22,8 +22,9 @@ import (
 )
 
 // BenchmarkInbox reads pages of the desk's inbox over 500,000 conversations of an account with ten members, and the API's
-// list of the same conversations, in turns: what a page costs beside its list, in time and in processor time of this
-// process. In a busy account something happens before each of them, so that the counts are read anew.
+// list of the same conversations, alternately: it compares the cost of a page with that of its list, in time and in
+// processor time of this process. In a busy account there is an event before each of them, so that the counts are read
+// again.
 func BenchmarkInbox(b *testing.B) {
 	b.Run("SQLite", func(b *testing.B) {
 		path := filepath.Join(b.TempDir(), "bench.db")
@@ -141,7 +142,7 @@ func processTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// busyAccount is an account with what one has that is at work, its owner at it, and the secret of a session of theirs.
+// busyAccount returns an account with typical data, its owner's desk, and the secret of one of the owner's sessions.
 func busyAccount(b *testing.B, svc *helpdesk.Service) (desk *helpdesk.Desk, secret string) {
 	b.Helper()
 	must := func(err error) {

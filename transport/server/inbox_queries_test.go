@@ -43,8 +43,8 @@ func (q *queries) take() []string {
 	return seen
 }
 
-// The pages of the desk ask the database no more often for many rows than for few, nor for a long conversation than for a
-// short one. A page whose member has just seen another asks less.
+// The number of queries of the desk's pages does not depend on the number of rows, nor on the length of a conversation. A
+// member who has just seen another page causes fewer.
 func TestDeskQueries(t *testing.T) {
 	t.Parallel()
 	pool, err := sqlite.Pool("file:" + filepath.Join(t.TempDir(), "test.db") + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_txlock=immediate")
@@ -79,7 +79,7 @@ func TestDeskQueries(t *testing.T) {
 		}
 		return len(seen.take())
 	}
-	// The least of several tries: when the member was seen last is noted beside them, now and then.
+	// The minimum of several tries: now and then the member's activity is recorded as well.
 	least := func(path string, later time.Duration) int {
 		t.Helper()
 		ask(path)

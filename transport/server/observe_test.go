@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// What a server does can be measured: requests by the pattern of their route, attempts at jobs, mails and more.
+// A server's work can be measured: requests by the pattern of their route, attempts at jobs, mails and more.
 func ExampleConfig_observe() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "help")

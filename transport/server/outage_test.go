@@ -44,7 +44,7 @@ func (b *awayBlobs) Stat(ctx context.Context, key string) (storage.BlobInfo, err
 	return b.Blobs.Stat(ctx, key)
 }
 
-// plainStore is a store that does not know its blobs.
+// plainStore is a store that cannot check its blobs.
 type plainStore struct {
 	helpdesk.Store
 	storage.Jobs

@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// living tells of processes by a list.
+// living reports the processes in a list as alive.
 type living struct {
 	name string
 	all  map[string]bool
@@ -25,7 +25,7 @@ type living struct {
 func (l living) Process(context.Context) (string, error)            { return l.name, nil }
 func (l living) Lives(_ context.Context, name string) (bool, error) { return l.all[name], nil }
 
-// TestServersSeal has two servers on one store: what one seals the other must be able to open.
+// TestServersSeal runs two servers on one store: each must be able to open what the other has sealed.
 func TestServersSeal(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -83,7 +83,7 @@ func TestServersSeal(t *testing.T) {
 			peers(want)
 			second.leave(t.Context())
 			peers(want[:1])
-			all["1"] = false // killed: it keeps nobody out
+			all["1"] = false // killed: it does not block others
 			peers(nil)
 			if err := second.join(t.Context()); err != nil {
 				t.Error(err)
@@ -92,7 +92,7 @@ func TestServersSeal(t *testing.T) {
 	}
 }
 
-// stumbling fails before it tells.
+// stumbling fails the first calls.
 type stumbling struct {
 	living
 	left *atomic.Int32 // failures
@@ -105,7 +105,7 @@ func (s stumbling) Process(ctx context.Context) (string, error) {
 	return s.living.Process(ctx)
 }
 
-// A server keeps running while the store fails, and tells of itself once it can.
+// A server keeps running while the store fails, and publishes itself once it can.
 func TestServerStaysOverFailures(t *testing.T) {
 	t.Parallel()
 	left := new(atomic.Int32)
@@ -141,7 +141,7 @@ func TestServerStaysOverFailures(t *testing.T) {
 	}
 }
 
-// Where the store does not know which processes live, one that has said nothing for a while is taken for dead.
+// If the store cannot tell which processes are alive, a silent one is considered dead after a while.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	store, now := memstore.New(), time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)

@@ -99,8 +99,8 @@ func (p *pipes) Close() error {
 
 func (*pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
-// A proxy keeps connections, and does not know yet that the server is leaving: each gets an answer as long as one after the
-// other is used, and is closed with it.
+// A proxy keeps connections, and does not know yet that the server is shutting down: each gets an answer while they are used
+// one after the other, and is closed with it.
 func TestLeavingServerAnswersOnKeptConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,9 +164,9 @@ func TestLeavingServerAnswersOnKeptConnections(t *testing.T) {
 	})
 }
 
-// A client that asks without end does not keep a server from leaving.
+// A client that sends requests endlessly does not prevent the shutdown.
 
-// A client that asks without end does not keep a server from leaving.
+// A client that sends requests endlessly does not prevent the shutdown.
 func TestLeavingServerLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -56,7 +56,7 @@ func (r relay) Send(_ context.Context, _ string, to []string, m *outbound.Mail) 
 	return results, nil
 }
 
-// config is what every server has.
+// config returns the configuration of every server.
 func config() server.Config {
 	return server.Config{Store: memstore.New(), Blobs: memblob.New(), Keys: [][]byte{storage.NewSecretKey()}, Relay: make(relay, 10)}
 }
@@ -119,7 +119,7 @@ func missing(err error) []string {
 	return fields
 }
 
-// eventually waits for what is to become true.
+// eventually waits for a condition.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
@@ -316,8 +316,8 @@ func TestBelowAPathWithOwnUsers(t *testing.T) {
 	}
 }
 
-// A private help centre asks for the second factor that its account asks for: before it is set up nobody signs in, and
-// sessions from before the rule are over.
+// A private help centre requires the second factor that its account requires: before it is set up, sign-in is refused, and
+// earlier sessions are invalid.
 func TestPrivateSiteAsksForTheSecondFactor(t *testing.T) {
 	t.Parallel()
 	m := newServer(t, config())

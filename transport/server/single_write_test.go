@@ -124,7 +124,7 @@ func TestAnswersArriveWhole(t *testing.T) {
 	}
 }
 
-// What is announced and written is with the client while its handler goes on, and a stream comes as it is flushed.
+// Written answers reach the client while their handler continues, and a stream arrives as it is flushed.
 func TestAnswersDoNotWaitForTheirHandler(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("x", 8000)

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/spans"
 )
 
-// Without a tracer nothing is put around requests and the relay: what is not there costs nothing.
+// Without a tracer, requests and the relay are not wrapped, so tracing costs nothing.
 func TestTracingOff(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()

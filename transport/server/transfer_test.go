@@ -117,7 +117,7 @@ func something(v reflect.Value, name string, n int) {
 	}
 }
 
-// origin is the account that is moved, and some of what is in it.
+// origin is the account to be moved, with some of its objects.
 type origin struct {
 	account                int64
 	owner, leaver          identity.User
@@ -391,7 +391,7 @@ func (h *home) take(t *testing.T, archive []byte) server.Imported {
 	return must2(h.ImportAccount(t.Context(), server.ImportConfig{Open: opening(archive), Passphrase: passphrase}))(t)
 }
 
-// rows are those of an archive, whatever the ids, and without what is allowed to differ.
+// rows returns the rows of an archive regardless of ids, and without fields that may differ.
 func rows(t *testing.T, archive []byte, differ map[string][]string) map[string][]any {
 	t.Helper()
 	r := must2(transfer.NewReader(bytes.NewReader(archive)))(t)
@@ -421,7 +421,7 @@ func rows(t *testing.T, archive []byte, differ map[string][]string) map[string][
 
 func sealerOf(key []byte) (storage.Sealer, error) { return storage.NewSealer(key) }
 
-// An account goes from one kind of store to the next and arrives whole, and nothing in it differs but what must.
+// An account moves from one kind of store to the next completely, and differs only where it must.
 func TestMoveAccount(t *testing.T) {
 	t.Parallel()
 	homes := []*home{
@@ -430,7 +430,7 @@ func TestMoveAccount(t *testing.T) {
 	}
 	from := homes[0].populate(t)
 	archive := homes[0].export(t, from.account)
-	// What arrives in another state, and must: see the package's comment.
+	// These fields must change: see the package's comment.
 	differ := map[string][]string{"mailboxes": {"Inbound.Type"}, "webhooks": {"IsActive", "FailingSince", "Failures"}, "users": {"DisabledAt"}}
 	want := rows(t, archive, differ)
 	for noun, n := range map[string]int{"interactions": 120, "mails": 60, "read_marks": 59, "redirects": 1, "moves": 2, "conversation_references": 1, "revisions": 6, "article_views": 3, "users": 2} {
@@ -455,7 +455,7 @@ func TestMoveAccount(t *testing.T) {
 	}
 }
 
-// usable looks at what is no row: that things are found, counted, readable, and that nothing happens by itself.
+// usable checks everything other than rows: objects are found, counted and readable, and nothing happens by itself.
 func (h *home) usable(t *testing.T, from *origin, account int64) {
 	t.Helper()
 	ctx := t.Context()
@@ -509,7 +509,7 @@ func TestMoveAccountHere(t *testing.T) {
 	}
 }
 
-// An import that was ended anywhere goes on there, and what it makes in the end is the same.
+// An import interrupted at any point continues there, with the same result.
 func TestImportGoesOn(t *testing.T) {
 	t.Parallel()
 	source := newHome(t, memstore.New())
@@ -583,7 +583,7 @@ func TestExportUnderLoad(t *testing.T) {
 	}
 }
 
-// What was still to be sent is not sent from here, and what waits for its time is a draft.
+// Unsent mail is not sent from here, and scheduled mail becomes a draft.
 func TestNothingIsSentTwice(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, memstore.New())

@@ -52,7 +52,7 @@ func TestAddresses(t *testing.T) {
 			{"https://help.example.org/en/articles/1", "", 301, article},
 			{"https://help.example.org/en/articles/1-a-former-title", "", 301, article},
 			{"https://help.example.org/fr/articles/1-connect-your-bank-account", "", 301, "/fr/articles/1-relier-votre-compte-bancaire"},
-			{"https://help.example.org/fr/articles/2-why-a-payout-is-late", "", 200, ""}, // in English, and says so
+			{"https://help.example.org/fr/articles/2-why-a-payout-is-late", "", 200, ""}, // in English, and marked so
 			{"https://help.example.org/articles/1", "fr", 302, "/fr/articles/1-relier-votre-compte-bancaire"},
 			{"https://help.example.org/articles/2", "fr", 302, "/en/articles/2-why-a-payout-is-late"},
 			{"https://help.example.org/articles/99", "", 404, ""},
@@ -98,8 +98,7 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// Every link of every page is alive, and what the API calls the address of a thing is
-// one that needs no redirect.
+// No link on any page is dead, and addresses in the API's answers need no redirect.
 func TestNoDeadLinks(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s store) {
@@ -163,8 +162,8 @@ func TestNoDeadLinks(t *testing.T) {
 	})
 }
 
-// A host of a site's own is one wherever the site is on it, and nothing else of the service is there; hosts of nobody
-// and of the service itself are not.
+// A host of a site's own works for all its pages, and serves nothing else; unknown hosts and the service's own do not serve
+// the site.
 func TestOwnHosts(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s store) {

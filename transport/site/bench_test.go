@@ -19,8 +19,8 @@ import (
 	"github.com/helpwright/helpwright/transport/site"
 )
 
-// BenchmarkCached serves a page that is kept, over connections that stay open. Its floor is nginx with the same bytes
-// in a file.
+// BenchmarkCached serves a page that is kept, over connections that stay open. Its floor is nginx with the same bytes in a
+// file.
 func BenchmarkCached(b *testing.B) {
 	w := newWorld(b, memstore.New())
 	w.library()
@@ -37,8 +37,8 @@ func BenchmarkCached(b *testing.B) {
 	}
 }
 
-// load sends a request over and over, on 16 connections at once. It reads the answers without understanding them,
-// so that it takes little time from the server: they have to be of the same length.
+// load sends a request over and over, on 16 connections at once. It reads the answers without understanding them, so that it
+// takes little time from the server: they have to be of the same length.
 func load(b *testing.B, address, request string) {
 	b.Helper()
 	var left atomic.Int64
@@ -89,8 +89,8 @@ func answer(b *testing.B, conn net.Conn, request string) int {
 	return raw.Len()
 }
 
-// BenchmarkUncached renders a page for every request, and tells what that costs the processor: Page is one that is not
-// kept, First one of which nothing is known from other pages either, as after each change.
+// BenchmarkUncached renders a page for every request, and reports its processor time: Page is an uncached page, First one
+// without any cached data, as after each change.
 func BenchmarkUncached(b *testing.B) {
 	for name, open := range map[string]func() string{
 		"SQLite":     func() string { return "sqlite:" + filepath.Join(b.TempDir(), "bench.db") },
@@ -121,7 +121,7 @@ func BenchmarkUncached(b *testing.B) {
 	}
 }
 
-// processorTime is what this process has used so far.
+// processorTime returns the processor time of this process.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -51,7 +51,7 @@ func TestChangeWhileServed(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			w.get(articlePath) // made of what was read before the change, or after it
+			w.get(articlePath) // made from data read before or after the change
 			w.advance(2 * time.Second)
 			if rec := w.get(articlePath); rec.Code == 200 {
 				t.Errorf("a private article is served to everybody: %q", rec.Header().Get("Cache-Control"))

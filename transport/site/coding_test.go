@@ -18,7 +18,7 @@ import (
 	"github.com/helpwright/helpwright/transport/site"
 )
 
-// decoded is what a body says that comes in a coding.
+// decoded returns the content of a body in a coding.
 func decoded(t *testing.T, coding string, body []byte) string {
 	t.Helper()
 	var r io.Reader = bytes.NewReader(body)
@@ -44,7 +44,7 @@ func decoded(t *testing.T, coding string, body []byte) string {
 	return string(plain)
 }
 
-// Pages and assets come in the best coding that the client takes, each with an ETag of its own, and say the same.
+// Pages and assets use the best coding that the client accepts, each with its own ETag and the same content.
 func TestCodings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())

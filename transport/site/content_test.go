@@ -16,8 +16,7 @@ import (
 	"github.com/helpwright/helpwright/transport/site"
 )
 
-// What Markdown has is shown as the theme shows it: code in colours, alerts with an icon
-// and a title in the language of the page.
+// Markdown is shown in the style of the theme: code in colours, alerts with an icon and a title in the language of the page.
 func TestDressedContent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -45,7 +44,7 @@ func TestDressedContent(t *testing.T) {
 	}
 }
 
-// Whatever code says, a page has the same text, and no element that the code names.
+// Highlighting never changes the text of code, and adds no element from the code itself.
 func TestHighlightedText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -69,7 +68,7 @@ func TestHighlightedText(t *testing.T) {
 	}
 }
 
-// Markdown made of an article's HTML says what the article says.
+// Markdown converted from an article's HTML has the same content.
 func TestToMarkdown(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{

@@ -5,7 +5,7 @@ import "github.com/helpwright/helpwright/kb/contenthtml"
 // ToMarkdown writes HTML that was cleaned as Markdown.
 func ToMarkdown(content string) string { return contenthtml.ToMarkdown(content) }
 
-// Kept is how many bytes the cache says that it keeps, and how many it keeps of pages.
+// Kept returns the size that the cache reports, and the actual size of its pages.
 func (h *Handler) Kept() (counted, really int64) {
 	c := h.cache
 	c.mu.Lock()

@@ -23,8 +23,7 @@ import (
 	"github.com/helpwright/helpwright/transport/site"
 )
 
-// A message is sent after articles were suggested; without a script that takes two
-// posts.
+// A message is sent after articles were suggested; without a script that takes two posts.
 func TestContact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -51,7 +50,7 @@ func TestContact(t *testing.T) {
 	}
 }
 
-// What is wrong with a message is said, and what nobody wrote is not delivered.
+// Problems of a message are reported, and automated messages are not delivered.
 func TestContactRefuses(t *testing.T) {
 	t.Parallel()
 	invalid := func(field string) error { return fault.Field(field, "is not right") }
@@ -153,8 +152,7 @@ func TestContactFiles(t *testing.T) {
 	}
 }
 
-// Without a mailbox or a hook the form says that it cannot be sent, and no page offers
-// it.
+// Without a mailbox or a hook the form reports that it cannot be sent, and no page offers it.
 func TestContactClosed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -167,8 +165,7 @@ func TestContactClosed(t *testing.T) {
 	}
 }
 
-// Readers say what they think of an article, and views are counted by what asks for
-// them, and not by robots.
+// Readers rate an article, and views are counted by requests of pages, except from robots.
 func TestFeedback(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s store) {
@@ -211,7 +208,7 @@ func TestFeedback(t *testing.T) {
 	})
 }
 
-// A private site is a door to strangers, whatever they ask for, and is kept by nobody.
+// A private site shows strangers its sign-in page at every address, and no cache may store it.
 func TestPrivate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -288,7 +285,7 @@ func TestFormerKeys(t *testing.T) {
 	}
 }
 
-// A reader with a second factor gives its code after the password. What is wrong is said at the form.
+// A reader with a second factor enters its code after the password. Problems are shown in the form.
 func TestSecondStep(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())

@@ -24,7 +24,7 @@ import (
 
 const articlePath = "/en/articles/1-connect-your-bank-account"
 
-// What pages have to say, and must not.
+// Text that pages must contain, and must not.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s store) {
@@ -71,7 +71,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// What machines read can be read.
+// Machine-readable documents are valid.
 func TestMachines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -122,7 +122,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// A page is rendered once, and answers 304 to who has it.
+// A page is rendered once, and answers 304 to a client that has it.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s store) {
@@ -139,7 +139,7 @@ func TestCache(t *testing.T) {
 		if rec := w.ask(w.Handler, "HEAD", "https://help.example.org"+articlePath, nil); rec.Body.Len() > 0 || rec.Header().Get("ETag") != etag {
 			t.Errorf("%v", rec.Header())
 		}
-		w.collection(map[string]string{"en": "Another"}, "") // changes the site, and not what is on this page
+		w.collection(map[string]string{"en": "Another"}, "") // changes the site, but nothing on this page
 		if rec := w.get(articlePath, "If-None-Match", etag); rec.Code != 304 {
 			t.Errorf("an unrelated change: %d", rec.Code)
 		}
@@ -170,8 +170,7 @@ func TestForgottenEvents(t *testing.T) {
 	}
 }
 
-// What one process changes, all others show within a second; what does not concern the
-// site changes nothing.
+// A change by one process is visible in all others within a second; unrelated changes have no effect.
 func TestInvalidation(t *testing.T) {
 	t.Parallel()
 	url := "sqlite:" + filepath.Join(t.TempDir(), "two.db")
@@ -207,7 +206,7 @@ func TestInvalidation(t *testing.T) {
 	}
 }
 
-// What pages have in common is remembered beside them, and as forgetful of what has changed.
+// Data that pages have in common is cached with the same rules of invalidation.
 func TestInvalidationOfLists(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s store) {
@@ -305,7 +304,7 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// Members and previews see what is wrong with a theme, readers the built-in one.
+// Members and previews see the problem of a theme, readers the built-in one.
 func TestBrokenTheme(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -332,7 +331,7 @@ func TestBrokenTheme(t *testing.T) {
 	}
 }
 
-// The draft of an article is shown to who has the signed address, for a day.
+// The draft of an article is shown under a signed address, for a day.
 func TestPreviewDraft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
@@ -356,7 +355,7 @@ func TestPreviewDraft(t *testing.T) {
 	}
 }
 
-// A browser asks for nothing from elsewhere, and shows pages without a complaint.
+// A browser sends no request elsewhere, and shows pages without a warning.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
 	var w *world
@@ -396,8 +395,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A page's links within the site have the language and the slug of their targets, whatever
-// host and path the site is at by now.
+// A page's links within the site have the language and the slug of their targets, whatever host and path the site is at by
+// now.
 func TestLinkedPages(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s store) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRouteOf names addresses by a few patterns, whatever is asked for.
+// TestRouteOf maps addresses to a few patterns, whatever is requested.
 func TestRouteOf(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -153,7 +153,7 @@ func (v *visit) problem(d *dress, p *theme.Problem) error {
 		"<title>The theme is broken – " + html.EscapeString(v.site.Name) + "</title><link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"" +
 		html.EscapeString(v.assetURL(&dress{}, "assets/style.css")) + "\"></head><body class=\"hw-page\"><main class=\"hw-wrap hw-lost\">" +
 		"<div class=\"hw-article\"><h1 class=\"hw-title\">The theme is broken</h1>" +
-		"<p class=\"hw-lead\">Members see this page. Readers see the built-in theme until it is mended.</p>" +
+		"<p class=\"hw-lead\">Members see this page. Readers see the built-in theme until it is fixed.</p>" +
 		"<div class=\"hw-content\"><div class=\"markdown-alert markdown-alert-caution\">" + string(theme.Icon("caution")) +
 		"<p class=\"markdown-alert-title\">" + html.EscapeString(place) + "</p><p>" + html.EscapeString(p.Message) + "</p></div>" +
 		v.excerpt(d.files[p.Path], p.Line) + "</div></div></main></body></html>\n"

@@ -75,7 +75,7 @@ type world struct {
 	mu       sync.Mutex
 	now      time.Time
 	messages []site.Message
-	over     map[string]bool // what is over its limit
+	over     map[string]bool // actions over their limit
 	refuse   error           // of the next message
 }
 
@@ -255,8 +255,8 @@ func (w *world) article(in int64, categories []int64, titles map[string]string, 
 	return a
 }
 
-// library fills the site: collection 1 with categories 1 and 2, collection 2 with loose
-// articles; article 1 is in English, French and Arabic.
+// library fills the site: collection 1 with categories 1 and 2, collection 2 with loose articles; article 1 is in English,
+// French and Arabic.
 func (w *world) library() {
 	w.t.Helper()
 	pay := w.collection(map[string]string{"en": "Payments & payouts", "fr": "Paiements", "ar": "المدفوعات"}, "coins")
@@ -274,7 +274,7 @@ func (w *world) library() {
 	}
 }
 
-// get asks for a page of the site.
+// get requests a page of the site.
 func (w *world) get(path string, header ...string) *httptest.ResponseRecorder {
 	w.t.Helper()
 	return w.ask(w.Handler, "GET", "https://help.example.org"+path, nil, header...)

@@ -1,8 +1,8 @@
-// Package archive reads messages in files: mbox files (RFC 4155), Maildir folders with their
-// subfolders, and .eml files. It does not depend on the help desk or on a mail server.
+// Package archive reads messages in files: mbox files (RFC 4155), Maildir folders with their subfolders, and .eml files. It
+// does not depend on the help desk or on a mail server.
 //
-// Open scans everything once and sorts the messages by sending time across all files, so that a
-// reply follows the message that it answers, wherever either is. Mail then reads one of them.
+// Open scans everything once and sorts the messages by sending time across all files, so that a reply follows the message
+// that it answers, wherever either is. Mail then reads one of them.
 package archive
 
 import (
@@ -28,8 +28,7 @@ type Entry struct {
 	Size int64  // bytes of the message as stored
 	At   time.Time
 	From string // address, "" if missing
-	// Kept is when the archive received the message, as far as the archive records it; zero:
-	// unknown. Copying may change it.
+	// Kept is when the archive received the message, as far as the archive records it; zero: unknown. Copying may change it.
 	Kept time.Time
 
 	offset int64
@@ -55,13 +54,11 @@ type Archive struct {
 type Config struct {
 	Files fs.FS  // required
 	Path  string // within Files: a folder, read with its subfolders, or a file; "": all
-	// Drop is called with the name of each folder below Path. It returns the reason to leave it
-	// out, or "". nil: [LeftOut].
+	// Drop is called with the name of each folder below Path. It returns the reason to leave it out, or "". nil: [LeftOut].
 	Drop func(name string) string
 }
 
-// Open scans an archive. An unreadable file is an error, so that no archive is imported
-// incompletely.
+// Open scans an archive. An unreadable file is an error, so that no archive is imported incompletely.
 func Open(ctx context.Context, cfg Config) (*Archive, error) {
 	if cfg.Files == nil {
 		return nil, errors.New("archive: Files is required")
@@ -89,8 +86,7 @@ func Open(ctx context.Context, cfg Config) (*Archive, error) {
 	return a, nil
 }
 
-// Mail reads one message of the archive, up to limit bytes. A longer one is truncated; its Size is
-// the full size.
+// Mail reads one message of the archive, up to limit bytes. A longer one is truncated; its Size is the full size.
 func (a *Archive) Mail(e Entry, limit int64) (raw []byte, err error) {
 	f, err := a.files.Open(e.Path)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// separator matches the line before each message (RFC 4155 appendix A) as programs write it: with a
-// time of day and a year near the end. Text lines that begin with From have neither.
+// separator matches the line before each message (RFC 4155 appendix A) as programs write it: with a time of day and a year
+// near the end. Text lines that begin with From have neither.
 var separator = regexp.MustCompile(`^From .*\b\d{1,2}:\d{2}(:\d{2})?\b.*\b(19|20)\d{2}\b`)
 
 // clock matches the date in a separator.
@@ -108,8 +108,8 @@ func (r *reader) next() (e Entry, head []byte, err error) {
 	}
 }
 
-// separates reports whether a line starts another message. Two of three signs are required, since
-// some programs omit one: a preceding empty line, a date as in RFC 4155, and a header after it.
+// separates reports whether a line starts another message. Two of three signs are required, since some programs omit one: a
+// preceding empty line, a date as in RFC 4155, and a header after it.
 func (r *reader) separates(line []byte, afterEmpty bool) bool {
 	if !bytes.HasPrefix(line, []byte("From ")) || !separator.Match(line) {
 		return false

@@ -30,9 +30,8 @@ var leftOut = map[string]string{
 	"junk": "spam", "spam": "spam", "junk e-mail": "spam", "junk email": "spam", "bulk mail": "spam",
 }
 
-// LeftOut returns the reason why a folder is left out unless named explicitly: drafts, deleted mail
-// or spam; "" for others. It accepts Maildir++ names (".INBOX.Trash"), file names ("Trash.mbox")
-// and folder names.
+// LeftOut returns the reason why a folder is left out unless named explicitly: drafts, deleted mail or spam; "" for others.
+// It accepts Maildir++ names (".INBOX.Trash"), file names ("Trash.mbox") and folder names.
 func LeftOut(name string) string {
 	name = strings.ToLower(name)
 	for _, end := range []string{".mbox", ".mbx", ".sbd"} {
@@ -96,8 +95,7 @@ func (s *scan) isMaildir(name string) bool {
 	return true
 }
 
-// maildir scans a file of a Maildir. Its flags follow ":2," (";2," and "!2," where names cannot
-// contain colons).
+// maildir scans a file of a Maildir. Its flags follow ":2," (";2," and "!2," where names cannot contain colons).
 func (s *scan) maildir(name, base string) error {
 	for _, mark := range []string{":2,", ";2,", "!2,"} {
 		if _, flags, found := strings.Cut(base, mark); found && strings.ContainsAny(flags, "DT") {
@@ -206,8 +204,7 @@ func (s *scan) mbox(ctx context.Context, name string) error {
 	return nil
 }
 
-// unwanted returns the reason to leave out a message of an mbox file, from header fields set by
-// mail programs.
+// unwanted returns the reason to leave out a message of an mbox file, from header fields set by mail programs.
 func unwanted(head []byte) string {
 	value := func(name string) string {
 		for line := range bytes.Lines(head) {

@@ -21,8 +21,8 @@ type batch struct {
 	folder  folder
 	mails   []Mail
 	bytes   int64
-	hold    wire.Hold            // of what is fetched
-	done    uint32               // every message up to this UID is in mails, taken, or gone
+	hold    wire.Hold            // for fetched messages
+	done    uint32               // every message up to this UID is in mails, was taken, or no longer exists
 	durable uint32               // the cursor of the sink
 	arrived map[uint32]time.Time // of fetched messages, as far as the server reports it
 }
@@ -50,8 +50,8 @@ func (b *batch) fetch(ctx context.Context, uids []uint32) error {
 	return b.flush(ctx)
 }
 
-// together returns how many messages from the start fit into one batch, and their bytes; 0: the
-// first must be fetched alone, because it is too large or its size is unknown.
+// together returns how many messages from the start fit into one batch, and their bytes; 0: the first must be fetched alone,
+// because it is too large or its size is unknown.
 func (b *batch) together(uids []uint32, sizes map[uint32]int64) (count int, bytes int64) {
 	for _, uid := range uids {
 		size, known := sizes[uid]
@@ -98,8 +98,8 @@ func (b *batch) several(ctx context.Context, uids []uint32, size int64) error {
 	return nil
 }
 
-// one fetches a message alone, and retries with another connection and a fresh view of the folder.
-// Messages before it do not wait for that.
+// one fetches a message alone, and retries with another connection and a fresh view of the folder. Messages before it do not
+// wait for that.
 func (b *batch) one(ctx context.Context, uid uint32) error {
 	var last error
 	for try := range tries {
@@ -145,8 +145,8 @@ func (b *batch) reopen(ctx context.Context, try int, last error) error {
 	return nil
 }
 
-// alone fetches a message by UID, and if that fails by sequence number, because a server that sends
-// the UID after the body is only understood that way.
+// alone fetches a message by UID, and if that fails by sequence number, because a server that sends the UID after the body
+// is only understood that way.
 func (b *batch) alone(ctx context.Context, uid uint32) (Mail, error) {
 	sizes, err := b.sess.sizes(ctx, b.folder, []uint32{uid}, nil)
 	if err != nil {
@@ -214,8 +214,8 @@ func (b *batch) problem(ctx context.Context, uid uint32, cause error) error {
 	return b.add(ctx, Mail{UID: uid, Raw: header, Size: size, Problem: cause.Error()})
 }
 
-// mailsFault reports whether one message can be the cause of a failed step: not if the context
-// ended or no connection is available.
+// mailsFault reports whether one message can be the cause of a failed step: not if the context ended or no connection is
+// available.
 func mailsFault(err error) bool {
 	var step *StepError
 	return errors.As(err, &step)

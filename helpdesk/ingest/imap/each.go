@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// Each calls fn with the messages of every folder that the server received on a day or later (all
-// if since is zero), in ascending order of UID, up to 500 at a time; for an empty folder once, with
-// none. It fetches those that fn returns and passes them to the sink's Take, with meaningless
-// cursors; it uses nothing else of the sink. It uses a separate connection and stops at the first
-// error.
+// Each calls fn with the messages of every folder that the server received on a day or later (all if since is zero), in
+// ascending order of UID, up to 500 at a time; for an empty folder once, with none. It fetches those that fn returns and
+// passes them to the sink's Take, with meaningless cursors; it uses nothing else of the sink. It uses a separate connection
+// and stops at the first error.
 func (s *Source) Each(ctx context.Context, since time.Time,
 	fn func(ctx context.Context, folder string, validity uint32, uids []uint32) (fetch []uint32, err error)) error {
 	w := &worker{Source: s}

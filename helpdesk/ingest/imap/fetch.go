@@ -19,8 +19,8 @@ type fetched struct {
 	full bool // raw is complete
 }
 
-// bodies fetches complete messages. It returns only complete ones, and none after an error: until
-// the server confirms that the command succeeded, a message may be truncated.
+// bodies fetches complete messages. It returns only complete ones, and none after an error: until the server confirms that
+// the command succeeded, a message may be truncated.
 func (s *session) bodies(ctx context.Context, f folder, set goimap.NumSet, count int, size int64) (map[uint32][]byte, error) {
 	section := &goimap.FetchItemBodySection{Peek: true}
 	return s.fetch(ctx, f, set, section, count, size, s.cfg.MaxMessage)
@@ -37,8 +37,8 @@ func (s *session) header(ctx context.Context, f folder, uid uint32) ([]byte, err
 	return got[uid], err
 }
 
-// fetch requests one section of messages and nothing else, since data that the client does not
-// understand ends the connection. most limits the bytes of a single section.
+// fetch requests one section of messages and nothing else, since data that the client does not understand ends the
+// connection. most limits the bytes of a single section.
 func (s *session) fetch(ctx context.Context, f folder, set goimap.NumSet, section *goimap.FetchItemBodySection,
 	count int, size, most int64) (map[uint32][]byte, error) {
 	got := make(map[uint32][]byte, count)
@@ -68,8 +68,7 @@ func (s *session) fetch(ctx context.Context, f folder, set goimap.NumSet, sectio
 	return got, nil
 }
 
-// readMail reads one FETCH response. The UID may come before or after the body. The guard limits
-// the size of a section.
+// readMail reads one FETCH response. The UID may come before or after the body. The guard limits the size of a section.
 func readMail(msg *imapclient.FetchMessageData) (fetched, error) {
 	var mail fetched
 	for item := msg.Next(); item != nil; item = msg.Next() {
@@ -87,7 +86,7 @@ func readMail(msg *imapclient.FetchMessageData) (fetched, error) {
 			if err != nil {
 				return mail, err
 			}
-			if n != size { // the connection ended: the client takes that for the end of the message
+			if n != size { // the connection ended, which the client takes for the end of the message
 				return mail, io.ErrUnexpectedEOF
 			}
 			mail.raw, mail.full = raw.Bytes(), true

@@ -12,8 +12,8 @@ import (
 // foundRanges limits the ranges kept of a search result; the caller continues after them.
 const foundRanges = 1 << 16
 
-// found collects the lowest numbers of a search result, from first on, in bounded memory, however
-// many the server sends and in whatever order.
+// found collects the lowest numbers of a search result, from first on, in bounded memory, however many the server sends and
+// in whatever order.
 type found struct {
 	first  uint32
 	ranges []goimap.UIDRange

@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestGrowth: what a server's answers to searches cost grows as they do, in whatever order its numbers come and
-// whatever pieces they come in.
+// TestGrowth: what a server's answers to searches cost grows as they do, in whatever order its numbers come and whatever
+// pieces they come in.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	// The ranges that are kept are sorted now and then, so that small inputs say little.

@@ -9,24 +9,23 @@ import (
 	"sync/atomic"
 )
 
-// guard stands between the connection, decrypted, and the client library, and gives the library only answers to what was
-// asked, in the form that they must have. The library recurses into nested lists until the stack is full, spins on a
-// parenthesis among capabilities, and reads on over the end of a line in search of a quote or a bracket; a server must be
-// able to do none of that to us.
+// guard filters the decrypted connection for the client library: it passes only responses to the library's own commands, in
+// their proper form. The library recurses into nested lists until the stack is full, spins on a parenthesis among
+// capabilities, and reads beyond the end of a line in search of a quote or a bracket; a server must not be able to trigger
+// any of these.
 //
 //   - Status lines, capabilities, EXISTS, and FETCH with the attributes of fetchValue pass.
 //   - Results of a search are collected here: see [found].
 //   - All other untagged data, which a server may send at any time, is dropped.
 //
-// What a mail says passes whatever it is: it is a literal, and only an answer to FETCH can have one, of a size that was
-// asked for.
+// The content of a mail always passes: it is a literal, and only a response to FETCH can have one, with the requested size.
 type guard struct {
 	net.Conn
 	refuse func(error)
 	r      *bufio.Reader // its buffer is the longest line
 
-	most   atomic.Int64          // bytes that a literal may have; 0: no mail was asked for
-	result atomic.Pointer[found] // of the search under way; nil: none is
+	most   atomic.Int64          // maximum bytes of a literal; 0 if no mail was requested
+	result atomic.Pointer[found] // of the search in progress; nil for none
 
 	out     []byte // for the library, in the buffer of r
 	literal int64  // bytes that pass after out
@@ -158,8 +157,7 @@ func (g *guard) collect(read func(to *found, part []byte) error) func(part []byt
 	return take
 }
 
-// fetch parses the attributes in part of a FETCH response. After a literal the response continues
-// in the next line.
+// fetch parses the attributes in part of a FETCH response. After a literal the response continues in the next line.
 func (g *guard) fetch(line, attributes []byte, whole bool) error {
 	if !whole {
 		if len(line) == maxLine {
@@ -189,9 +187,8 @@ func (g *guard) fetch(line, attributes []byte, whole bool) error {
 	return nil
 }
 
-// attribute parses one attribute and its value: a requested one, or one that a server may send
-// unsolicited (RFC 9051, section 7.5.2; RFC 7162, section 3.1). size is that of the literal after
-// the line, -1 if there is none.
+// attribute parses one attribute and its value: a requested one, or one that a server may send unsolicited (RFC 9051,
+// section 7.5.2; RFC 7162, section 3.1). size is that of the literal after the line, -1 if there is none.
 func (g *guard) attribute(b []byte) (rest []byte, size int64, err error) {
 	end := bytes.IndexAny(b, " [(\r\n")
 	if end < 0 || end > len("INTERNALDATE") {
@@ -257,8 +254,7 @@ func (g *guard) section(b []byte) (rest []byte, size int64, err error) {
 	return nil, size, nil
 }
 
-// endOfQuoted returns what follows a quoted string, given from after its first quote. The string
-// ends in the same line.
+// endOfQuoted returns the rest after a quoted string, given from after its first quote. The string ends in the same line.
 func endOfQuoted(b []byte) (rest []byte, ok bool) {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
@@ -282,8 +278,8 @@ func literalAtEnd(line []byte) (size int64, ok bool) {
 	return size, err == nil && size >= 0
 }
 
-// codeIsClosed reports whether a status line's response code, if any, ends in the line. A list of
-// capabilities has no parenthesis.
+// codeIsClosed reports whether a status line's response code, if any, ends in the line. A list of capabilities has no
+// parenthesis.
 func codeIsClosed(status []byte) bool {
 	_, text, _ := bytes.Cut(status, []byte(" "))
 	code, ok := bytes.CutPrefix(text, []byte("["))
@@ -295,8 +291,7 @@ func codeIsClosed(status []byte) bool {
 	return ok && name != "" && (name != "CAPABILITY" || !bytes.Contains(list, []byte("(")))
 }
 
-// word returns the first word of b in capitals, "" if there is none, and what follows it and a
-// space.
+// word returns the first word of b in capitals, "" if there is none, and the rest after it and a space.
 func word(b []byte) (name string, rest []byte) {
 	end := bytes.IndexAny(b, " \r\n")
 	if end < 0 {

@@ -78,8 +78,8 @@ var hostile = map[string]string{
 	"code over lines": "* OK [X\r\n* 1 FETCH (UID 1 BODY[] {" + fmt.Sprint(deep+11) + "}\r\n]\r\n* THREAD " + strings.Repeat("(", deep) + ")",
 }
 
-// TestHostileServer lets a server say each of these before it answers a command, whichever: the process lives, and the
-// mails are either read or the server is given up.
+// TestHostileServer lets a server say each of these before it answers a command, whichever: the process lives, and the mails
+// are either read or the server is given up.
 func TestHostileServer(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{"GREETING", "CAPABILITY", "LOGIN", "EXAMINE", "UID SEARCH", "UID FETCH"} {
@@ -174,8 +174,8 @@ func TestSearchAnswers(t *testing.T) {
 	}
 }
 
-// TestSilentConnectionShows: a connection that has died without a word, while the client waits for mail, is known to be
-// dead after one pulse.
+// TestSilentConnectionShows: a connection that has died without a word, while the client waits for mail, is known to be dead
+// after one pulse.
 func TestSilentConnectionShows(t *testing.T) {
 	t.Parallel()
 	for _, caps := range []string{"IDLE", ""} {

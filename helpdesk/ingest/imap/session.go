@@ -19,8 +19,8 @@ const (
 	listAnswer  = 64 << 20 // limit of a list of UIDs: some six million of them
 )
 
-// session is one authenticated connection. It is for one goroutine and one command at a time,
-// because servers mix up the responses of several FETCH commands.
+// session is one authenticated connection. It is for one goroutine and one command at a time, because servers mix up the
+// responses of several FETCH commands.
 type session struct {
 	cfg     *Config
 	conn    *wire.Conn
@@ -30,8 +30,8 @@ type session struct {
 	canIdle bool
 }
 
-// connect dials, secures the connection and logs in. Errors are *StepError, or ctx's. A rejected
-// access token may have expired early, so it retries with a new one over another connection.
+// connect dials, secures the connection and logs in. Errors are *StepError, or ctx's. A rejected access token may have
+// expired early, so it retries with a new one over another connection.
 func connect(ctx context.Context, cfg *Config) (s *session, err error) {
 	err = cfg.Authorize(ctx, protocol, func(token string) error {
 		s = &session{cfg: cfg, wake: make(chan struct{}, 1)}
@@ -100,9 +100,8 @@ func (s *session) logIn(ctx context.Context, token string) error {
 		}
 		s.canIdle = caps.Has(goimap.CapIdle)
 		if _, both := caps[goimap.CapIMAP4rev1]; both && caps.Has(goimap.CapIMAP4rev2) {
-			// The client encodes folder names according to rev2 as soon as the server supports it,
-			// but a server that supports both decodes them so only after ENABLE (RFC 9051, appendix
-			// E).
+			// The client encodes folder names according to rev2 as soon as the server supports it, but a server that
+			// supports both decodes them so only after ENABLE (RFC 9051, appendix E).
 			_, err = s.client.Enable(goimap.CapIMAP4rev2).Wait()
 		}
 		return err
@@ -169,8 +168,8 @@ type folder struct {
 	modSeq   uint64 // HIGHESTMODSEQ: it grows with whatever changes (RFC 7162); 0 if the server has none
 }
 
-// examine opens a folder read-only (RFC 9051, section 6.3.3). It runs before each read of a folder,
-// since only that reveals its UIDVALIDITY and removed messages.
+// examine opens a folder read-only (RFC 9051, section 6.3.3). It runs before each read of a folder, since only that reveals
+// its UIDVALIDITY and removed messages.
 func (s *session) examine(ctx context.Context, name string) (folder, error) {
 	select {
 	case <-s.wake: // the following read will find what it announced
@@ -190,8 +189,8 @@ func (s *session) examine(ctx context.Context, name string) (folder, error) {
 	return folder{name: name, validity: data.UIDValidity, exists: data.NumMessages, modSeq: data.HighestModSeq}, nil
 }
 
-// search returns the UIDs from first on, of messages that the server received on a day or later
-// unless since is zero. more means that there may be others after the last of them.
+// search returns the UIDs from first on, of messages that the server received on a day or later unless since is zero. more
+// means that there may be others after the last of them.
 func (s *session) search(ctx context.Context, f folder, first uint32, since time.Time) (uids goimap.UIDSet, more bool, err error) {
 	// A range to * is never empty: it includes the last message even if first is beyond it.
 	criteria := &goimap.SearchCriteria{UID: []goimap.UIDSet{{{Start: goimap.UID(first), Stop: 0}}}}
@@ -231,8 +230,8 @@ func (s *session) sequence(ctx context.Context, f folder, uid uint32) (uint32, e
 	return uint32(numbers[0].Start), nil
 }
 
-// sizes requests messages' sizes, and arrival times if arrived is not nil. Messages without a size
-// are missing in the result.
+// sizes requests messages' sizes, and arrival times if arrived is not nil. Messages without a size are missing in the
+// result.
 func (s *session) sizes(ctx context.Context, f folder, uids []uint32, arrived map[uint32]time.Time) (map[uint32]int64, error) {
 	sizes := make(map[uint32]int64, len(uids))
 	options := &goimap.FetchOptions{UID: true, RFC822Size: true, InternalDate: arrived != nil}

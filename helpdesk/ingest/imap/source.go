@@ -25,19 +25,19 @@ type Mail struct {
 
 // Sink takes the messages. A Source calls Cursor and Take from one goroutine at a time.
 type Sink interface {
-	// Cursor returns the cursor stored by the folder's last Take, or the zero cursor.
+	// Cursor returns the cursor stored by the folder's last Take, or the zero Cursor.
 	Cursor(ctx context.Context, folder string) (mailserver.Cursor, error)
-	// Take makes a batch of one folder, in ascending order of UID, durable together with the cursor
-	// after it, before it returns. mails may be empty if the messages up to the cursor no longer
-	// exist. After an error the same messages come again. When the server renumbers the folder, all
-	// messages come again under another UIDVALIDITY; the sink must recognize those already taken.
+	// Take makes a batch of one folder, in ascending order of UID, durable together with the cursor after it, before it
+	// returns. mails may be empty if the messages up to the cursor no longer exist. After an error the same messages come
+	// again. When the server renumbers the folder, all messages come again under another UIDVALIDITY; the sink must
+	// recognize those already taken.
 	Take(ctx context.Context, folder string, mails []Mail, next mailserver.Cursor) error
 	// Status is called with every change. ctx may have ended.
 	Status(ctx context.Context, s Status)
 }
 
-// Status is the state of a Source. Connected means that Run is logged in; the last success is when
-// all folders were last read to their end.
+// Status is the state of a Source. Connected means that Run is logged in; the last success is when all folders were last
+// read to their end.
 type Status struct {
 	wire.Status
 	Folders []FolderStatus
@@ -55,8 +55,8 @@ type FolderStatus struct {
 	Problems    uint64 // of these, with a Problem
 }
 
-// Source reads the folders of one mailbox. Its methods may be called concurrently; only one of them
-// reads a folder at a time.
+// Source reads the folders of one mailbox. Its methods may be called concurrently; only one of them reads a folder at a
+// time.
 type Source struct {
 	cfg     Config
 	sink    Sink
@@ -66,8 +66,7 @@ type Source struct {
 	status Status
 }
 
-// New returns a source, which does not connect yet. Its error lists all problems of the
-// configuration.
+// New returns a source, which does not connect yet. Its error lists all problems of the configuration.
 func New(cfg Config, sink Sink) (*Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -83,8 +82,8 @@ func New(cfg Config, sink Sink) (*Source, error) {
 	return s, nil
 }
 
-// Run imports new messages until ctx ends, and reconnects after each failure. It returns ctx's
-// error, after everything it started has ended.
+// Run imports new messages until ctx ends, and reconnects after each failure. It returns ctx's error, after everything it
+// started has ended.
 func (s *Source) Run(ctx context.Context) error {
 	for failures := 0; ctx.Err() == nil; {
 		w := &worker{Source: s, running: true}
@@ -105,8 +104,8 @@ func (s *Source) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Once reads every folder to its end, over a separate connection. It returns the errors of the
-// folders that could not be read; the others were read.
+// Once reads every folder to its end, over a separate connection. It returns the errors of the folders that could not be
+// read; the others were read.
 func (s *Source) Once(ctx context.Context) error {
 	w := &worker{Source: s}
 	err := w.all(ctx)
@@ -120,9 +119,8 @@ func (s *Source) Once(ctx context.Context) error {
 	return err
 }
 
-// Fetch fetches one message again, such as one delivered with a Problem, over a separate connection
-// and without the sink. The message is named by its folder and position; [ErrGone] if it no longer
-// exists.
+// Fetch fetches one message again, such as one delivered with a Problem, over a separate connection and without the sink.
+// The message is named by its folder and position; [ErrGone] if it no longer exists.
 func (s *Source) Fetch(ctx context.Context, folder string, at mailserver.Cursor) (Mail, error) {
 	w := &worker{Source: s}
 	defer w.abort()
@@ -150,8 +148,8 @@ func (s *Source) Status() Status {
 	return st
 }
 
-// Test tests a configuration: it connects, logs in and opens each folder. Its error is that of the
-// configuration, a *StepError with the failed step, or ctx's.
+// Test tests a configuration: it connects, logs in and opens each folder. Its error is that of the configuration, a
+// *StepError with the failed step, or ctx's.
 func Test(ctx context.Context, cfg Config) error {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

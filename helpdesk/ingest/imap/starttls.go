@@ -9,8 +9,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
-// startTLS sends STARTTLS on a new connection (RFC 9051, section 6.2.1). The client library could
-// do so, but would then read the following bytes without the guard.
+// startTLS sends STARTTLS on a new connection (RFC 9051, section 6.2.1). The client library could do so, but would then read
+// the following bytes without the guard.
 //
 // Bytes after the server's OK belong to the handshake; see [wire.ReadLine].
 func startTLS(conn net.Conn) error {

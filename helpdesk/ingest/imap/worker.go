@@ -19,9 +19,8 @@ type worker struct {
 	running  bool     // on behalf of Run
 	sess     *session // nil before the first connection
 	selected string   // the folder opened last
-	// seen contains the folders' states when they were last read to their end. A server with
-	// CONDSTORE reports whether they have changed since (RFC 7162, section 3.1.2.1), which saves
-	// searching them.
+	// seen contains the folders' states when they were last read to their end. A server with CONDSTORE reports whether they
+	// have changed since (RFC 7162, section 3.1.2.1), which saves searching them.
 	seen map[string]folder
 }
 
@@ -32,8 +31,7 @@ func (w *worker) remember(f folder) {
 	w.seen[f.name] = f
 }
 
-// serve reads the folders repeatedly until the connection fails; rounds counts how often it read
-// all of them.
+// serve reads the folders repeatedly until the connection fails; rounds counts how often it read all of them.
 func (w *worker) serve(ctx context.Context) (rounds int, err error) {
 	watched := w.watched()
 	var nextAll time.Time
@@ -122,8 +120,8 @@ func (w *worker) onlyRefused(err error) bool {
 	return w.sess != nil && w.sess.alive() && (errors.As(err, &reply) || errors.Is(err, ErrNoUIDs))
 }
 
-// all reads every folder, the watched one last, so that it stays open. A folder that the server
-// rejects does not stop the others; the error then contains all rejections.
+// all reads every folder, the watched one last, so that it stays open. A folder that the server rejects does not stop the
+// others; the error then contains all rejections.
 func (w *worker) all(ctx context.Context) error {
 	watched := w.watched()
 	order := slices.DeleteFunc(slices.Clone(w.cfg.Folders), func(name string) bool { return name == watched })
@@ -226,8 +224,8 @@ func (w *worker) beyond(ctx context.Context, f folder, after uint32, since time.
 	}
 }
 
-// ascending returns a function that returns the next n UIDs of a set above after. Sets come from
-// the server: they may be unordered, and too large to expand.
+// ascending returns a function that returns the next n UIDs of a set above after. Sets come from the server: they may be
+// unordered, and too large to expand.
 func ascending(set goimap.UIDSet, after uint32) func(n int) []uint32 {
 	set = slices.Clone(set)
 	slices.SortFunc(set, func(a, b goimap.UIDRange) int { return cmp.Compare(a.Start, b.Start) })

@@ -11,26 +11,24 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
-// Config configures a [Source]. Zero fields have their defaults, where given; [New] rejects an
-// invalid configuration.
+// Config configures a [Source]. Zero fields have their defaults, where given; [New] rejects an invalid configuration.
 type Config struct {
 	wire.Server // the port is 995 with SSL, else 110, unless it is set
 
-	// PollInterval is the interval of polling the maildrop; default 60 s. A longer interval
-	// requested by the server (LOGIN-DELAY, RFC 2449) is respected, up to an hour.
+	// PollInterval is the interval of polling the maildrop; default 60 s. A longer interval requested by the server
+	// (LOGIN-DELAY, RFC 2449) is respected, up to an hour.
 	PollInterval time.Duration
 
 	MaxMessage int64 // bytes; of a larger message only the header is fetched; default 50 MiB
 	BatchBytes int64 // bytes of raw messages in memory at a time, except for a single larger one; default 8 MiB
 	BatchSize  int   // messages in memory at a time; default 100
 
-	// After a failure Run waits BackoffMin (default 1 s), doubled with each further failure up to
-	// BackoffMax (default 5 min); after a rejected login, BackoffMax at once. Each wait is randomly
-	// shortened by up to a half.
+	// After a failure Run waits BackoffMin (default 1 s), doubled with each further failure up to BackoffMax (default 5
+	// min); after a rejected login, BackoffMax at once. Each wait is randomly shortened by up to a half.
 	BackoffMin, BackoffMax time.Duration
 
-	// Work runs all communication with the server, except waiting, so that the caller can record
-	// what the process works on. Default: calls do.
+	// Work runs all communication with the server, except waiting, so that the caller can record what the process works on.
+	// Default: calls do.
 	Work func(ctx context.Context, do func(context.Context) error) error
 
 	Logger *slog.Logger     // nil: discards

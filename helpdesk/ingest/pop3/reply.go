@@ -31,8 +31,7 @@ func line(r *bufio.Reader) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), nil
 }
 
-// reply reads a response's first line, and returns the text of a positive one. A rejection is a
-// *wire.ReplyError.
+// reply reads a response's first line, and returns the text of a positive one. A rejection is a *wire.ReplyError.
 func reply(r *bufio.Reader) (string, error) {
 	text, err := line(r)
 	if err != nil {
@@ -64,8 +63,7 @@ func refusal(text string) *wire.ReplyError {
 	return e
 }
 
-// challenge reads a server's response within a login (RFC 5034, section 4): a challenge, or the
-// end.
+// challenge reads a server's response within a login (RFC 5034, section 4): a challenge, or the end.
 func challenge(r *bufio.Reader) (text []byte, done bool, err error) {
 	answer, err := line(r)
 	if err != nil {
@@ -103,8 +101,7 @@ func list(r *bufio.Reader, one func(text string) error) error {
 	return wire.ErrTooMuch
 }
 
-// numbered splits a line of UIDL or LIST into the message's number and its value. Some servers
-// append more.
+// numbered splits a line of UIDL or LIST into the message's number and its value. Some servers append more.
 func numbered(text string) (number int, about string, err error) {
 	fields := strings.Fields(text)
 	if len(fields) < 2 {
@@ -117,9 +114,8 @@ func numbered(text string) (number int, about string, err error) {
 	return number, fields[1], nil
 }
 
-// body reads a message up to CRLF "." CRLF and removes dot-stuffing (RFC 1939, section 3).
-// Everything else is unchanged, including bare CR and LF, since signatures depend on it. It stops
-// reading a message larger than most.
+// body reads a message up to CRLF "." CRLF and removes dot-stuffing (RFC 1939, section 3). Everything else is unchanged,
+// including bare CR and LF, since signatures depend on it. It stops reading a message larger than most.
 func body(r *bufio.Reader, size, most int64) ([]byte, error) {
 	var raw bytes.Buffer
 	raw.Grow(int(min(size, most, 1<<20)) + bytes.MinRead) // no more than a little ahead of the bytes

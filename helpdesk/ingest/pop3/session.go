@@ -27,8 +27,7 @@ const (
 	StepTake  = "take"  // Sink.Take
 )
 
-// ErrNoUIDL means that the server has no unique ids (RFC 1939, section 7), so its messages cannot
-// be identified.
+// ErrNoUIDL means that the server has no unique ids (RFC 1939, section 7), so its messages cannot be identified.
 var ErrNoUIDL = errors.New("the server has no UIDL: its mails cannot be told apart")
 
 const (
@@ -36,8 +35,8 @@ const (
 	smallAnswer = 1 << 20
 	listAnswer  = 64 << 20
 	headerBytes = 1 << 20
-	// ahead is the number of pipelined requests. Their commands fit into any network buffer, so a
-	// server that writes before it has read them all cannot block.
+	// ahead is the number of pipelined requests. Their commands fit into any network buffer, so a server that writes before
+	// it has read them all cannot block.
 	ahead = 32
 )
 
@@ -162,8 +161,8 @@ func (s *session) authenticate(token string) error {
 	return err
 }
 
-// sasl logs in (RFC 5034). It sends the initial response only on request, since together with the
-// command the line could become too long.
+// sasl logs in (RFC 5034). It sends the initial response only on request, since together with the command the line could
+// become too long.
 func (s *session) sasl(client sasl.Client) error {
 	mechanism, response, err := client.Start()
 	if err != nil {
@@ -269,8 +268,7 @@ func (s *session) sizes(ctx context.Context) error {
 	})
 }
 
-// retrieve fetches messages. It returns complete ones even with an error, and omits those that the
-// server rejects.
+// retrieve fetches messages. It returns complete ones even with an error, and omits those that the server rejects.
 func (s *session) retrieve(ctx context.Context, mails []entry, size int64) (map[string][]byte, error) {
 	got := make(map[string][]byte, len(mails))
 	window := 1
@@ -356,7 +354,7 @@ func (s *session) abort() {
 	}
 }
 
-// quit sends QUIT, unless the server would then delete what was read.
+// quit sends QUIT, unless the server would then delete the messages that were read.
 func (s *session) quit(ctx context.Context) {
 	if s.alive() && !s.has("EXPIRE", "0") {
 		_ = s.step(ctx, "quit", smallAnswer, 0, func() error {

@@ -29,8 +29,8 @@ type Sink interface {
 	Status(ctx context.Context, s Status)
 }
 
-// Status is the state of a Source. Connected means that the last poll succeeded; there is no
-// connection between polls. The counts are since New.
+// Status is the state of a Source. Connected means that the last poll succeeded; there is no connection between polls. The
+// counts are since New.
 type Status struct {
 	wire.Status
 	Exists   int    // messages on the server
@@ -39,8 +39,7 @@ type Status struct {
 	Problems uint64 // of these, with a Problem
 }
 
-// Source reads one maildrop. Its methods may be called concurrently; the server admits one at a
-// time.
+// Source reads one maildrop. Its methods may be called concurrently; the server admits one at a time.
 type Source struct {
 	cfg  Config
 	sink Sink
@@ -49,8 +48,7 @@ type Source struct {
 	status Status
 }
 
-// New returns a source, which does not connect yet. Its error lists all problems of the
-// configuration.
+// New returns a source, which does not connect yet. Its error lists all problems of the configuration.
 func New(cfg Config, sink Sink) (*Source, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -62,8 +60,7 @@ func New(cfg Config, sink Sink) (*Source, error) {
 	return &Source{cfg: cfg, sink: sink}, nil
 }
 
-// Run imports new messages until ctx ends, polling the maildrop every PollInterval. It returns
-// ctx's error.
+// Run imports new messages until ctx ends, polling the maildrop every PollInterval. It returns ctx's error.
 func (s *Source) Run(ctx context.Context) error {
 	known := map[string]bool{}
 	for failures := 0; ctx.Err() == nil; {
@@ -100,8 +97,8 @@ func (s *Source) Once(ctx context.Context) error {
 	return err
 }
 
-// Fetch fetches one message again, such as one delivered with a Problem, without the sink.
-// [wire.ErrGone] if it no longer exists.
+// Fetch fetches one message again, such as one delivered with a Problem, without the sink. [wire.ErrGone] if it no longer
+// exists.
 func (s *Source) Fetch(ctx context.Context, id string) (Mail, error) {
 	w := &worker{Source: s}
 	defer w.close(ctx)
@@ -143,8 +140,8 @@ func (s *Source) Status() Status {
 	return s.status
 }
 
-// Test tests a configuration: it connects, logs in and lists the messages. Its error is that of the
-// configuration, a *wire.StepError with the failed step, or ctx's.
+// Test tests a configuration: it connects, logs in and lists the messages. Its error is that of the configuration, a
+// *wire.StepError with the failed step, or ctx's.
 func Test(ctx context.Context, cfg Config) error {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

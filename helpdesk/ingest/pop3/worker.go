@@ -23,7 +23,7 @@ type worker struct {
 
 	mails []Mail
 	bytes int64
-	hold  wire.Hold // of what is fetched
+	hold  wire.Hold // for fetched messages
 }
 
 // poll delivers the unknown messages.
@@ -52,8 +52,7 @@ func (w *worker) poll(ctx context.Context) error {
 	return nil
 }
 
-// unknown returns the ids not taken yet, in the server's order. It forgets those that no longer
-// exist.
+// unknown returns the ids not taken yet, in the server's order. It forgets those that no longer exist.
 func (w *worker) unknown(ctx context.Context, sess *session) ([]string, error) {
 	var asked []string
 	here := make(map[string]bool, len(sess.number))
@@ -117,8 +116,8 @@ func (w *worker) entry(id string) (entry, bool) {
 	return w.sess.entries[number-1], true
 }
 
-// together returns how many messages from the start to fetch in one step, and their bytes; 0: the
-// first must be fetched alone, because it is too large or its size is unknown.
+// together returns how many messages from the start to fetch in one step, and their bytes; 0: the first must be fetched
+// alone, because it is too large or its size is unknown.
 func (w *worker) together(ctx context.Context, ids []string) (count int, bytes int64, err error) {
 	if err := w.reopen(ctx, 0, nil); err != nil {
 		return 0, 0, err
@@ -166,8 +165,7 @@ func (w *worker) several(ctx context.Context, ids []string, size int64) error {
 	return nil
 }
 
-// one fetches a message alone, and retries over another connection. Messages before it do not wait
-// for that.
+// one fetches a message alone, and retries over another connection. Messages before it do not wait for that.
 func (w *worker) one(ctx context.Context, id string) error {
 	var last error
 	for try := range tries {
@@ -194,8 +192,7 @@ func (w *worker) one(ctx context.Context, id string) error {
 	return w.problem(ctx, id, last)
 }
 
-// reopen delivers the batch and reconnects, if the connection has ended or is not the one to retry
-// with.
+// reopen delivers the batch and reconnects, if the connection has ended or is not the one to retry with.
 func (w *worker) reopen(ctx context.Context, try int, last error) error {
 	if w.sess != nil && w.sess.alive() && try == 0 {
 		return nil
@@ -269,8 +266,8 @@ func (w *worker) problem(ctx context.Context, id string, cause error) error {
 	return w.add(ctx, Mail{ID: id, Raw: header, Size: e.size, Problem: cause.Error()})
 }
 
-// mailsFault reports whether one message can be the cause of a failed step: not if the context
-// ended or no connection is available.
+// mailsFault reports whether one message can be the cause of a failed step: not if the context ended or no connection is
+// available.
 func mailsFault(err error) bool {
 	var step *wire.StepError
 	return errors.As(err, &step) && step.Step == StepFetch

@@ -16,8 +16,8 @@ type Delivery struct {
 	Raw   []byte     // as received, without the prepended header fields
 }
 
-// authenticate checks the sender of a message. A panic of the checks, whose input the sender
-// controls, is an error of the message.
+// authenticate checks the sender of a message. A panic of the checks, whose input the sender controls, is an error of the
+// message.
 func (ss *session) authenticate(ctx context.Context, from string, body []byte) (a ledger.Authentication) {
 	if ss.srv.cfg.Authenticate == nil {
 		return a
@@ -29,7 +29,7 @@ func (ss *session) authenticate(ctx context.Context, from string, body []byte) (
 		}
 	}()
 	d := Delivery{Hello: ss.hello, From: from, Raw: body}
-	// An LMTP client is a server in front, not the sender.
+	// An LMTP client is a mail server in front, not the sender.
 	if tcp, ok := ss.raw.RemoteAddr().(*net.TCPAddr); ok && !ss.srv.cfg.LMTP {
 		d.Peer = tcp.AddrPort().Addr().Unmap()
 	}

@@ -147,8 +147,7 @@ func (m *incoming) fail(err error) {
 	m.refuse(errTryAgain)
 }
 
-// pieceSize returns the size of the next piece: small for the many small messages, growing for
-// large ones.
+// pieceSize returns the size of the next piece: small for the many small messages, growing for large ones.
 func pieceSize(size int64) int64 { return min(max(size, 8<<10), 1<<20) }
 
 // join joins the stored pieces, after room for more bytes.
@@ -183,9 +182,9 @@ func (m *incoming) discard() {
 	}
 }
 
-// receive reads data to its end, CRLF "." CRLF, and removes the dots that the client added to lines
-// (RFC 5321 section 4.5.2). It searches the bytes themselves, not what could be taken for lines. A
-// rejected message is also read to its end, since only there does the client expect the reply.
+// receive reads data to its end, CRLF "." CRLF, and removes the dots that the client added to lines (RFC 5321 section
+// 4.5.2). It searches the bytes themselves, not what could be taken for lines. A rejected message is also read to its end,
+// since only there does the client expect the reply.
 func (ss *session) receive(m *incoming) error {
 	cfg := ss.srv.cfg
 	began := time.Now()
@@ -221,8 +220,7 @@ func (ss *session) receive(m *incoming) error {
 	}
 }
 
-// largeMail is the size from which messages are stored one at a time, since they are completely in
-// memory.
+// largeMail is the size from which messages are stored one at a time, since they are completely in memory.
 const largeMail = 4 << 20
 
 // takeAlone is take, with one large message at a time.
@@ -238,9 +236,8 @@ func (ss *session) takeAlone(ctx context.Context, e *envelope, m *incoming) []*r
 	return ss.take(ctx, e, m)
 }
 
-// take delivers a message to each of its mailboxes and returns a reply for each. An SMTP client
-// gets success only if all have it: the first failure stops. When the client retries, mailboxes
-// that already have the message recognize its identity.
+// take delivers a message to each of its mailboxes and returns a reply for each. An SMTP client gets success only if all
+// have it: the first failure stops. When the client retries, mailboxes that already have the message recognize its identity.
 func (ss *session) take(ctx context.Context, e *envelope, m *incoming) []*reply {
 	cfg := ss.srv.cfg
 	received := ss.received(e)

@@ -105,9 +105,8 @@ func (e *envelope) add(t target) {
 	e.mailboxes = append(e.mailboxes, t)
 }
 
-// parsePath parses "FROM:<a@b> SIZE=1": the address without brackets and source route, then the
-// parameters. It accepts spaces after the colon and an address without brackets, which are invalid
-// but common and harmless.
+// parsePath parses "FROM:<a@b> SIZE=1": the address without brackets and source route, then the parameters. It accepts
+// spaces after the colon and an address without brackets, which are invalid but common and harmless.
 func parsePath(argument, prefix string) (address string, params []string, err error) {
 	bad := &reply{501, "5.5.4", "Say " + prefix + "<address>"}
 	if len(argument) < len(prefix) || !strings.EqualFold(argument[:len(prefix)], prefix) || !utf8.ValidString(argument) {

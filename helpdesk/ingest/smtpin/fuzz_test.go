@@ -10,8 +10,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
 )
 
-// Whatever a client sends, every line of the answer is well formed, nothing panics,
-// and the ledger has what was answered 250.
+// Whatever a client sends, every line of the answer is well formed, nothing panics, and the ledger has what was answered
+// 250.
 func FuzzSession(f *testing.F) {
 	w := newWorld(f)
 	l := newPipeListener()

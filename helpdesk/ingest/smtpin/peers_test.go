@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
 )
 
-// TestIdleConnectionsDoNotShutTheIntake: who holds as many connections as there may be
-// keeps nobody out, and what is being received goes on.
+// TestIdleConnectionsDoNotShutTheIntake: who holds as many connections as there may be keeps nobody out, and what is being
+// received goes on.
 func TestIdleConnectionsDoNotShutTheIntake(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, func(t *testing.T, lmtp bool) {

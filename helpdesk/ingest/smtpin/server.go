@@ -26,8 +26,8 @@ type Server struct {
 	perPeer  map[netip.Prefix]int // sessions by client
 }
 
-// New creates a server and starts listening; connections wait until [Server.Run]. A missing
-// required field of cfg is an Invalid fault; a failure to listen is the error of package net.
+// New creates a server and starts listening; connections wait until [Server.Run]. A missing required field of cfg is an
+// Invalid fault; a failure to listen is the error of package net.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -44,8 +44,7 @@ func New(cfg Config) (*Server, error) {
 		large: make(chan struct{}, 1)}, nil
 }
 
-// listen listens on a TCP address or a socket. It removes a socket left by a crash, if nothing
-// listens on it.
+// listen listens on a TCP address or a socket. It removes a socket left by a crash, if nothing listens on it.
 func listen(address string) (net.Listener, error) {
 	path, isSocket := strings.CutPrefix(address, "unix:")
 	if !isSocket {
@@ -75,9 +74,9 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // Close stops listening. It is for a server whose Run was never called.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Run receives mail until ctx ends or the listener fails. It then completes messages in transfer
-// within Config.Drain and closes all other connections at once. It returns when the last one ended,
-// with the error of ctx or of the listener. A server runs only once.
+// Run receives mail until ctx ends or the listener fails. It then completes messages in transfer within Config.Drain and
+// closes all other connections at once. It returns when the last one ended, with the error of ctx or of the listener. A
+// server runs only once.
 func (s *Server) Run(ctx context.Context) error {
 	work, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
@@ -155,8 +154,7 @@ func (s *Server) add(ss *session) bool {
 	return true
 }
 
-// remove forgets a session before it closes its connection, so that a client that saw the end can
-// connect again at once.
+// remove forgets a session before it closes its connection, so that a client that saw the end can connect again at once.
 func (s *Server) remove(ss *session) {
 	defer ss.close()
 	s.mu.Lock()
@@ -175,8 +173,8 @@ func (s *Server) forget(ss *session) {
 	}
 }
 
-// makeRoom closes the session of the busiest client that has waited longest for a command, so that
-// idle connections do not keep others out. The caller holds the lock.
+// makeRoom closes the session of the busiest client that has waited longest for a command, so that idle connections do not
+// keep others out. The caller holds the lock.
 func (s *Server) makeRoom() bool {
 	var chosen *session
 	var since time.Time

@@ -132,8 +132,7 @@ func (ss *session) deadline(at time.Time) bool {
 	return ss.conn.SetReadDeadline(at) == nil
 }
 
-// setReceiving starts or ends the part of a session that draining waits for. It reports false if
-// that can no longer start.
+// setReceiving starts or ends the part of a session that draining waits for. It reports false if that can no longer start.
 func (ss *session) setReceiving(on bool) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

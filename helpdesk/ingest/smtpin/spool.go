@@ -7,9 +7,8 @@ import (
 	"os"
 )
 
-// inMemory is how much of an incoming message is kept in memory; a larger one is kept in a file.
-// Otherwise slow clients with large messages would use up the memory, which is needed again for
-// storing.
+// inMemory is how much of an incoming message is kept in memory; a larger one is kept in a file. Otherwise slow clients with
+// large messages would use up the memory, which is needed again for storing.
 const inMemory = 1 << 20
 
 // spool is a file, unnamed where the system supports that.

@@ -181,7 +181,7 @@ func TestParsePublicKey(t *testing.T) {
 	}
 }
 
-// Whatever comes as a token, only what the key signed is taken.
+// Only tokens signed by the key are accepted.
 func FuzzVerify(f *testing.F) {
 	private, eddsa, hs256 := keys(f)
 	genuine := signed(f, jwt.SigningMethodEdDSA, private, nil, nil)

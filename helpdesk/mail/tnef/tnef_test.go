@@ -90,7 +90,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Messages inside each other end where the limit says.
+// Nested messages are read up to the limit.
 func TestDecodeLimits(t *testing.T) {
 	t.Parallel()
 	in := string(stream())
@@ -107,7 +107,7 @@ func TestDecodeLimits(t *testing.T) {
 	}
 }
 
-// TestCorpus unpacks collected files and compares them with what another program got.
+// TestCorpus unpacks collected files and compares them with the output of another program.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(testenv.Corpus(t), "tnef", "libytnef")
@@ -167,7 +167,7 @@ func ExampleDecode() {
 	// Output: The plans See there. <nil>
 }
 
-// TestGrowth: what hostile streams cost grows as they do.
+// TestGrowth checks that the cost of hostile streams is linear in their size.
 func TestGrowth(t *testing.T) {
 	rtf := func(text string) []byte {
 		return stream(attribute(1, 0x00069003, property(0x0102, 0x1009, uncompressed(`{\rtf1\ansi\fromhtml1 `+text+`}`))))

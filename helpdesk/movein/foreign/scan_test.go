@@ -19,7 +19,7 @@ func scanner(text string, report *foreign.Report, limit int) foreign.Scanner {
 	}
 }
 
-// scan reads a text and says which records it has, and what is wrong with it.
+// scan reads a text and returns its records and problems.
 func scan(t testing.TB, text string, limit int) (records, problems []string) {
 	t.Helper()
 	var report foreign.Report

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/movein/freescout"
 )
 
-// Whatever files have, nothing but what lies in the folder is named, and messages come in the order of their times.
+// Whatever the files contain, only names inside the folder are used, and messages are in the order of their times.
 func FuzzFreeScout(f *testing.F) {
 	for _, name := range []string{"conversations.json", "customers.json"} {
 		text, err := os.ReadFile("testdata/export/" + name)

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/movein/helpscout"
 )
 
-// Whatever files have, nothing but what lies in the folder is named, and messages come in the order of their times.
+// Whatever the files contain, only names inside the folder are used, and messages are in the order of their times.
 func FuzzHelpScout(f *testing.F) {
 	for _, name := range []string{"conversations/123.json", "customers.json"} {
 		text, err := os.ReadFile("testdata/export/" + name)

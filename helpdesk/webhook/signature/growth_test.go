@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestVerifyGrows doubles what a receiver is sent: the body, and the signatures of anybody.
+// TestVerifyGrows doubles the input of a receiver: the body, and arbitrary signatures.
 func TestVerifyGrows(t *testing.T) {
 	t.Parallel()
 	secret := signature.SecretPrefix + base64.StdEncoding.EncodeToString(make([]byte, 32))

@@ -74,7 +74,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// Whatever the headers are, we take what the reference takes.
+// For arbitrary headers, we accept exactly what the reference implementation accepts.
 func FuzzVerify(f *testing.F) {
 	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	f.Add("msg_1", "1700000000", "v1,AAAA", []byte("{}"), false)

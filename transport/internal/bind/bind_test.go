@@ -306,7 +306,7 @@ func (*strict) RefuseUnknown() {}
 
 func (*strict) CheckInput(problem func(field, text string)) { problem("list[2]", "is wrong") }
 
-// Names that are not known are problems where a struct says so, and only there.
+// Unknown names are problems in a strict struct, and only there.
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	plan := compile[struct {
@@ -369,8 +369,7 @@ func TestCompileRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode binds any form and any JSON body without a panic, and one text in one
-// field alike, however it comes.
+// FuzzDecode binds any form and any JSON body without a panic, and one text in one field alike, however it comes.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"count=1&tags[]=2&emails[0][email]=x", `{"count":1,"tags":[2],"emails":[{"email":"x"}]}`, "1"},
@@ -426,8 +425,8 @@ type customer struct {
 	} `json:"websites"`
 }
 
-// BenchmarkBind binds a customer as a form and as JSON; the floor is encoding/json
-// without limits, null handling or field problems.
+// BenchmarkBind binds a customer as a form and as JSON; the floor is encoding/json without limits, null handling or field
+// problems.
 func BenchmarkBind(b *testing.B) {
 	plan := compile[customer]()
 	b.Run("form", func(b *testing.B) {

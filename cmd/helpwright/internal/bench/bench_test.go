@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What is not a URL of PostgreSQL is refused before anything is asked of it.
+// A text that is not a URL of PostgreSQL is refused before any connection.
 func TestRunRefusesAddresses(t *testing.T) {
 	t.Parallel()
 	cfg := bench.Config{Conversations: 100, Accounts: 1, Readers: 1, Time: time.Millisecond, Dir: t.TempDir(), Postgres: "host=localhost"}
@@ -63,8 +63,7 @@ func TestRunRefusesAddresses(t *testing.T) {
 	}
 }
 
-// Rows can be chosen by a part of their name, and a text that names none is refused before anything
-// is filled.
+// Rows can be chosen by a part of their name, and a text that matches none is refused before anything is filled.
 func TestRunOnly(t *testing.T) {
 	t.Parallel()
 	cfg := bench.Config{Conversations: 100, Accounts: 1, Readers: 1, Time: time.Millisecond, Dir: t.TempDir(), Only: []string{"bulk", "bare handler with"}}

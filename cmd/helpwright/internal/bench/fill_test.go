@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// The copies are rows as the services make them: no reference is broken, the counts are right, and
-// a copy is found by its word, with its customer and its answer.
+// The copies are rows as the services make them: no reference is broken, the counts are right, and a copy is found by its
+// word, with its customer and its answer.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Conversations: 200, Articles: 20, Accounts: 2, Readers: 1, Time: time.Millisecond, Dir: t.TempDir(), Progress: func(string) {}}

@@ -25,7 +25,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// authority is a Pebble, and processes that have one vault. Pebble asks the first of them.
+// authority is a Pebble, with processes that share a vault. Pebble contacts the first of them.
 type authority struct {
 	t      *testing.T
 	host   string // certmagic keeps challenges by host for the whole process, so that each test has its own
@@ -160,8 +160,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// The server's own host has a certificate from the beginning, one of a help centre with its first visit, and nobody else has
-// one: the authority is not asked. Another process shows the same ones.
+// The server's own host has a certificate from the start, a help centre's host with its first visit, and others have none:
+// the authority is not contacted. Another process serves the same certificates.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t, 0)
@@ -211,7 +211,7 @@ func TestCertificates(t *testing.T) {
 	if n := a.pebble.Orders(); n != 2 {
 		t.Errorf("another process has ordered: %d", n)
 	}
-	// What the other one orders is proven by the first, whom the authority asks.
+	// An order of the second process is proven by the first, which the authority contacts.
 	if _, err := a.shown(otherHTTPS, a.shop("docs")); err != nil {
 		t.Error(err)
 	}
@@ -221,7 +221,7 @@ func TestCertificates(t *testing.T) {
 	secretsAreSealed(t, a)
 }
 
-// What is kept cannot be read without the key, and with another one everything is ordered anew.
+// Stored values cannot be read without the key, and with another one everything is ordered again.
 func secretsAreSealed(t *testing.T, a *authority) {
 	t.Helper()
 	items, err := a.vault.Items(t.Context(), "")
@@ -302,7 +302,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A mail server that names another host, or none, is shown the server's own certificate, and orders none.
+// A mail server that names another host, or none, gets the server's own certificate, and causes no order.
 func TestMail(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t, 0)

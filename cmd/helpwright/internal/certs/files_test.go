@@ -46,7 +46,7 @@ func written(t *testing.T, cert, key, host string) {
 	}
 }
 
-// A certificate in files is read again when it has changed, and stays in force when what is there is none.
+// A certificate in files is read again when it has changed, and stays in use if the new content is invalid.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	cert, key := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")

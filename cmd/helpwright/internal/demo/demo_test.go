@@ -103,8 +103,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// Everybody lives through a story once only, and nothing happens before something that
-// it follows from.
+// Everybody lives through a story once only, and nothing happens before something that it follows from.
 func TestTalks(t *testing.T) {
 	t.Parallel()
 	stories, err := readStories()

@@ -17,7 +17,7 @@ import (
 	"github.com/helpwright/helpwright/transport/site"
 )
 
-// database is one that counts how often it is asked.
+// database counts its queries.
 type database struct {
 	mu    sync.Mutex
 	asked int
@@ -61,7 +61,7 @@ func has(t *testing.T, text string, want bool, lines ...string) {
 	}
 }
 
-// TestGaugesAreAskedSeldom scrapes often: the database is asked once in a while, and by one at a time.
+// TestGaugesAreAskedSeldom scrapes often: the database is queried only once in a while, and never concurrently.
 func TestGaugesAreAskedSeldom(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -90,7 +90,7 @@ func TestGaugesAreAskedSeldom(t *testing.T) {
 		`helpwright_database_connections{pool="all",state="in use"} 3`)
 }
 
-// TestDatabaseIsAway has the database give no answer: that is told, and nothing of what was known before.
+// TestDatabaseIsAway has the database fail: the failure is reported, and no earlier values.
 func TestDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Config{})

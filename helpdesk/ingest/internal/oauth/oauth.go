@@ -1,5 +1,5 @@
-// Package oauth obtains access tokens for mail servers with a refresh token (RFC 6749, section 6),
-// and caches them until they expire. It does not depend on the help desk.
+// Package oauth obtains access tokens for mail servers with a refresh token (RFC 6749, section 6), and caches them until
+// they expire. It does not depend on the help desk.
 package oauth
 
 import (
@@ -28,8 +28,8 @@ type Config struct {
 
 	// Dial connects to TokenURL; it can restrict private addresses. Default: a [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Rotated is called when the endpoint replaced the refresh token; the old one may be invalid
-	// from then on. If it fails, it is called again with the next token. Default: not called.
+	// Rotated is called when the endpoint replaced the refresh token; the old one may be invalid from then on. If it fails,
+	// it is called again with the next token. Default: not called.
 	Rotated func(ctx context.Context, old, next string) error
 
 	Timeout time.Duration    // of one request; default 30 s
@@ -83,9 +83,8 @@ func (t *Tokens) RefreshToken() string {
 	return t.refresh
 }
 
-// Token returns an access token, cached until it expires unless renew is set; see
-// [wire.Server].Token. Temporary failures are retried, three attempts in all. If the endpoint
-// reports that the grant is gone, the error is [wire.ErrReauth].
+// Token returns an access token, cached until it expires unless renew is set; see [wire.Server].Token. Temporary failures
+// are retried, three attempts in all. If the endpoint reports that the grant is gone, the error is [wire.ErrReauth].
 func (t *Tokens) Token(ctx context.Context, renew bool) (string, error) {
 	select {
 	case t.turn <- struct{}{}:
@@ -142,8 +141,8 @@ type answer struct {
 	Description  string      `json:"error_description"`
 }
 
-// gone are the error codes that require a new grant: that of RFC 6749 and those of OpenID Connect
-// that endpoints send to clients without a browser.
+// gone are the error codes that require a new grant: that of RFC 6749 and those of OpenID Connect that endpoints send to
+// clients without a browser.
 var gone = []string{"invalid_grant", "interaction_required", "login_required", "consent_required"}
 
 func (t *Tokens) ask(ctx context.Context) error {

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Backoff returns the wait after a failure that follows a number of others: shortest at first,
-// doubled each time up to longest, and longest at once after a rejected login. random, in [0, 1),
-// shortens it by up to a half.
+// Backoff returns the wait after a failure that follows a number of others: shortest at first, doubled each time up to
+// longest, and longest at once after a rejected login. random, in [0, 1), shortens it by up to a half.
 func Backoff(shortest, longest time.Duration, failures int, err error, random float64) time.Duration {
 	wait := longest
 	if failures < 32 && !Refused(err) {

@@ -8,9 +8,8 @@ import (
 	"github.com/emersion/go-sasl"
 )
 
-// Authorize calls connect with an access token, and with a new one if the server rejects the first,
-// since a token can become invalid early. Without Token it calls connect once, with "". Errors are
-// connect's, or a *StepError of [StepToken].
+// Authorize calls connect with an access token, and with a new one if the server rejects the first, since a token can become
+// invalid early. Without Token it calls connect once, with "". Errors are connect's, or a *StepError of [StepToken].
 func (s *Server) Authorize(ctx context.Context, protocol string, connect func(token string) error) error {
 	if s.Token == nil {
 		return connect("")
@@ -31,8 +30,8 @@ func (s *Server) Authorize(ctx context.Context, protocol string, connect func(to
 	}
 }
 
-// Bearer returns the client side of a login with an access token: OAUTHBEARER (RFC 7628) if the
-// server supports it, else the older XOAUTH2.
+// Bearer returns the client side of a login with an access token: OAUTHBEARER (RFC 7628) if the server supports it, else the
+// older XOAUTH2.
 func (s *Server) Bearer(token string, standard bool) sasl.Client {
 	if standard {
 		return &bearer{mechanism: sasl.OAuthBearer, first: fmt.Sprintf(
@@ -44,9 +43,8 @@ func (s *Server) Bearer(token string, standard bool) sasl.Client {
 // XOAuth2 is the name of a mechanism that go-sasl lacks.
 const XOAuth2 = "XOAUTH2"
 
-// bearer sends an initial response. A rejection arrives as a challenge with the reason; the reply
-// to it makes the server end the exchange with its own error (RFC 7628, section 3.2.3). XOAUTH2
-// expects an empty line but accepts anything.
+// bearer sends an initial response. A rejection arrives as a challenge with the reason; the reply to it makes the server end
+// the exchange with its own error (RFC 7628, section 3.2.3). XOAUTH2 expects an empty line but accepts anything.
 type bearer struct{ mechanism, first string }
 
 // Start implements sasl.Client.

@@ -14,14 +14,14 @@ import (
 // slowest is the bytes per second below which a transfer counts as stalled.
 const slowest = 16 << 10
 
-// Conn gives each step of a connection a deadline and a byte limit. Client libraries set their own
-// deadlines, but none while they wait for a reply to begin; their read deadlines are ignored here.
+// Conn gives each step of a connection a deadline and a byte limit. Client libraries set their own deadlines, but none while
+// they wait for a reply to begin; their read deadlines are ignored here.
 type Conn struct {
 	net.Conn
 	Protocol string        // for the errors
 	Timeout  time.Duration // longest silence within a step
-	// Explain turns an error of a step into one with the reason; cause is the reason for which the
-	// connection itself ended, nil if it has not. See [Explain].
+	// Explain turns an error of a step into one with the reason; cause is the reason for which the connection itself ended,
+	// nil if it has not. See [Explain].
 	Explain func(err, cause error) error
 
 	mu    sync.Mutex
@@ -32,12 +32,12 @@ type Conn struct {
 	cause error         // why reading ended
 }
 
-// Watch is told of a step when it begins, without the folder's name; what it returns is called when the step ends.
+// Watch is called when a step begins, without the folder's name; the function that it returns is called when the step ends.
 type Watch func(ctx context.Context, protocol, step string) (ended func(error))
 
 type watchKey struct{}
 
-// Watched is a context whose steps, of any connection, are told to watch.
+// Watched returns a context in which watch is called for the steps of any connection.
 func Watched(ctx context.Context, watch Watch) context.Context {
 	return context.WithValue(ctx, watchKey{}, watch)
 }
@@ -45,10 +45,9 @@ func Watched(ctx context.Context, watch Watch) context.Context {
 // idleBytes is how much a server may send between two steps.
 const idleBytes = 1 << 20
 
-// Step runs one step of the dialogue. It ends with ctx, after Timeout of silence, after Timeout
-// plus the time that expect bytes take at the slowest rate, or when the server sends more than
-// limit bytes. Any error other than a rejection closes the connection. Errors are *StepError, or
-// ctx's.
+// Step runs one step of the dialogue. It ends with ctx, after Timeout of silence, after Timeout plus the time that expect
+// bytes take at the slowest rate, or when the server sends more than limit bytes. Any error other than a rejection closes
+// the connection. Errors are *StepError, or ctx's.
 func (c *Conn) Step(ctx context.Context, name string, limit, expect int64, do func() error) error {
 	return c.StepWithin(ctx, c.Timeout, name, limit, expect, do)
 }
@@ -83,9 +82,8 @@ func (c *Conn) StepWithin(ctx context.Context, quiet time.Duration, name string,
 	return &StepError{Protocol: c.Protocol, Step: name, Err: err}
 }
 
-// ReadLine reads up to the end of a line, byte by byte, and returns the line without it. Bytes
-// after a server's consent to TLS belong to the handshake: injected plaintext must not become part
-// of the secured dialogue.
+// ReadLine reads up to the end of a line, byte by byte, and returns the line without it. Bytes after a server's consent to
+// TLS belong to the handshake: injected plaintext must not become part of the secured dialogue.
 func ReadLine(conn net.Conn) (string, error) {
 	line := make([]byte, 0, 128)
 	for b := make([]byte, 1); ; {

@@ -23,8 +23,8 @@ const (
 	StepLogin    = "login"
 )
 
-// StepError is an error with the step that failed. Its text may quote the server: it is for the
-// mailbox's administrator, not for a log.
+// StepError is an error with the step that failed. Its text may quote the server: it is for the mailbox's administrator, not
+// for a log.
 type StepError struct {
 	Protocol string // imap or pop3
 	Step     string // one of the Step constants, with the folder's name if the step is about a folder
@@ -73,16 +73,15 @@ var (
 	ErrProtocol = errors.New("the server's answer was not understood")
 	// ErrNotSent: the server lists the message but does not send it.
 	ErrNotSent = errors.New("the server lists the mail but does not send it")
-	// ErrGone: the message is no longer in the folder, or the folder was replaced by another one of
-	// the same name.
+	// ErrGone: the message is no longer in the folder, or the folder was replaced by another one of the same name.
 	ErrGone = errors.New("the mail is no longer there")
 )
 
 var own = []error{ErrLoginDisabled, ErrReauth, ErrTimeout, ErrClosed, ErrTooMuch, ErrProtocol, ErrNotSent, ErrGone,
 	context.Canceled, context.DeadlineExceeded}
 
-// Explain converts a read or write error to one of the above. cause is the reason for which the
-// connection itself ended; libraries keep only its text.
+// Explain converts a read or write error to one of the above. cause is the reason for which the connection itself ended;
+// libraries keep only its text.
 func Explain(err, cause error) error {
 	switch {
 	case isOwn(err), errors.As(err, new(*ReplyError)), IsTLS(err):
@@ -136,8 +135,7 @@ func Refused(err error) bool {
 	return NeedsReauth(err) || errors.Is(err, ErrLoginDisabled)
 }
 
-// NeedsReauth reports whether the password, or the grant behind the access token, is invalid and
-// must be replaced.
+// NeedsReauth reports whether the password, or the grant behind the access token, is invalid and must be replaced.
 func NeedsReauth(err error) bool {
 	if errors.Is(err, ErrReauth) {
 		return true

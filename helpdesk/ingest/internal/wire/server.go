@@ -24,9 +24,9 @@ type Server struct {
 	Username string // required
 	Password string // never logged
 
-	// Token returns an access token (RFC 6749, section 1.4) to use instead of Password; renew
-	// requests a new one, because the server rejected the last. An [ErrReauth] error means that
-	// none is available until someone grants access again. Default: Password is used.
+	// Token returns an access token (RFC 6749, section 1.4) to use instead of Password; renew requests a new one, because
+	// the server rejected the last. An [ErrReauth] error means that none is available until someone grants access again.
+	// Default: Password is used.
 	Token func(ctx context.Context, renew bool) (string, error)
 
 	Encryption          mailserver.Encryption // TLS, SSL or NONE; default SSL
@@ -42,8 +42,7 @@ type Server struct {
 	Room *Room
 }
 
-// WithDefaults sets the fields that are zero. The ports are the protocol's, with implicit TLS and
-// without.
+// WithDefaults sets the fields that are zero. The ports are the protocol's, with implicit TLS and without.
 func (s Server) WithDefaults(sslPort, port int) Server {
 	Default(&s.Encryption, mailserver.TLS)
 	if s.Encryption == mailserver.TLS {
@@ -83,8 +82,7 @@ func (s Server) Problems(protocol string) []error {
 	return problems
 }
 
-// Clean reports whether s is UTF-8 without control characters, so that it cannot break out of a
-// command.
+// Clean reports whether s is UTF-8 without control characters, so that it cannot break out of a command.
 func Clean(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
@@ -98,9 +96,8 @@ type Link struct {
 // connectBytes is how much a server may send before the dialogue begins.
 const connectBytes = 1 << 20
 
-// Connect dials and secures the connection according to Encryption. startTLS requests TLS on a
-// plain connection; it must not read beyond the server's consent. explain is [Conn].Explain. Errors
-// are *StepError, or ctx's.
+// Connect dials and secures the connection according to Encryption. startTLS requests TLS on a plain connection; it must not
+// read beyond the server's consent. explain is [Conn].Explain. Errors are *StepError, or ctx's.
 func (s *Server) Connect(ctx context.Context, protocol string, explain func(err, cause error) error,
 	startTLS func(net.Conn) error) (*Link, error) {
 	dialCtx, cancel := context.WithTimeout(ctx, s.StepTimeout)

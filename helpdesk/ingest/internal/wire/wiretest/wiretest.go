@@ -1,4 +1,4 @@
-// Package wiretest is what the tests of sources share: servers of one test, and sinks to wait for.
+// Package wiretest has the test helpers that sources share: servers for one test, and sinks with a wait.
 package wiretest
 
 import (
@@ -49,13 +49,13 @@ func Run(t testing.TB, source interface {
 	return stop
 }
 
-// Watched is a lock whose holders tell others what they have changed. The zero value is ready.
+// Watched is a lock that signals changes made under it. The zero value is ready.
 type Watched struct {
 	sync.Mutex
-	changed chan struct{} // closed at the next change; nil: nobody waits
+	changed chan struct{} // closed at the next change; nil if nothing waits
 }
 
-// Announce wakes those who wait. It is called under the lock.
+// Announce wakes waiting goroutines. It is called under the lock.
 func (w *Watched) Announce() {
 	if w.changed != nil {
 		close(w.changed)
@@ -63,8 +63,8 @@ func (w *Watched) Announce() {
 	}
 }
 
-// Wait waits until ok is true; it is asked, under the lock, after every change. last, asked under the lock too, is shown
-// when that was in vain.
+// Wait waits until ok, which is called under the lock after every change, returns true. On a timeout it shows the result of
+// last, which is also called under the lock.
 func (w *Watched) Wait(t testing.TB, what string, ok func() bool, last func() any) {
 	t.Helper()
 	timeout := time.After(60 * time.Second)
