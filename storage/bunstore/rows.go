@@ -200,7 +200,11 @@ func (s rows[P, T, F, R]) ByIDs(ctx context.Context, ids []int64) ([]T, error) {
 
 // Lock implements [storage.Rows].
 func (s stored[P, T, F, R]) Lock(ctx context.Context, id int64) (T, error) {
-	return s.get(ctx, id, true)
+	item, err := s.get(ctx, id, true)
+	if err == nil {
+		s.place.foundAccount()
+	}
+	return item, err
 }
 
 // LockAll implements [storage.Rows].
@@ -213,13 +217,17 @@ func (s stored[P, T, F, R]) LockAll(ctx context.Context, ids []int64) ([]T, erro
 			return nil, err
 		}
 	}
-	return s.scan(ctx, false, func(q *bun.SelectQuery) error {
+	found, err := s.scan(ctx, false, func(q *bun.SelectQuery) error {
 		q.Where("?TableName.id IN (?)", bun.List(ids)).OrderExpr("?TableName.id")
 		if s.of.read == nil {
 			s.forUpdate(q)
 		}
 		return nil
 	})
+	if err == nil && len(found) > 0 {
+		s.place.foundAccount()
+	}
+	return found, err
 }
 
 // lockRows locks those rows that exist, by id.

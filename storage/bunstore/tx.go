@@ -300,15 +300,24 @@ func (t systemTx) Within(s helpdesk.Scope) helpdesk.Tx {
 // flush writes the outbox and reports whether there are new jobs. It writes accounts in id order,
 // so that transactions with events of the same accounts do not deadlock.
 func (s *querier) flush(ctx context.Context) (queued bool, err error) {
-	if len(s.tx.jobs) > 0 {
-		if queued, err = s.insertJobs(ctx, s.tx.jobs); err != nil {
+	jobs, accounts := s.tx.jobs, slices.Sorted(maps.Keys(s.tx.events))
+	accounts = slices.DeleteFunc(accounts, func(id int64) bool { return !s.tx.accounts[id] }) // deleted since, together with their logs
+	if s.store.postgres && len(accounts) > 0 {
+		for _, account := range accounts {
+			new, err := s.insertOutbox(ctx, jobs, account, s.tx.events[account])
+			if err != nil {
+				return false, err
+			}
+			queued, jobs = queued || new, nil
+		}
+		return queued, nil
+	}
+	if len(jobs) > 0 {
+		if queued, err = s.insertJobs(ctx, jobs); err != nil {
 			return false, err
 		}
 	}
-	for _, account := range slices.Sorted(maps.Keys(s.tx.events)) {
-		if !s.tx.accounts[account] {
-			continue // deleted since, together with its log
-		}
+	for _, account := range accounts {
 		if err := s.insertEvents(ctx, account, s.tx.events[account]); err != nil {
 			return false, err
 		}
