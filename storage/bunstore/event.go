@@ -161,7 +161,8 @@ func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64
 	write("WITH ")
 	after, woken := "", "0"
 	if len(jobs) > 0 {
-		write("queued AS (?), woken AS (SELECT count(pg_notify('"+channel+"', '')) AS n FROM (SELECT 1 FROM queued LIMIT 1) AS any_job), ", s.jobs(&jobs))
+		write("queued AS (?), woken AS (SELECT count(pg_notify('"+channel+"', ? || kind)) AS n FROM (SELECT DISTINCT kind FROM queued) AS kinds), ",
+			s.jobs(&jobs), s.store.notice(s.tx.own))
 		after, woken = " AND (SELECT n FROM woken) >= 0", "(SELECT n FROM woken)"
 	}
 	write("counted AS (UPDATE hw_accounts SET last_event = last_event + ? WHERE id = ?"+after+

@@ -28,6 +28,7 @@ const (
 // transaction is the state of a querier that ends with its transaction.
 type transaction struct {
 	conn  bun.IConn
+	own   bool // the store commits it, and then wakes the workers of this process
 	ended atomic.Bool
 	// The outbox is written just before the commit, events last: the row that counts events stays
 	// locked from then on. The log thus has no gaps and follows the order of commits, and other
@@ -174,6 +175,7 @@ func (db *DB) attempt(ctx context.Context, account int64, fn func(context.Contex
 		return err
 	}
 	s := &querier{store: db, db: db.write, tx: newTransaction(outer.tx)}
+	s.tx.own = true
 	defer func() { // also when fn panics
 		s.tx.ended.Store(true)
 		outer.close()
@@ -203,7 +205,7 @@ func (db *DB) commit(ctx context.Context, outer *opened, s *querier) error {
 		return commitFailure(ctx, err)
 	}
 	if queued {
-		db.wakeUp()
+		db.wakeUp(mapped(s.tx.jobs, func(j *jobRow) string { return j.Kind })...)
 	}
 	for account := range s.tx.events {
 		db.watchers.Notify(account)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/bits"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,7 +108,7 @@ func (r *run) dispatch(ctx context.Context) {
 			r.wait(ctx, away-firstWait, r.Jobs.Wake())
 		default:
 			away = 0
-			all = !r.wait(ctx, r.Poll, r.Jobs.Wake()) || time.Since(r.looked) >= r.Poll
+			all = r.wait(ctx, r.Poll-time.Since(r.looked), r.Jobs.Wake()) && r.anyKind() || time.Since(r.looked) >= r.Poll
 		}
 	}
 }
@@ -125,9 +126,23 @@ func (r *run) held(ctx context.Context) bool {
 	return r.holding
 }
 
-// wait returns when there may be jobs to claim: after d, when woken, or, which it reports, when a
-// missing worker is free again. With a nil wake it waits for all of d.
-func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) (freed bool) {
+// anyKind reports whether the queue woke the runner for jobs of any kind. Otherwise it has noted the
+// kinds that may have more.
+func (r *run) anyKind() bool {
+	queue, ok := r.Jobs.(storage.KindWaker)
+	if !ok {
+		return true
+	}
+	kinds, all := queue.Woken()
+	for _, l := range r.lanes {
+		l.more = l.more || slices.Contains(kinds, l.kind)
+	}
+	return all
+}
+
+// wait returns when there may be jobs to claim: after d, when the queue wakes the runner, which it
+// reports, or when a missing worker is free again. With a nil wake it waits for all of d.
+func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
@@ -137,11 +152,11 @@ func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) (
 		case <-timer.C:
 			return false
 		case <-wake:
-			return false
+			return true
 		case l := <-r.ended:
 			l.busy--
 			if l.more && wake != nil {
-				return true
+				return false
 			}
 		}
 	}
