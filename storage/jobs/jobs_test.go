@@ -815,3 +815,29 @@ func TestClaimsKindsThatWoke(t *testing.T) {
 		}
 	})
 }
+
+// Jobs that come one by one faster than claims are useful are claimed several at once.
+func TestClaimsTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		queue := &asked{Jobs: s}
+		var done atomic.Int64
+		stop := start(t, jobs.Config{Jobs: queue, Poll: time.Hour, Handlers: map[string]jobs.Handler{
+			"a": {Workers: 20, Func: func(context.Context, storage.ClaimedJob) error { done.Add(1); return nil }},
+		}})
+		defer stop()
+		for n := range 1000 {
+			enqueue(t, s, job("a", int64(n)))
+			if time.Sleep(time.Millisecond); n < 5 && done.Load() != int64(n+1) {
+				t.Errorf("%d of few jobs are done at once, not %d", done.Load(), n+1)
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+		queue.mu.Lock()
+		defer queue.mu.Unlock()
+		if claims := len(queue.most); done.Load() != 1000 || claims > 250 {
+			t.Errorf("%d jobs are done after %d claims", done.Load(), claims)
+		}
+	})
+}
