@@ -72,7 +72,11 @@ func (f *filing) sentAt(row ledger.Mail, mailbox Mailbox) time.Time {
 // last if it is new.
 func (f *filing) place(ctx context.Context, tx Tx, m match, at time.Time) (time.Time, error) {
 	if !at.Before(f.now) {
-		return standsLast(ctx, tx, m.conversation.ID, at)
+		if m.conversation.ID == 0 {
+			return at, nil
+		}
+		last, err := recentOf(ctx, tx, m.conversation.ID, recentForNote)
+		return last.notBefore(at), err
 	}
 	if m.parent == 0 {
 		return at, nil

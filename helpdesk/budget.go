@@ -2,8 +2,10 @@ package helpdesk
 
 import (
 	"context"
-	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
 // budgetWindow is the period of Config.MaxMailPerAddress.
@@ -12,14 +14,25 @@ const budgetWindow = time.Hour
 // overBudget is the response of deliveries delayed by the budget of an address.
 const overBudget = "Not sent yet: this address got too many mails within the last hour."
 
-// sentTooMuch reports whether the mail sent to an address has reached the hourly limit.
-func (s *Service) sentTooMuch(ctx context.Context, r Reader, key string) (bool, error) {
+// underway counts, by address, the deliveries of replies that were begun together and are not sent
+// yet.
+type underway map[string]int
+
+func (u underway) add(due []sending.Delivery) {
+	for _, d := range due {
+		u[d.AddressKey]++
+	}
+}
+
+// sentTooMuch reports whether the mail sent to an address, with what is under way to it, has reached
+// the hourly limit.
+func (s *Service) sentTooMuch(ctx context.Context, r Reader, key string, with underway) (bool, error) {
 	most := s.cfg.MaxMailPerAddress
 	if most < 0 {
 		return false, nil
 	}
 	n, err := r.SentTo(ctx, key, s.now().Add(-budgetWindow), most)
-	return n >= most, err
+	return n+with[key] >= most, err
 }
 
 // receivedTooMuch reports whether the mail from a customer's address has reached the hourly limit.

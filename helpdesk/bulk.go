@@ -92,11 +92,12 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 	var events []storage.Event
 	var told []occurrence
 	var spam []Conversation
+	now := d.svc.now()
 	for i := range all {
 		c := &all[i]
 		old := *c
 		c.Status, c.UserID, c.MailboxID = in.Status.Or(c.Status), in.UserID.Or(c.UserID), in.MailboxID.Or(c.MailboxID)
-		c.TeamID, c.Priority, c.UpdatedAt = in.TeamID.Or(c.TeamID), in.Priority.Or(c.Priority), d.svc.now()
+		c.TeamID, c.Priority, c.UpdatedAt = in.TeamID.Or(c.TeamID), in.Priority.Or(c.Priority), now
 		if err := d.spam(ctx, tx, c, in.Spam, in.Status); err != nil {
 			return nil, err
 		}

@@ -255,10 +255,10 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 	if err := d.emit(ctx, tx, "conversation.created", c.ID, c.MailboxID); err != nil {
 		return Conversation{}, err
 	}
-	said := make([]Interaction, len(prepared))
+	said, all := make([]Interaction, len(prepared)), &recent{conversationID: c.ID, whole: true}
 	for i, p := range prepared {
 		p.starter = i == 0
-		if said[i], err = d.add(ctx, tx, &c, mailbox, p); err != nil {
+		if said[i], err = d.add(ctx, tx, &c, all, mailbox, p); err != nil {
 			return Conversation{}, err
 		}
 	}

@@ -175,17 +175,14 @@ func (own *ownAddresses) writes(address string) bool {
 	return own.receives(address) || own.domains[domain]
 }
 
-// answered returns the recipients of a reply in a conversation, unless its author names others:
-// Reply-To of the customer's latest message, or the customer.
+// answered returns the recipients of a reply in a conversation, whose last interactions are given,
+// last first, unless its author names others: Reply-To of the customer's latest message, or the
+// customer.
 //
 // A message that joined a conversation by its references may come from anybody, and replies quote
 // the conversation. Its Reply-To therefore counts only if the domain of From authenticates it, or
 // if its addresses already are participants.
-func (s *Service) answered(ctx context.Context, r Reader, accountID int64, c Conversation) ([]string, error) {
-	last, err := r.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 20})
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) answered(ctx context.Context, r Reader, accountID int64, c Conversation, last []Interaction) ([]string, error) {
 	at := slices.IndexFunc(last, func(i Interaction) bool {
 		return i.Type == TypeCustomer && !i.IsForward && i.CustomerID == c.CustomerID
 	})

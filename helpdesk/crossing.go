@@ -53,17 +53,17 @@ func (i Interaction) saidAfter(other Interaction) bool {
 
 // checkCrossing returns a fault if others contributed to the locked conversation after the
 // interaction that the author has seen. A seen interaction that was deleted is compared by its id.
-func (d *Desk) checkCrossing(ctx context.Context, tx Tx, conversationID int64, in storage.Opt[int64]) error {
+func (d *Desk) checkCrossing(ctx context.Context, tx Tx, all *recent, in storage.Opt[int64]) error {
 	seen, given := in.Get()
 	if !given {
 		return nil
 	}
-	newest, err := tx.NewestFrom(ctx, conversationID, d.userID)
+	newest, err := all.newestFrom(ctx, tx, d.userID)
 	if err != nil || newest.ID == 0 || newest.ID == seen {
 		return err
 	}
-	last, err := tx.Interactions().Get(ctx, seen)
-	last, err = inConversation(last, conversationID, err)
+	last, err := all.get(ctx, tx, seen)
+	last, err = inConversation(last, all.conversationID, err)
 	crosses := newest.saidAfter(last)
 	if fault.Is(err, fault.NotFound) {
 		err, crosses = nil, newest.ID > seen

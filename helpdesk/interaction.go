@@ -318,20 +318,20 @@ func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p pr
 	if err != nil {
 		return Interaction{}, err
 	}
-	if err := d.checkCrossing(ctx, tx, c.ID, p.seen); err != nil {
+	before, err := recentBefore(ctx, tx, c.ID, p.Interaction)
+	if err != nil {
+		return Interaction{}, err
+	}
+	if err := d.checkCrossing(ctx, tx, before, p.seen); err != nil {
 		return Interaction{}, err
 	}
 	mailbox, err := tx.Mailboxes().Get(ctx, c.MailboxID)
 	if err != nil {
 		return Interaction{}, err
 	}
-	first, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Limit: 1})
-	if err != nil {
-		return Interaction{}, err
-	}
-	p.starter = len(first) == 0
+	p.starter = len(before.last) == 0
 	old := c
-	created, err := d.add(ctx, tx, &c, mailbox, p)
+	created, err := d.add(ctx, tx, &c, before, mailbox, p)
 	if err != nil {
 		return Interaction{}, err
 	}
@@ -349,12 +349,10 @@ func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p pr
 	return created, indexMore(ctx, tx, c, created)
 }
 
-// add inserts a prepared interaction and updates c accordingly; the caller writes c.
-func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox, p preparedInteraction) (Interaction, error) {
-	now, err := standsLast(ctx, tx, c.ID, d.svc.now())
-	if err != nil {
-		return Interaction{}, err
-	}
+// add inserts a prepared interaction after those before it, and updates c accordingly; the caller
+// writes c.
+func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, before *recent, mailbox Mailbox, p preparedInteraction) (Interaction, error) {
+	now := before.notBefore(d.svc.now())
 	i := p.Interaction // a copy: the transaction may run fn again
 	i.ConversationID, i.At, i.CreatedAt, i.UpdatedAt = c.ID, now, now, now
 	i.IsStarter = p.starter && i.Type != TypeNote
@@ -366,7 +364,7 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 	}
 	posting := i.Type == TypeUser && i.Status == StatusPosted
 	if posting {
-		if err := d.stamp(ctx, tx, *c, mailbox, &i); err != nil {
+		if err := d.stamp(ctx, tx, *c, before, mailbox, &i); err != nil {
 			return Interaction{}, err
 		}
 	}
@@ -376,32 +374,19 @@ func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, mailbox Mailbox,
 	if err := tx.Interactions().Insert(ctx, &i); err != nil {
 		return Interaction{}, err
 	}
+	before.add(i)
 	if err := d.emitIn(ctx, tx, "interaction.created", i.ID, *c); err != nil {
 		return Interaction{}, err
 	}
 	c.UpdatedAt = now
 	if posting {
-		return i, d.send(ctx, tx, c, i)
+		return i, d.send(ctx, tx, c, before, i)
 	}
 	if i.Type == TypeCustomer {
 		c.received(now, i, false)
-		return i, d.svc.overtake(ctx, tx, *c, i)
+		return i, d.svc.overtake(ctx, tx, *c, before, i)
 	}
 	return i, nil
-}
-
-// standsLast returns the time for a new entry of a conversation (0: a new conversation): now, but
-// not before existing entries. Process clocks differ, and a caller that waited for a lock read its
-// clock before waiting.
-func standsLast(ctx context.Context, tx Tx, conversationID int64, now time.Time) (time.Time, error) {
-	if conversationID == 0 {
-		return now, nil
-	}
-	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: conversationID}, storage.Seek{Desc: true, Limit: 1})
-	if err == nil && len(last) > 0 && last[0].At.After(now) {
-		now = last[0].At
-	}
-	return now, err
 }
 
 // received updates a conversation for a customer's message received at a time.
@@ -426,16 +411,16 @@ func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 
 // stamp fixes the content of a posted interaction's message before the first attempt, so that every
 // attempt sends the same message.
-func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, i *Interaction) error {
+func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, before *recent, mailbox Mailbox, i *Interaction) error {
 	i.PostedAt, i.PostedByID = d.svc.now(), d.userID
-	if err := d.addressed(ctx, tx, c, i); err != nil || i.Scheduled() {
+	if err := d.addressed(ctx, tx, c, before, i); err != nil || i.Scheduled() {
 		return err
 	}
-	return d.svc.identify(ctx, tx, c, mailbox, i)
+	return d.svc.identify(ctx, tx, c, before, mailbox, i)
 }
 
 // identify sets a message's Message-ID, its References and its ending.
-func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, i *Interaction) error {
+func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, before *recent, mailbox Mailbox, i *Interaction) error {
 	id, err := s.random(16)
 	if err != nil {
 		return err
@@ -445,22 +430,18 @@ func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, mailbox M
 		domain = s.cfg.IntakeDomain
 	}
 	i.MessageID = hex.EncodeToString(id) + "@" + domain
-	thread, err := tx.Thread(ctx, c.ID, 50)
-	if err != nil {
-		return err
-	}
-	if i.References, err = references(ctx, tx, thread); err != nil {
+	if i.References, err = references(ctx, tx, before); err != nil {
 		return err
 	}
 	return s.end(ctx, tx, c, mailbox, i)
 }
 
 // addressed ensures that a reply has recipients.
-func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, i *Interaction) error {
+func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, before *recent, i *Interaction) error {
 	if len(i.To) > 0 {
 		return nil
 	}
-	to, err := d.svc.answered(ctx, tx.Reader(), d.scope.AccountID, c)
+	to, err := d.svc.answered(ctx, tx.Reader(), d.scope.AccountID, c, before.last)
 	if err == nil && len(to) == 0 {
 		err = fault.Field("to", "is required: the customer's mail names no sender")
 	}
@@ -471,9 +452,10 @@ func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, i *Interact
 // references returns the Message-IDs for a reply's References header field, with the message being
 // answered last: the customer's newest, if any. The IDs that the message itself refers to come
 // first; some may be unknown here (RFC 5322 section 3.6.4).
-func references(ctx context.Context, tx Tx, thread []MessageRef) ([]string, error) {
-	if len(thread) == 0 {
-		return nil, nil
+func references(ctx context.Context, tx Tx, before *recent) ([]string, error) {
+	thread, err := before.thread(ctx, tx, 50)
+	if err != nil || len(thread) == 0 {
+		return nil, err
 	}
 	answered := len(thread) - 1
 	for n, m := range slices.Backward(thread) {
@@ -489,22 +471,22 @@ func references(ctx context.Context, tx Tx, thread []MessageRef) ([]string, erro
 		}
 	}
 	known = append(known, thread[answered].MessageID)
-	parent, err := tx.Interactions().Get(ctx, thread[answered].InteractionID)
+	parent, err := before.get(ctx, tx, thread[answered].InteractionID)
 	if err != nil {
 		return nil, err
 	}
-	before := slices.DeleteFunc(slices.Clone(parent.References), func(id string) bool { return slices.Contains(known, id) })
-	return append(before, known...), nil
+	earlier := slices.DeleteFunc(slices.Clone(parent.References), func(id string) bool { return slices.Contains(known, id) })
+	return append(earlier, known...), nil
 }
 
 // send queues the message of a posted interaction and updates c as answered, unless it is
 // scheduled.
-func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
-	if err := d.svc.overtake(ctx, tx, *c, i); err != nil {
+func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
+	if err := d.svc.overtake(ctx, tx, *c, all, i); err != nil {
 		return err
 	}
 	if i.Scheduled() {
-		return d.schedule(ctx, tx, c, i)
+		return d.schedule(ctx, tx, c, all, i)
 	}
 	account, err := tx.Account(ctx)
 	if err != nil {
@@ -515,7 +497,7 @@ func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, i Interaction) 
 		return err
 	}
 	c.answeredBy(i)
-	if err := d.markRead(ctx, tx, c.ID); err != nil {
+	if err := d.markRead(ctx, tx, all); err != nil {
 		return err
 	}
 	job := storage.Job{Kind: JobSendMail, AccountID: d.scope.AccountID, Subject: i.ID, RunAt: sendAt}
@@ -634,12 +616,18 @@ func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, 
 		if i, err = d.changed(old, in); err != nil {
 			return err
 		}
-		if old.Status == StatusDraft && i.Status == StatusPosted {
-			if err := d.checkCrossing(ctx, tx, c.ID, in.Seen); err != nil {
+		all := &recent{conversationID: c.ID}
+		if i.Type == TypeUser && i.Status == StatusPosted {
+			if all, err = recentBefore(ctx, tx, c.ID, i); err != nil {
 				return err
 			}
 		}
-		return d.change(ctx, tx, c, old, &i)
+		if old.Status == StatusDraft && i.Status == StatusPosted {
+			if err := d.checkCrossing(ctx, tx, all, in.Seen); err != nil {
+				return err
+			}
+		}
+		return d.change(ctx, tx, c, all, old, &i)
 	})
 	return d.concealed(ctx, identity.InteractionsUpdate, i, err)
 }
@@ -706,20 +694,20 @@ func transitionOf(old, i Interaction) (transition, error) {
 	return transition{posting: posting, requeued: wasPosted && !posting && (edited || retimed), edited: edited}, nil
 }
 
-// change writes a changed interaction and applies its transition.
-func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interaction, i *Interaction) error {
+// change writes a changed interaction, which is one of all, and applies its transition.
+func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, all *recent, old Interaction, i *Interaction) error {
 	does, err := transitionOf(old, *i)
 	if err != nil {
 		return err
 	}
 	i.UpdatedAt = d.svc.now()
 	if does.posting {
-		if err := d.prepareToSend(ctx, tx, c, i); err != nil {
+		if err := d.prepareToSend(ctx, tx, c, all, i); err != nil {
 			return err
 		}
 	}
 	if does.requeued {
-		if err := d.addressed(ctx, tx, c, i); err != nil {
+		if err := d.addressed(ctx, tx, c, all, i); err != nil {
 			return err
 		}
 	}
@@ -738,10 +726,10 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 	switch {
 	case does.posting:
 		if err = tx.DeleteDeliveries(ctx, i.ID); err == nil { // of a scheduled interaction
-			err = d.send(ctx, tx, &c, *i)
+			err = d.send(ctx, tx, &c, all, *i)
 		}
 	case does.requeued:
-		err = d.requeue(ctx, tx, &c, *i)
+		err = d.requeue(ctx, tx, &c, all, *i)
 	case does.edited:
 		err = refreshPreview(ctx, tx, &c)
 	}
@@ -761,7 +749,7 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, old Interactio
 }
 
 // prepareToSend turns a draft into a message to send, if the caller may send.
-func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, i *Interaction) error {
+func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, all *recent, i *Interaction) error {
 	if _, err := d.guard.Write(identity.InteractionsCreate); err != nil {
 		return err
 	}
@@ -769,12 +757,12 @@ func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, i *Inte
 	if err != nil {
 		return err
 	}
-	return d.stamp(ctx, tx, c, mailbox, i)
+	return d.stamp(ctx, tx, c, all, mailbox, i)
 }
 
 // requeue replaces the recipients of a message whose sending has not begun. It keeps the time at
 // which it is due.
-func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
+func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
 	old, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
@@ -789,7 +777,7 @@ func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, i Interactio
 		return err
 	}
 	if i.Scheduled() {
-		return d.schedule(ctx, tx, c, i)
+		return d.schedule(ctx, tx, c, all, i)
 	}
 	if err := d.queue(ctx, tx, i, sendAt); err != nil {
 		return err

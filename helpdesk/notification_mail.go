@@ -75,17 +75,16 @@ func (s *Service) MailNotifications(ctx context.Context, job storage.ClaimedJob)
 }
 
 func (s *Service) mailNotifications(ctx context.Context, tx Tx, accountID, userID int64) error {
+	now := s.now()
+	if ids, _, err := lettersOf(ctx, tx, userID, now); err != nil || len(ids) == 0 {
+		return err // without the lock, for which everybody who posts would wait
+	}
 	if err := tx.LockAccount(ctx); err != nil { // two jobs of a member must not take the same notifications
 		return err
 	}
-	waiting, err := tx.Notifications().List(ctx, NotificationFilter{UserID: userID, ToMail: true}, storage.Seek{Limit: keepNotifications})
-	if err != nil {
+	ids, letters, err := lettersOf(ctx, tx, userID, now)
+	if err != nil || len(ids) == 0 {
 		return err
-	}
-	now := s.now()
-	ids, letters := dueLetters(waiting, now)
-	if len(ids) == 0 {
-		return nil
 	}
 	free, again, err := s.mayTell(ctx, tx, userID)
 	if err != nil {
@@ -120,6 +119,16 @@ func (s *Service) mailNotifications(ctx context.Context, tx Tx, accountID, userI
 		}
 	}
 	return tx.Enqueue(ctx, jobs...)
+}
+
+// lettersOf is dueLetters for the notifications of a member.
+func lettersOf(ctx context.Context, tx Tx, userID int64, now time.Time) (ids []int64, letters []tellOrder, err error) {
+	waiting, err := tx.Notifications().List(ctx, NotificationFilter{UserID: userID, ToMail: true}, storage.Seek{Limit: keepNotifications})
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, letters = dueLetters(waiting, now)
+	return ids, letters, nil
 }
 
 func (o tellOrder) last() int64 { return o.IDs[len(o.IDs)-1] }

@@ -76,24 +76,29 @@ const maxTry = 30 * time.Minute
 // Where PGP is enabled, a reply with a recipient who has a key is sent encrypted, or fails for all
 // waiting recipients with nobody due: see [OutgoingMail].Encrypted.
 func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID, job int64) (OutgoingMail, error) {
+	return o.beginOne(ctx, accountID, Start{InteractionID: interactionID, Job: job}, nil)
+}
+
+// beginOne is Begin for one of several replies.
+func (o *Outgoing) beginOne(ctx context.Context, accountID int64, s Start, with underway) (OutgoingMail, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
 		return OutgoingMail{}, err
 	}
-	may, err := o.authorMay(ctx, accountID, interactionID)
+	may, err := o.authorMay(ctx, accountID, s.InteractionID)
 	if err != nil {
 		return OutgoingMail{}, err
 	}
 	var out OutgoingMail
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		out, err = o.begin(ctx, tx, accountID, interactionID, job, may)
+		out, err = o.begin(ctx, tx, accountID, s, may, with)
 		return err
 	})
 	return out, err
 }
 
-func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, job int64, may bool) (OutgoingMail, error) {
-	c, i, err := posted(ctx, tx, interactionID)
+func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID int64, s Start, may bool, with underway) (OutgoingMail, error) {
+	c, i, err := posted(ctx, tx, s.InteractionID)
 	if err != nil {
 		return OutgoingMail{}, err
 	}
@@ -103,7 +108,7 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 	}
 	now := o.svc.now()
 	out := OutgoingMail{AccountID: accountID, InteractionID: i.ID}
-	if out.Due, out.NextTry = due(deliveries, job, now); len(out.Due) == 0 {
+	if out.Due, out.NextTry = due(deliveries, s.Job, now); len(out.Due) == 0 {
 		return out, nil
 	}
 	if i.Scheduled() {
@@ -114,10 +119,10 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 			return OutgoingMail{AccountID: accountID, InteractionID: i.ID}, o.refuse(ctx, tx, accountID, c, i, deliveries, authorLeft)
 		}
 	}
-	if err := o.withhold(ctx, tx, accountID, c, i, deliveries, out.Due); err != nil {
+	if err := o.withhold(ctx, tx, accountID, c, i, deliveries, out.Due, with); err != nil {
 		return OutgoingMail{}, err
 	}
-	if out.Due, out.NextTry = due(deliveries, job, now); len(out.Due) == 0 {
+	if out.Due, out.NextTry = due(deliveries, s.Job, now); len(out.Due) == 0 {
 		return out, nil
 	}
 	seal, err := o.svc.seal(ctx, tx, deliveries, out.Due, now)
@@ -128,7 +133,7 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 		return OutgoingMail{AccountID: accountID, InteractionID: i.ID}, o.refuse(ctx, tx, accountID, c, i, deliveries, seal.refused)
 	}
 	for n := range out.Due {
-		out.Due[n].HeldBy, out.Due[n].HeldUntil = job, now.Add(maxTry)
+		out.Due[n].HeldBy, out.Due[n].HeldUntil = s.Job, now.Add(maxTry)
 	}
 	if err := tx.Deliveries().Update(ctx, storage.Pointers(out.Due)...); err != nil {
 		return OutgoingMail{}, err
@@ -174,7 +179,7 @@ func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, er
 
 // withhold settles the due recipients that must not be attempted now: suppressed addresses, and
 // those that got too many messages.
-func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, all, due []sending.Delivery) error {
+func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, all, due []sending.Delivery, with underway) error {
 	keys := make([]string, len(due))
 	for n, d := range due {
 		keys[n] = d.AddressKey
@@ -190,7 +195,7 @@ func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conve
 			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: sending.Suppressed, Response: explainSuppression(suppressed[at])})
 			continue
 		}
-		tooMuch, err := o.svc.sentTooMuch(ctx, tx.Reader(), d.AddressKey)
+		tooMuch, err := o.svc.sentTooMuch(ctx, tx.Reader(), d.AddressKey, with)
 		if err != nil {
 			return err
 		}

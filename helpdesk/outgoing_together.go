@@ -24,7 +24,7 @@ type Begun struct {
 
 // BeginAll is [Outgoing.Begin] for several replies of an account, in the order of starts. It takes
 // those that need no decision in one transaction, and each other reply in one of its own, so that
-// no reply depends on another.
+// no reply depends on another, save that all count for the hourly limits of their addresses.
 func (o *Outgoing) BeginAll(ctx context.Context, accountID int64, starts []Start) ([]Begun, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
@@ -44,10 +44,19 @@ func (o *Outgoing) BeginAll(ctx context.Context, accountID int64, starts []Start
 			taken = nil
 		}
 	}
+	with := underway{}
+	for _, mail := range taken {
+		with.add(mail.Due)
+	}
 	for n, s := range starts {
 		mail, done := taken[n]
-		if out[n].Mail = mail; !done {
-			out[n].Mail, out[n].Err = o.Begin(ctx, accountID, s.InteractionID, s.Job)
+		if out[n].Mail = mail; done {
+			continue
+		}
+		out[n].Mail, out[n].Err = o.beginOne(ctx, accountID, s, with)
+		with.add(out[n].Mail.Due)
+		for _, e := range out[n].Mail.Encrypted {
+			with.add(e.Due)
 		}
 	}
 	return out, nil
@@ -187,13 +196,6 @@ func (o *Outgoing) undisputed(ctx context.Context, tx Tx, ready []start) ([]star
 	for _, s := range suppressed {
 		disputed[s.Key] = true
 	}
-	for _, key := range sortedTexts(due) {
-		tooMuch, err := o.svc.sentTooMuch(ctx, tx.Reader(), key)
-		if err != nil {
-			return nil, err
-		}
-		disputed[key] = disputed[key] || tooMuch
-	}
 	if o.svc.cfg.ParseKey != nil {
 		keys, err := tx.PGPKeysByAddress(ctx, sortedTexts(all))
 		if err != nil {
@@ -203,8 +205,36 @@ func (o *Outgoing) undisputed(ctx context.Context, tx Tx, ready []start) ([]star
 			disputed[k.EmailKey] = true
 		}
 	}
-	return slices.DeleteFunc(ready, func(r start) bool {
+	ready = slices.DeleteFunc(ready, func(r start) bool {
 		return slices.ContainsFunc(r.deliveries, func(d sending.Delivery) bool { return disputed[d.AddressKey] })
+	})
+	return o.withinBudget(ctx, tx, ready)
+}
+
+// withinBudget returns the replies of which no address gets too many, counting those before each.
+func (o *Outgoing) withinBudget(ctx context.Context, tx Tx, ready []start) ([]start, error) {
+	most, sent := o.svc.cfg.MaxMailPerAddress, underway{}
+	if most < 0 {
+		return ready, nil
+	}
+	for _, r := range ready {
+		for _, d := range r.mail.Due {
+			if _, known := sent[d.AddressKey]; known {
+				continue
+			}
+			n, err := tx.SentTo(ctx, d.AddressKey, o.svc.now().Add(-budgetWindow), most)
+			if err != nil {
+				return nil, err
+			}
+			sent[d.AddressKey] = n
+		}
+	}
+	return slices.DeleteFunc(ready, func(r start) bool {
+		over := slices.ContainsFunc(r.mail.Due, func(d sending.Delivery) bool { return sent[d.AddressKey] >= most })
+		if !over {
+			sent.add(r.mail.Due)
+		}
+		return over
 	}), nil
 }
 

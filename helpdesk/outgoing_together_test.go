@@ -113,3 +113,38 @@ func TestReportAll(t *testing.T) {
 		t.Errorf("events: %s", diff)
 	}
 }
+
+// Replies to one address that are begun together count for its hourly limit, in the order in which
+// they are begun, however they are.
+func TestBeginAllOverBudget(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t).with(func(cfg *helpdesk.Config) { cfg.MaxMailPerAddress = 2 })
+	id := b.receive(opening()).ConversationID
+	must(b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: "gone@example.com"}))(t)
+	var starts []helpdesk.Start
+	for n, in := range []helpdesk.InteractionInput{
+		{Cc: []string{"gone@example.com"}}, // is begun alone, after the others
+		{}, {Cc: []string{"cc@example.com"}}, {To: []string{"cc@example.com"}}, {To: []string{"cc@example.com"}},
+	} {
+		in.Body = "Push."
+		starts = append(starts, helpdesk.Start{InteractionID: b.answer(id, in).ID, Job: int64(n + 1)})
+	}
+	begun := must(b.svc.Outgoing().BeginAll(b.ctx, b.account.ID, starts))(t)
+	var due []int
+	for _, got := range begun {
+		if got.Err != nil {
+			t.Error(got.Err)
+		}
+		due = append(due, len(got.Mail.Due))
+	}
+	if diff := cmp.Diff([]int{0, 1, 2, 1, 0}, due); diff != "" {
+		t.Errorf("due: %s", diff)
+	}
+	for _, n := range []int{0, 4} {
+		deliveries := must(b.desk.Deliveries(b.ctx, []int64{starts[n].InteractionID}))(t)
+		at := slices.IndexFunc(deliveries, func(d sending.Delivery) bool { return d.State == sending.Deferred })
+		if at < 0 || !deliveries[at].NextAttemptAt.After(b.clock.Now()) || begun[n].Mail.NextTry.IsZero() {
+			t.Errorf("%d: %+v, again at %v", n, deliveries, begun[n].Mail.NextTry)
+		}
+	}
+}

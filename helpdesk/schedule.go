@@ -54,11 +54,11 @@ func (d *Desk) ScheduledOf(ctx context.Context, conversationIDs []int64) ([]Inte
 }
 
 // schedule schedules a posted reply. Its conversation stays unanswered until it is sent.
-func (d *Desk) schedule(ctx context.Context, tx Tx, c *Conversation, i Interaction) error {
+func (d *Desk) schedule(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
 	if err := d.queue(ctx, tx, i, i.SendAt); err != nil {
 		return err
 	}
-	if err := d.markRead(ctx, tx, c.ID); err != nil {
+	if err := d.markRead(ctx, tx, all); err != nil {
 		return err
 	}
 	if err := tx.Enqueue(ctx, storage.Job{Kind: JobSendMail, AccountID: d.scope.AccountID, Subject: i.ID, RunAt: i.SendAt}); err != nil {
@@ -86,7 +86,7 @@ type Returned struct {
 // overtake turns the scheduled replies of a locked conversation back into drafts when a customer or
 // another member contributes, so that nobody replies without knowing that. Automatic messages do
 // not count.
-func (s *Service) overtake(ctx context.Context, tx Tx, c Conversation, by Interaction) error {
+func (s *Service) overtake(ctx context.Context, tx Tx, c Conversation, all *recent, by Interaction) error {
 	reason := ReturnedByCustomer
 	switch {
 	case by.Type == TypeNote || by.AutoSubmitted || by.Type == TypeUser && by.Status != StatusPosted:
@@ -94,14 +94,16 @@ func (s *Service) overtake(ctx context.Context, tx Tx, c Conversation, by Intera
 	case by.Type == TypeUser:
 		reason = ReturnedByAnswer
 	}
-	waiting, err := tx.Scheduled(ctx, []int64{c.ID})
+	waiting, err := all.scheduled(ctx, tx)
 	if err != nil {
 		return err
 	}
 	waiting = slices.DeleteFunc(waiting, func(i Interaction) bool {
 		return i.ID == by.ID || by.Type == TypeUser && cmp.Or(i.PostedByID, i.UserID) == by.PostedByID
 	})
-	return s.giveBack(ctx, tx, waiting, Returned{Reason: reason, InteractionID: by.ID}, storage.Event{MailboxID: c.MailboxID, ActorID: by.PostedByID})
+	err = s.giveBack(ctx, tx, waiting, Returned{Reason: reason, InteractionID: by.ID}, storage.Event{MailboxID: c.MailboxID, ActorID: by.PostedByID})
+	all.put(waiting)
+	return err
 }
 
 // returnAll turns all scheduled replies of locked conversations back into drafts, because what they
@@ -128,10 +130,11 @@ func (d *Desk) returnAll(ctx context.Context, tx Tx, reason string, conversation
 	return nil
 }
 
-// giveBack turns scheduled replies into drafts and emits events like the given one.
+// giveBack turns scheduled replies into drafts, also in waiting, and emits events like the given one.
 func (s *Service) giveBack(ctx context.Context, tx Tx, waiting []Interaction, why Returned, e storage.Event) error {
-	for _, i := range waiting {
-		if err := s.unpost(ctx, tx, &i); err != nil {
+	for n := range waiting {
+		i := &waiting[n]
+		if err := s.unpost(ctx, tx, i); err != nil {
 			return err
 		}
 		why.ID = i.ID
@@ -161,14 +164,16 @@ func (s *Service) leave(ctx context.Context, tx Tx, c *Conversation, i *Interact
 	if err != nil {
 		return err
 	}
+	all, err := recentOf(ctx, tx, c.ID, recentForReply)
+	if err != nil {
+		return err
+	}
 	now := s.now()
 	i.SendAt, i.PostedAt = time.Time{}, now
 	if !i.IsStarter {
-		if i.At, err = standsLast(ctx, tx, c.ID, now); err != nil {
-			return err
-		}
+		i.At = all.notBefore(now)
 	}
-	if err := s.identify(ctx, tx, *c, mailbox, i); err != nil {
+	if err := s.identify(ctx, tx, *c, all, mailbox, i); err != nil {
 		return err
 	}
 	if err := tx.Interactions().Update(ctx, i); err != nil {

@@ -36,7 +36,7 @@ func (d *Desk) MarkRead(ctx context.Context, conversationID int64) (Conversation
 		if err := d.readNotifications(ctx, tx, id); err != nil {
 			return err
 		}
-		return d.markRead(ctx, tx, id)
+		return d.markRead(ctx, tx, &recent{conversationID: id})
 	})
 }
 
@@ -65,10 +65,10 @@ func (d *Desk) mark(ctx context.Context, conversationID int64, save func(ctx con
 }
 
 // markRead moves the caller's mark to the latest interaction, whatever its place.
-func (d *Desk) markRead(ctx context.Context, tx Tx, conversationID int64) error {
-	last, err := tx.LastArrived(ctx, conversationID)
+func (d *Desk) markRead(ctx context.Context, tx Tx, all *recent) error {
+	last, err := all.lastArrived(ctx, tx)
 	if err != nil || last == 0 {
 		return err
 	}
-	return tx.SaveReadMark(ctx, ReadMark{UserID: d.userID, ConversationID: conversationID, InteractionID: last})
+	return tx.SaveReadMark(ctx, ReadMark{UserID: d.userID, ConversationID: all.conversationID, InteractionID: last})
 }

@@ -62,3 +62,11 @@ type Jobs interface {
 	// must poll as well. The channel is valid for the life of the store.
 	Wake() <-chan struct{}
 }
+
+// KindWaker is a queue that knows what its wake-ups are about, so that workers need not look for
+// jobs of every kind each time. [Jobs] may implement it.
+type KindWaker interface {
+	// Woken returns the kinds of the jobs that the channel's values since the last call were about;
+	// all reports that there may be jobs of any kind. It is called after a value was received.
+	Woken() (kinds []string, all bool)
+}

@@ -54,7 +54,11 @@ var deliveries = table[writer, sending.Delivery, sending.DeliveryFilter, deliver
 	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f sending.DeliveryFilter) error {
 		return among(q, "interaction_id", f.InteractionIDs)
 	},
+	refers: func(_ writer, d *sending.Delivery) (string, int64) { return "interaction", d.InteractionID },
 	admit: func(ctx context.Context, w writer, all []*sending.Delivery) error {
+		if w.scope.Mailboxes == nil {
+			return nil // a foreign key checks them
+		}
 		interactions := make([]int64, len(all))
 		for i, d := range all {
 			interactions[i] = d.InteractionID

@@ -2,7 +2,9 @@ package bunstore
 
 import (
 	"context"
+	"database/sql"
 	"slices"
+	"strings"
 
 	"github.com/uptrace/bun"
 
@@ -127,16 +129,10 @@ func (r reader) LastEvent(ctx context.Context) (int64, error) {
 	return last, failure(ctx, err, "account", r.scope.AccountID)
 }
 
-// insertEvents appends to an account's log and locks the account's row until the transaction ends.
+// insertEvents appends to an account's log on SQLite.
 func (s *querier) insertEvents(ctx context.Context, account int64, events []storage.Event) error {
-	told := bun.Safe("''")
-	if s.store.postgres { // on commit, wakes readers in other processes
-		told = bun.Safe("pg_notify('" + eventChannel + "', CAST(id AS TEXT))::text")
-	}
 	var last int64
-	var none string
-	err := s.raw("UPDATE hw_accounts SET last_event = last_event + ? WHERE id = ? RETURNING last_event, ?",
-		len(events), account, told).Scan(ctx, &last, &none)
+	err := s.raw("UPDATE hw_accounts SET last_event = last_event + ? WHERE id = ? RETURNING last_event", len(events), account).Scan(ctx, &last)
 	if err != nil {
 		return failure(ctx, err, "account", account)
 	}
@@ -149,4 +145,42 @@ func (s *querier) insertEvents(ctx context.Context, account int64, events []stor
 	}
 	_, err = s.inserts(&rows).Exec(ctx)
 	return failure(ctx, err, "event", 0)
+}
+
+// insertOutbox queues jobs on PostgreSQL and appends to an account's log, whose row stays locked
+// until the transaction ends. It is one statement, in which the row is locked after the jobs have
+// taken their keys, so that transactions do not deadlock. On commit it wakes workers and readers of
+// events in all processes. It reports whether any job was new.
+func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64, events []storage.Event) (queued bool, err error) {
+	var text strings.Builder
+	var args []any
+	write := func(part string, values ...any) {
+		text.WriteString(part)
+		args = append(args, values...)
+	}
+	write("WITH ")
+	after, woken := "", "0"
+	if len(jobs) > 0 {
+		write("queued AS (?), woken AS (SELECT count(pg_notify('"+channel+"', ? || kind)) AS n FROM (SELECT DISTINCT kind FROM queued) AS kinds), ",
+			s.jobs(&jobs), s.store.notice(s.tx.own))
+		after, woken = " AND (SELECT n FROM woken) >= 0", "(SELECT n FROM woken)"
+	}
+	write("counted AS (UPDATE hw_accounts SET last_event = last_event + ? WHERE id = ?"+after+
+		" RETURNING last_event, pg_notify('"+eventChannel+"', CAST(id AS TEXT))::text AS told), ", len(events), account)
+	write(`logged AS (INSERT INTO hw_events (account_id, seq, type, subject, mailbox_id, conversation_id, actor_id, data, time)
+		SELECT ?, c.last_event - e.back, e.type, e.subject, e.mailbox, e.conversation, e.actor, e.data::bytea, e.at
+		FROM counted AS c, (VALUES `, account)
+	for i, e := range events {
+		if i > 0 {
+			write(", ")
+		}
+		write("(?, ?, ?, ?, ?, ?, ?, ?)", len(events)-i-1, e.Type, e.Subject, e.MailboxID, e.ConversationID, e.ActorID, empty(e.Data), micros(e.Time))
+	}
+	write(") AS e (back, type, subject, mailbox, conversation, actor, data, at)) SELECT " + woken + ", count(told) FROM counted")
+	var jobsQueued, counted int
+	err = s.raw(text.String(), args...).Scan(ctx, &jobsQueued, &counted)
+	if err == nil && counted == 0 {
+		err = sql.ErrNoRows
+	}
+	return jobsQueued > 0, failure(ctx, err, "account", account)
 }

@@ -59,17 +59,21 @@ func jobRowOf(j storage.Job) jobRow {
 // insertJobs queues jobs and reports whether any was new. On commit PostgreSQL notifies the workers
 // of other processes.
 func (s *querier) insertJobs(ctx context.Context, jobs []jobRow) (bool, error) {
-	insert := s.inserts(&jobs).Returning("id").
-		On("CONFLICT (unique_key) WHERE unique_key <> '' AND NOT buried DO NOTHING")
+	insert := s.jobs(&jobs)
 	if !s.store.postgres {
-		var ids []int64
-		err := insert.Scan(ctx, &ids)
-		return len(ids) > 0, failure(ctx, err, "job", 0)
+		var kinds []string
+		err := insert.Scan(ctx, &kinds)
+		return len(kinds) > 0, failure(ctx, err, "job", 0)
 	}
 	var queued int
-	err := s.raw("WITH queued AS (?) SELECT count(pg_notify(?, '')) FROM (SELECT 1 FROM queued LIMIT 1) AS any_job",
-		insert, channel).Scan(ctx, &queued)
+	err := s.raw("WITH queued AS (?) SELECT count(pg_notify(?, ? || kind)) FROM (SELECT DISTINCT kind FROM queued) AS kinds",
+		insert, channel, s.store.notice(s.tx.own)).Scan(ctx, &queued)
 	return queued > 0, failure(ctx, err, "job", 0)
+}
+
+// jobs is the statement that queues jobs, and returns the kinds of the new ones.
+func (s *querier) jobs(rows *[]jobRow) *bun.InsertQuery {
+	return s.inserts(rows).Returning("kind").On("CONFLICT (unique_key) WHERE unique_key <> '' AND NOT buried DO NOTHING")
 }
 
 // Claim implements [storage.Jobs] with one statement, in which PostgreSQL skips rows that others

@@ -11,6 +11,7 @@ package bunstore
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"fmt"
 	"log/slog"
@@ -78,6 +79,8 @@ type DB struct {
 	holder      holder
 	hands       hands
 	wake        chan struct{}
+	woken       woken
+	process     string // names this DB in notifications of PostgreSQL
 	remembered  remembered
 	watchers    notify.Watchers
 }
@@ -87,6 +90,7 @@ var (
 	_ storage.Jobs     = (*DB)(nil)
 	_ storage.EventLog = (*DB)(nil)
 
+	_ storage.KindWaker     = (*DB)(nil)
 	_ storage.EventNotifier = (*DB)(nil)
 )
 
@@ -128,7 +132,7 @@ func newDB(write, read *bun.DB, cfg Config) *DB {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	db := &DB{
-		write: write, read: read, schema: write, patience: time.Minute, cfg: cfg, wake: make(chan struct{}, 1),
+		write: write, read: read, schema: write, patience: time.Minute, cfg: cfg, wake: make(chan struct{}, 1), process: rand.Text(),
 		postgres: write.Dialect().Name() == dialect.PG,
 	}
 	if cfg.StatementTimeout > 0 {

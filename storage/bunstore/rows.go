@@ -2,9 +2,11 @@ package bunstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/uptrace/bun"
 
@@ -62,6 +64,9 @@ type table[P place, T, F, R any] struct {
 	// sparse has an update write only the columns that differ from the old row, which costs a read.
 	// SQLite would otherwise write the entries of all indexes again. PostgreSQL compares by itself.
 	sparse bool
+	// plain says that a caller cannot change a value's parts in place. A transaction then remembers
+	// the rows that it locks, for sparse updates on both databases.
+	plain bool
 	// remove runs before a row, which exists and is locked, is deleted.
 	remove func(ctx context.Context, p P, id int64) error
 }
@@ -200,7 +205,12 @@ func (s rows[P, T, F, R]) ByIDs(ctx context.Context, ids []int64) ([]T, error) {
 
 // Lock implements [storage.Rows].
 func (s stored[P, T, F, R]) Lock(ctx context.Context, id int64) (T, error) {
-	return s.get(ctx, id, true)
+	item, err := s.get(ctx, id, true)
+	if err == nil {
+		s.place.foundAccount()
+		s.keep(&item)
+	}
+	return item, err
 }
 
 // LockAll implements [storage.Rows].
@@ -213,13 +223,20 @@ func (s stored[P, T, F, R]) LockAll(ctx context.Context, ids []int64) ([]T, erro
 			return nil, err
 		}
 	}
-	return s.scan(ctx, false, func(q *bun.SelectQuery) error {
+	found, err := s.scan(ctx, false, func(q *bun.SelectQuery) error {
 		q.Where("?TableName.id IN (?)", bun.List(ids)).OrderExpr("?TableName.id")
 		if s.of.read == nil {
 			s.forUpdate(q)
 		}
 		return nil
 	})
+	if err == nil && len(found) > 0 {
+		s.place.foundAccount()
+		for i := range found {
+			s.keep(&found[i])
+		}
+	}
+	return found, err
 }
 
 // lockRows locks those rows that exist, by id.
@@ -316,12 +333,17 @@ func (s stored[P, T, F, R]) Update(ctx context.Context, items ...*T) error {
 			return err
 		}
 	}
-	if all := s.atOnce(items); all != nil {
+	there := s.lockedRows(items)
+	if all := s.atOnce(items); all != nil && len(there) == 0 {
 		return s.writeAll(ctx, all)
 	}
-	there, err := s.there(ctx, items)
-	if err != nil {
-		return err
+	if len(there) == 0 {
+		if there, err = s.there(ctx, items); err != nil {
+			return err
+		}
+	}
+	if s.alike(there, items) {
+		return s.writeAlike(ctx, there, items)
 	}
 	for i, item := range items {
 		fresh, id := *item, *s.of.ID(item)
@@ -349,6 +371,51 @@ func (s stored[P, T, F, R]) Update(ctx context.Context, items ...*T) error {
 
 // maxAtOnce is how many rows a statement updates.
 const maxAtOnce = 100
+
+// written drops the locked rows that a statement on a model may write; nil: on any.
+func (s *querier) written(model any) {
+	switch {
+	case s.tx == nil:
+	case model == nil:
+		s.tx.locked = nil
+	default:
+		of := reflect.TypeOf(model)
+		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
+		delete(s.tx.locked, of)
+	}
+}
+
+// lockedRows returns the rows of items as they were locked, if all of them are known and different.
+func (s stored[P, T, F, R]) lockedRows(items []*T) map[int64]*R {
+	known, rows := s.tx.locked[reflect.TypeFor[R]()], make(map[int64]*R, len(items))
+	for _, item := range items {
+		id := *s.of.ID(item)
+		row, ok := known[id].(*R)
+		if !ok {
+			return nil
+		}
+		rows[id] = row
+	}
+	return rows
+}
+
+// keep remembers a row that was locked.
+func (s stored[P, T, F, R]) keep(item *T) {
+	if !s.of.plain {
+		return
+	}
+	if s.tx.locked == nil {
+		s.tx.locked = map[reflect.Type]map[int64]any{}
+	}
+	of := reflect.TypeFor[R]()
+	if s.tx.locked[of] == nil {
+		s.tx.locked[of] = map[int64]any{}
+	}
+	row := s.of.row(s.place.accountID(), item)
+	s.tx.locked[of][*s.of.ID(item)] = &row
+}
 
 // atOnce returns the rows of an update that PostgreSQL does in one statement for many; nil: each
 // row has its own.
@@ -423,7 +490,7 @@ func (s stored[P, T, F, R]) there(ctx context.Context, items []*T) (map[int64]*R
 func (s stored[P, T, F, R]) write(ctx context.Context, id int64, old, row *R) error {
 	q := s.updates(row).ApplyQueryBuilder(s.within).Where("id = ?", id)
 	if old != nil {
-		columns := s.differing(old, row)
+		columns, _ := s.differing(old, row)
 		if len(columns) == 0 {
 			return checkText(row)
 		}
@@ -434,15 +501,70 @@ func (s stored[P, T, F, R]) write(ctx context.Context, id int64, old, row *R) er
 	return changed(ctx, res, err, s.of.Name, id)
 }
 
-// differing returns the columns in which two rows differ.
-func (s stored[P, T, F, R]) differing(a, b *R) (columns []string) {
+// alike reports whether items may be updated by what differs from their old rows, those that differ
+// in the same way at once.
+func (s stored[P, T, F, R]) alike(old map[int64]*R, items []*T) bool {
+	return len(items) > 1 && len(old) == len(items) && s.of.updated == nil && s.of.replaced == nil
+}
+
+// writeAlike updates rows that differ in the same way from the old ones in one statement.
+func (s stored[P, T, F, R]) writeAlike(ctx context.Context, old map[int64]*R, items []*T) error {
+	var order []string
+	rows, columns, ids := map[string]*R{}, map[string][]string{}, map[string][]int64{}
+	for _, item := range items {
+		fresh, id := *item, *s.of.ID(item)
+		row := s.row(&fresh)
+		names, values := s.differing(old[id], &row)
+		if len(names) == 0 {
+			if err := checkText(&row); err != nil {
+				return err
+			}
+			continue
+		}
+		way := strings.Join(append(names, values...), ",")
+		if rows[way] == nil {
+			order, rows[way], columns[way] = append(order, way), &row, slices.Clip(names)
+		}
+		ids[way] = append(ids[way], id)
+	}
+	for _, way := range order {
+		for some := range slices.Chunk(ids[way], maxAtOnce) {
+			res, err := s.updates(rows[way]).Column(columns[way]...).ApplyQueryBuilder(s.within).Where("id IN (?)", bun.List(some)).Exec(ctx)
+			if err := s.changedAll(ctx, res, err, some); err != nil {
+				return err
+			}
+		}
+	}
+	s.place.foundAccount()
+	return nil
+}
+
+// changedAll is changed for a statement on several rows.
+func (s stored[P, T, F, R]) changedAll(ctx context.Context, res sql.Result, err error, ids []int64) error {
+	if err := changed(ctx, res, err, s.of.Name, ids[0]); err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || int(n) == len(ids) {
+		return failure(ctx, err, s.of.Name, ids[0])
+	}
+	for _, id := range ids {
+		if _, err := s.get(ctx, id, false); err != nil {
+			return err
+		}
+	}
+	return fault.Missing(s.of.Name, 0)
+}
+
+// differing returns the columns in which two rows differ, with their values in b as SQL.
+func (s stored[P, T, F, R]) differing(a, b *R) (columns, values []string) {
 	va, vb := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	for _, f := range s.db.Table(va.Type()).DataFields {
 		if !reflect.DeepEqual(f.Value(va).Interface(), f.Value(vb).Interface()) {
 			columns = append(columns, f.Name)
+			values = append(values, string(f.AppendValue(s.db.QueryGen(), nil, vb)))
 		}
 	}
-	return columns
+	return columns, values
 }
 
 // Delete implements [storage.Rows].

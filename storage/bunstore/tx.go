@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,7 @@ const (
 // transaction is the state of a querier that ends with its transaction.
 type transaction struct {
 	conn  bun.IConn
+	own   bool // the store commits it, and then wakes the workers of this process
 	ended atomic.Bool
 	// The outbox is written just before the commit, events last: the row that counts events stays
 	// locked from then on. The log thus has no gaps and follows the order of commits, and other
@@ -37,6 +39,9 @@ type transaction struct {
 	// accounts records which accounts the transaction has seen to exist or not; others are looked
 	// up before an event is emitted.
 	accounts map[int64]bool
+	// locked are rows as they were locked, by the type of row and id: a pointer to each. Whatever
+	// may write such a row drops them.
+	locked map[reflect.Type]map[int64]any
 	// changed are the accounts whose members and roles the transaction may have changed; 0 stands
 	// for all accounts, users and tokens.
 	changed []int64
@@ -174,6 +179,7 @@ func (db *DB) attempt(ctx context.Context, account int64, fn func(context.Contex
 		return err
 	}
 	s := &querier{store: db, db: db.write, tx: newTransaction(outer.tx)}
+	s.tx.own = true
 	defer func() { // also when fn panics
 		s.tx.ended.Store(true)
 		outer.close()
@@ -203,7 +209,7 @@ func (db *DB) commit(ctx context.Context, outer *opened, s *querier) error {
 		return commitFailure(ctx, err)
 	}
 	if queued {
-		db.wakeUp()
+		db.wakeUp(mapped(s.tx.jobs, func(j *jobRow) string { return j.Kind })...)
 	}
 	for account := range s.tx.events {
 		db.watchers.Notify(account)
@@ -300,15 +306,24 @@ func (t systemTx) Within(s helpdesk.Scope) helpdesk.Tx {
 // flush writes the outbox and reports whether there are new jobs. It writes accounts in id order,
 // so that transactions with events of the same accounts do not deadlock.
 func (s *querier) flush(ctx context.Context) (queued bool, err error) {
-	if len(s.tx.jobs) > 0 {
-		if queued, err = s.insertJobs(ctx, s.tx.jobs); err != nil {
+	jobs, accounts := s.tx.jobs, slices.Sorted(maps.Keys(s.tx.events))
+	accounts = slices.DeleteFunc(accounts, func(id int64) bool { return !s.tx.accounts[id] }) // deleted since, together with their logs
+	if s.store.postgres && len(accounts) > 0 {
+		for _, account := range accounts {
+			new, err := s.insertOutbox(ctx, jobs, account, s.tx.events[account])
+			if err != nil {
+				return false, err
+			}
+			queued, jobs = queued || new, nil
+		}
+		return queued, nil
+	}
+	if len(jobs) > 0 {
+		if queued, err = s.insertJobs(ctx, jobs); err != nil {
 			return false, err
 		}
 	}
-	for _, account := range slices.Sorted(maps.Keys(s.tx.events)) {
-		if !s.tx.accounts[account] {
-			continue // deleted since, together with its log
-		}
+	for _, account := range accounts {
 		if err := s.insertEvents(ctx, account, s.tx.events[account]); err != nil {
 			return false, err
 		}

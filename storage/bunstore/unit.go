@@ -117,6 +117,7 @@ func (u *unit) open(ctx context.Context, account int64, fn func() error) error {
 		return err
 	}
 	u.outer, u.whole = outer, newTransaction(outer.tx)
+	u.whole.own = true
 	opened := false
 	defer func() { // also when fn panics
 		if !opened {

@@ -3,7 +3,10 @@ package bunstore
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -28,6 +31,23 @@ var ErrNoListen = errors.New("bunstore: the driver cannot listen")
 // processes while [DB.Run] runs on PostgreSQL.
 func (db *DB) Wake() <-chan struct{} { return db.wake }
 
+// woken has what the values of Wake are about.
+type woken struct {
+	mu    sync.Mutex
+	kinds map[string]bool
+	all   bool
+}
+
+// Woken implements [storage.KindWaker].
+func (db *DB) Woken() (kinds []string, all bool) {
+	w := &db.woken
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kinds, all = slices.Sorted(maps.Keys(w.kinds)), w.all
+	w.kinds, w.all = nil, false
+	return kinds, all
+}
+
 // WakeWorkers makes the workers and readers of this process look for jobs and events. Call it after
 // committing a transaction that a [Bound] wrote in.
 //
@@ -43,7 +63,17 @@ func (db *DB) WakeWorkers() {
 // those of other processes while [DB.Run] runs on PostgreSQL.
 func (db *DB) NotifyEvents(fn func(accountID int64)) (stop func()) { return db.watchers.Add(fn) }
 
-func (db *DB) wakeUp() {
+// wakeUp wakes the workers of this process for jobs of some kinds; without any, of all.
+func (db *DB) wakeUp(kinds ...string) {
+	db.woken.mu.Lock()
+	db.woken.all = db.woken.all || len(kinds) == 0
+	if db.woken.kinds == nil {
+		db.woken.kinds = map[string]bool{}
+	}
+	for _, kind := range kinds {
+		db.woken.kinds[kind] = true
+	}
+	db.woken.mu.Unlock()
 	select {
 	case db.wake <- struct{}{}:
 	default: // an untaken value says the same
@@ -88,6 +118,26 @@ func (db *DB) Run(ctx context.Context) error {
 	return nil
 }
 
+// The payload of a notification about new jobs is the process that has queued them, if it wakes
+// itself, a space and their kind. It is empty from processes that tell neither.
+func (db *DB) notice(self bool) string {
+	if self {
+		return db.process + " "
+	}
+	return " "
+}
+
+// wakeFor wakes the workers of this process after a notification, unless they are awake.
+func (db *DB) wakeFor(payload string) {
+	process, kind, told := strings.Cut(payload, " ")
+	switch {
+	case !told:
+		db.wakeUp()
+	case process != db.process:
+		db.wakeUp(kind)
+	}
+}
+
 // listen waits for notifications on one connection until it breaks.
 func (db *DB) listen(ctx context.Context) error {
 	conn, err := db.write.DB.Conn(ctx)
@@ -98,7 +148,7 @@ func (db *DB) listen(ctx context.Context) error {
 	begun := db.WakeWorkers             // some may have arrived while nothing listened
 	return db.cfg.Listen(ctx, conn, []string{channel, eventChannel}, begun, func(name, payload string) {
 		if name == channel {
-			db.wakeUp()
+			db.wakeFor(payload)
 			return
 		}
 		account, _ := strconv.ParseInt(payload, 10, 64) // 0, any account, when it is not from here

@@ -765,3 +765,79 @@ func TestClaimsForAllWorkers(t *testing.T) {
 		}
 	})
 }
+
+// telling is a queue that tells the kinds of new jobs.
+type telling struct {
+	asked
+	wake  chan struct{}
+	kinds []string
+	all   bool
+}
+
+func (q *telling) Wake() <-chan struct{} { return q.wake }
+
+func (q *telling) Woken() (kinds []string, all bool) { return q.kinds, q.all }
+
+// A queue that tells which kinds have new jobs is asked for those. All kinds are asked for when it
+// cannot tell, and once in every poll.
+func TestClaimsKindsThatWoke(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		queue := &telling{asked: asked{Jobs: memstore.New()}, wake: make(chan struct{})}
+		nothing := func(context.Context, storage.ClaimedJob) error { return nil }
+		stop := start(t, jobs.Config{Jobs: queue, Poll: time.Minute, Workers: 1, Handlers: map[string]jobs.Handler{"a": {Func: nothing}, "b": {Func: nothing}}})
+		defer stop()
+		both, one := map[string]int{"a": 1, "b": 1}, map[string]int{"b": 1}
+		for n, step := range []struct {
+			after time.Duration
+			kinds []string
+			all   bool
+			want  []map[string]int
+		}{
+			{want: []map[string]int{both}},
+			{after: 40 * time.Second, kinds: []string{"b", "of another process"}, want: []map[string]int{one}},
+			{after: time.Second, kinds: []string{"of another process"}},
+			{after: time.Second, all: true, want: []map[string]int{both}},
+			{after: 59 * time.Second, kinds: []string{"b"}, want: []map[string]int{one}},
+			{after: 2 * time.Second, kinds: []string{"of another process"}, want: []map[string]int{both}},
+		} {
+			time.Sleep(step.after)
+			if queue.kinds, queue.all = step.kinds, step.all; n > 0 {
+				queue.wake <- struct{}{}
+			}
+			synctest.Wait()
+			queue.mu.Lock()
+			if diff := cmp.Diff(step.want, queue.most); diff != "" {
+				t.Errorf("step %d: %s", n, diff)
+			}
+			queue.most = nil
+			queue.mu.Unlock()
+		}
+	})
+}
+
+// Jobs that come one by one faster than claims are useful are claimed several at once.
+func TestClaimsTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		queue := &asked{Jobs: s}
+		var done atomic.Int64
+		stop := start(t, jobs.Config{Jobs: queue, Poll: time.Hour, Handlers: map[string]jobs.Handler{
+			"a": {Workers: 20, Func: func(context.Context, storage.ClaimedJob) error { done.Add(1); return nil }},
+		}})
+		defer stop()
+		for n := range 1000 {
+			enqueue(t, s, job("a", int64(n)))
+			if time.Sleep(time.Millisecond); n < 5 && done.Load() != int64(n+1) {
+				t.Errorf("%d of few jobs are done at once, not %d", done.Load(), n+1)
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+		queue.mu.Lock()
+		defer queue.mu.Unlock()
+		if claims := len(queue.most); done.Load() != 1000 || claims > 250 {
+			t.Errorf("%d jobs are done after %d claims", done.Load(), claims)
+		}
+	})
+}

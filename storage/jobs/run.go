@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/bits"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,14 @@ const (
 	writeWait = 5 * time.Second
 )
 
+// When the queue wakes the runner more often than every wakePause, claims follow at once for
+// wakeBurst of them. Further ones wait, so that of many jobs that come one by one several are
+// claimed together.
+const (
+	wakePause = 5 * time.Millisecond
+	wakeBurst = 8
+)
+
 // callTime is the time limit for a call to the queue.
 const callTime = 15 * time.Second
 
@@ -34,6 +43,7 @@ type run struct {
 	results chan result // of handlers, to be written
 	workers sync.WaitGroup
 	looked  time.Time // of dispatch: when all kinds were last claimed
+	wakes   time.Time // of dispatch: when all claims for which the queue woke it would be done, one every wakePause
 	holding bool      // of dispatch: Config.Hold returned an error
 	lost    bool      // of writeResults: a result could not be written before the end
 }
@@ -44,6 +54,7 @@ type lane struct {
 	Handler
 	busy    int
 	more    bool // there may be due jobs that no worker was free for
+	woken   bool // the queue has told of new jobs
 	waiting atomic.Int64
 }
 
@@ -107,7 +118,11 @@ func (r *run) dispatch(ctx context.Context) {
 			r.wait(ctx, away-firstWait, r.Jobs.Wake())
 		default:
 			away = 0
-			all = !r.wait(ctx, r.Poll, r.Jobs.Wake()) || time.Since(r.looked) >= r.Poll
+			woken := r.wait(ctx, r.Poll-time.Since(r.looked), r.Jobs.Wake())
+			if woken {
+				r.gather(ctx)
+			}
+			all = woken && r.anyKind() || time.Since(r.looked) >= r.Poll
 		}
 	}
 }
@@ -125,9 +140,36 @@ func (r *run) held(ctx context.Context) bool {
 	return r.holding
 }
 
-// wait returns when there may be jobs to claim: after d, when woken, or, which it reports, when a
-// missing worker is free again. With a nil wake it waits for all of d.
-func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) (freed bool) {
+// gather waits for more jobs when the queue wakes the runner too often, unless a missing worker is
+// free again.
+func (r *run) gather(ctx context.Context) {
+	now := time.Now()
+	if r.wakes.Before(now) {
+		r.wakes = now
+	}
+	r.wakes = r.wakes.Add(wakePause)
+	if ahead := r.wakes.Sub(now) - wakeBurst*wakePause; ahead > 0 {
+		r.wait(ctx, ahead, make(chan struct{}))
+	}
+}
+
+// anyKind reports whether the queue woke the runner for jobs of any kind. Otherwise it has noted the
+// kinds that may have more.
+func (r *run) anyKind() bool {
+	queue, ok := r.Jobs.(storage.KindWaker)
+	if !ok {
+		return true
+	}
+	kinds, all := queue.Woken()
+	for _, l := range r.lanes {
+		l.woken = l.woken || slices.Contains(kinds, l.kind)
+	}
+	return all
+}
+
+// wait returns when there may be jobs to claim: after d, when the queue wakes the runner, which it
+// reports, or when a missing worker is free again. With a nil wake it waits for all of d.
+func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
@@ -137,11 +179,11 @@ func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) (
 		case <-timer.C:
 			return false
 		case <-wake:
-			return false
+			return true
 		case l := <-r.ended:
 			l.busy--
 			if l.more && wake != nil {
-				return true
+				return false
 			}
 		}
 	}
@@ -183,11 +225,12 @@ func (r *run) free(all bool) map[string]int {
 	for _, l := range r.lanes {
 		free := l.Workers - l.busy
 		switch {
-		case free > 0 && (all || l.more):
+		case free > 0 && (all || l.more || l.woken):
 			most[l.kind] = rounded(min(free, r.Batch))
-		case free <= 0 && all:
+		case free <= 0 && (all || l.woken):
 			l.more = true
 		}
+		l.woken = false
 	}
 	return most
 }

@@ -1,0 +1,111 @@
+package bunstore_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/memblob"
+)
+
+// A reply is posted, begun and reported with few statements, and several are begun and reported with
+// as many as one, apart from what SQLite updates row by row. So are many conversations changed alike.
+func TestAnswerQueries(t *testing.T) {
+	t.Parallel()
+	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {
+		ctx, seen := t.Context(), &recorder{}
+		db := bunstore.New(app.WithQueryHook(seen), bunstore.Config{})
+		sealer, err := storage.NewSealer(make([]byte, 32))
+		if err != nil {
+			t.Fatal(err)
+		}
+		svc, err := helpdesk.New(helpdesk.Config{Store: db, Blobs: memblob.New(), Sealer: sealer, SigningKey: make([]byte, 32)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner, err := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		account, err := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		desk, err := svc.Desk(ctx, svc.As(owner.ID), account.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{
+			Channel: "email", To: "ada@example.com", Subject: "The door",
+			Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "It is stuck."}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := []int64{c.ID}
+		for range 9 {
+			more, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "bob@example.com", Subject: "A window"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, more.ID)
+		}
+		seen.take()
+		if _, err := desk.UpdateConversations(ctx, ids, helpdesk.BulkUpdate{UserID: storage.Some(owner.ID)}); err != nil {
+			t.Fatal(err)
+		}
+		if queries := seen.take(); len(queries) > 6 {
+			t.Errorf("10 conversations are updated with %d statements:\n%s", len(queries), strings.Join(queries, "\n"))
+		}
+		most := map[string]int{"post": 16, "begin": 14, "begin 3": 18, "report": 6, "report 3": 8}
+		if strings.Contains(app.String(), "pg") {
+			most = map[string]int{"post": 12, "begin": 14, "begin 3": 13, "report": 5, "report 3": 5}
+		}
+		check := func(what string) {
+			t.Helper()
+			if queries := seen.take(); len(queries) > most[what] {
+				t.Errorf("%s: %d statements:\n%s", what, len(queries), strings.Join(queries, "\n"))
+			}
+		}
+		var starts []helpdesk.Start
+		for n := range 4 {
+			seen.take()
+			i, err := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Push."})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n > 0 { // the first one adds to the search index
+				check("post")
+			}
+			starts = append(starts, helpdesk.Start{InteractionID: i.ID, Job: int64(n + 1)})
+		}
+		out := svc.Outgoing()
+		for what, some := range map[string][]helpdesk.Start{"": starts[:1], " 3": starts[1:]} {
+			seen.take()
+			begun, err := out.BeginAll(ctx, account.ID, some)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check("begin" + what)
+			var reports []helpdesk.Report
+			for _, b := range begun {
+				reports = append(reports, helpdesk.Report{
+					InteractionID: b.Mail.InteractionID, Outcomes: []helpdesk.Outcome{{DeliveryID: b.Mail.Due[0].ID, State: sending.Sent}},
+				})
+			}
+			if _, err := out.ReportAll(ctx, account.ID, reports); err != nil {
+				t.Fatal(err)
+			}
+			check("report" + what)
+		}
+	})
+}
