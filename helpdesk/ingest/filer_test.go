@@ -263,7 +263,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestCorpus files real mails of many sources: none may be lost, and only one that is nested without end is in quarantine.
+// TestCorpus files real mails from many sources: none may be lost, and only one, with endless nesting, is quarantined.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	corpus := testenv.Corpus(t)

@@ -66,7 +66,7 @@ func signed(from, part, signature string) string {
 		crlf("\n--sig\nContent-Type: application/pgp-signature; name=\"signature.asc\"\n\n"+strings.ReplaceAll(signature, "\r\n", "\n")+"\n--sig--\n")
 }
 
-// A signature counts when it was made with a key of the sender's address, over exactly what came.
+// A signature is valid if it was made with a key of the sender's address, over exactly the received text.
 func TestSignedMail(t *testing.T) {
 	t.Parallel()
 	gnupg := testenv.NewGnuPG(t)

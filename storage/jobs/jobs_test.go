@@ -718,7 +718,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// asked is a queue that records what is claimed.
+// asked is a queue that records the kinds claimed.
 type asked struct {
 	storage.Jobs
 	mu   sync.Mutex
@@ -732,8 +732,8 @@ func (a *asked) Claim(ctx context.Context, most map[string]int, now, lease time.
 	return a.Jobs.Claim(ctx, most, now, lease)
 }
 
-// As many jobs of a kind are claimed at once as it has workers, whatever other kinds have; and when
-// workers are free again, only their kind is asked for.
+// As many jobs of a kind are claimed at once as it has workers, regardless of other kinds; and when workers are free again,
+// only their kind is claimed.
 func TestClaimsForAllWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
