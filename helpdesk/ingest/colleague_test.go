@@ -91,7 +91,7 @@ func TestColleagueAnswers(t *testing.T) {
 	}
 }
 
-// After what it refers to is gone, a conversation refers to nothing.
+// A conversation whose reference was deleted refers to nothing.
 func TestRefersToWhatIsGone(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

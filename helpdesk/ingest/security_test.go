@@ -127,7 +127,7 @@ func TestSignedMail(t *testing.T) {
 	}
 }
 
-// What cannot be read here is kept and says so.
+// Mails that cannot be decrypted here are kept and marked.
 func TestEncryptedMail(t *testing.T) {
 	t.Parallel()
 	gnupg := testenv.NewGnuPG(t)
