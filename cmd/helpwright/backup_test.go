@@ -669,7 +669,7 @@ func TestBackupWithoutTheKey(t *testing.T) {
 }
 
 // A restore reports which settings differ from those of the old server. Secrets are not among them.
-func TestBackupTellsSettings(t *testing.T) {
+func TestBackupReportsSettings(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_INTAKE_DOMAIN=in.example.org", "HELPWRIGHT_SMTP_URL=smtp://u:geheim@127.0.0.1:1?tls=none")
 	archive := s.archived()
@@ -691,9 +691,9 @@ func TestBackupTellsSettings(t *testing.T) {
 	}
 }
 
-// TestBackupBesidePostgres backs up files and a dump of PostgreSQL while the server has something to do, and restores both:
+// TestBackupWithPostgres backs up files and a dump of PostgreSQL while the server has something to do, and restores both:
 // the dump first.
-func TestBackupBesidePostgres(t *testing.T) {
+func TestBackupWithPostgres(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("pg_dump"); err != nil {
 		testenv.Skip(t, "there is no pg_dump")

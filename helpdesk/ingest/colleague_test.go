@@ -92,7 +92,7 @@ func TestColleagueAnswers(t *testing.T) {
 }
 
 // A conversation whose reference was deleted refers to nothing.
-func TestRefersToWhatIsGone(t *testing.T) {
+func TestDeletedReference(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	b := newBundle(t, memblob.New())

@@ -178,7 +178,7 @@ func deaf(t testing.TB) (addr string, connections *atomic.Int32) {
 }
 
 // Mailboxes are independent: servers that do not answer delay no others, neither in fetching nor when their settings change.
-func TestSlowServersDelayNobody(t *testing.T) {
+func TestSlowServersDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.POP3(t)
 	b := newBundle(t, memblob.New())

@@ -217,7 +217,7 @@ func (a *away) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return a.Blobs.Get(ctx, key)
 }
 
-func TestWhatConcernsAllMailsWaits(t *testing.T) {
+func TestFailuresOfAllMailsWait(t *testing.T) {
 	t.Parallel()
 	blobs := &away{Blobs: memblob.New(), fail: fault.Wrap(fault.Unavailable, "blobs", errors.New("no route"))}
 	b := newBundle(t, blobs)
@@ -303,8 +303,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestMailboxTestsTellNothingOfTheInside: whether a host inside exists, listens or speaks, the answer is the same.
-func TestMailboxTestsTellNothingOfTheInside(t *testing.T) {
+// TestMailboxTestsRevealNoInternals: whether a host inside exists, listens or speaks, the answer is the same.
+func TestMailboxTestsRevealNoInternals(t *testing.T) {
 	t.Parallel()
 	host, open, err := net.SplitHostPort(testnet.Silent(t))
 	if err != nil {

@@ -88,7 +88,7 @@ func TestMemberForwards(t *testing.T) {
 }
 
 // Forwards by others, by unauthenticated members, and of mails without an author begin a conversation of their sender.
-func TestWhoForwards(t *testing.T) {
+func TestForwardingSenders(t *testing.T) {
 	t.Parallel()
 	from := func(line string) func(string) string {
 		return func(mail string) string { return "From: " + line + "\n" + mail }

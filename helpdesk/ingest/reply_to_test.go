@@ -16,7 +16,7 @@ import (
 
 // Whom a mail is filed under, and where the answer to it goes, by its header as forms, groups, lists and people write it.
 // The mailbox is support@example.org.
-func TestWhoIsAnswered(t *testing.T) {
+func TestRecipientsOfAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, header, customer, called string

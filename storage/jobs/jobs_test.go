@@ -540,7 +540,7 @@ func TestGivesUpWhereAsked(t *testing.T) {
 }
 
 // A kind without a handler is reported.
-func TestNewNamesWhatIsMissing(t *testing.T) {
+func TestNewListsMissingFields(t *testing.T) {
 	t.Parallel()
 	handler := jobs.Handler{Func: func(context.Context, storage.ClaimedJob) error { return nil }}
 	for name, c := range map[string]struct {

@@ -377,7 +377,7 @@ func TestEndlessSearchResult(t *testing.T) {
 }
 
 // A connection that is dead for all but the operating system looks quiet: the folder is looked at anyway.
-func TestIdleIsIssuedAnew(t *testing.T) {
+func TestIdleIsRenewed(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{mails: fakeMails(1), caps: "IDLE"}
 	cfg := server.start(t)
