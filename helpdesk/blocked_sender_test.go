@@ -253,7 +253,7 @@ func TestSpam(t *testing.T) {
 }
 
 // A conversation that was spam from its beginning waits for an answer once it is not spam.
-func TestSpamThatWasNone(t *testing.T) {
+func TestSpamByMistake(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	b.blocks("example.com")

@@ -230,7 +230,7 @@ func TestStrangersAndTokens(t *testing.T) {
 	}
 }
 
-func TestDeletingWhatIsInUse(t *testing.T) {
+func TestDeletingUsedObjects(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	row := b.receive(opening())

@@ -21,7 +21,7 @@ import (
 )
 
 // The objects that a member has made depend on the member's current permissions.
-func TestMadeByWhoLeft(t *testing.T) {
+func TestMadeByFormerMembers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(b *bundle, m identity.Membership, roles map[string]int64) error

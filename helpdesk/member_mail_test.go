@@ -441,7 +441,7 @@ func (w *atWork) membership(role string, mailboxes ...int64) {
 }
 
 // An answer follows its conversation, and does not cross newer messages unless its author has seen them.
-func TestMemberAnswersWhatWasMerged(t *testing.T) {
+func TestMemberAnswersMergedConversation(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
 	other := w.receive(ledger.Incoming{Message: message.Message{MessageID: "2@example.com", From: []mailaddr.Address{ada}, Subject: "Another door", Text: "That, too."}})

@@ -224,7 +224,7 @@ func TestNotifications(t *testing.T) {
 }
 
 // Mails already in a mailbox that is fetched for the first time cause no notifications.
-func TestBacklogTellsNobody(t *testing.T) {
+func TestBacklogNotifiesNoMembers(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	b.source = "imap"

@@ -142,7 +142,7 @@ func membershipOf(t *testing.T, ctx context.Context, d *helpdesk.Desk) identity.
 }
 
 // An admin is not an owner, and a member of one mailbox is no member of all.
-func TestNobodyGrantsMoreThanItHolds(t *testing.T) {
+func TestGrantsAreLimitedToOwnPermissions(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	roles := b.roles()

@@ -91,8 +91,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// A sealed value says which key it needs, also to a sealer that does not have it. The bytes are those of a release before ids were
-// shown: they must go on to open.
+// A sealed value names the key that it needs, even to a sealer that does not have it. The bytes are those of a release
+// before ids were visible: they must continue to open.
 func TestKeyIDs(t *testing.T) {
 	t.Parallel()
 	older, newer := bytes.Repeat([]byte("o"), 32), bytes.Repeat([]byte("n"), 32)

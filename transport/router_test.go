@@ -331,7 +331,7 @@ func (b *breaking) Read(p []byte) (int, error) {
 
 func (*breaking) Close() error { return nil }
 
-func TestClientGoneIsNoError(t *testing.T) {
+func TestDisconnectIsNoError(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	a.store.fail = context.Canceled

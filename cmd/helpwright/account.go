@@ -84,7 +84,7 @@ func (c *accountExportCmd) Run(s *session) error {
 	})
 	bar.done()
 	if err != nil {
-		return fmt.Errorf("there is no archive: %w", err)
+		return fmt.Errorf("no archive was written: %w", err)
 	}
 	return c.tell(s, end)
 }
@@ -111,7 +111,7 @@ func (c *accountExportCmd) open(s *session, cfg transfer.WriterConfig, export fu
 	}
 	err := backup.Create(c.To, func(w io.Writer, _ string) error { return whole(w) })
 	if errors.Is(err, fs.ErrExist) {
-		err = usageError{fmt.Errorf("%s is there already: name a file that is not, or an empty folder", c.To)}
+		err = usageError{fmt.Errorf("%s already exists: choose a new file or an empty folder", c.To)}
 	}
 	return err
 }
@@ -127,7 +127,7 @@ func (c *accountExportCmd) tell(s *session, end transfer.End) error {
 		fmt.Fprintln(s.stderr, "note:", note)
 	}
 	if end.Missing > 0 {
-		return incompleteError{fmt.Errorf("the archive has all that is there, but %d files that the database names are missing: helpwright doctor lists some", end.Missing)}
+		return incompleteError{fmt.Errorf("the archive is complete except for %d missing files that the database refers to: helpwright doctor lists some", end.Missing)}
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (c *accountImportCmd) Run(s *session) error {
 	case f != nil && f.Fields["passphrase"] != nil:
 		return usageError{errors.New("--passphrase-file: the passphrase is not that of the archive")}
 	case err != nil && done.Account != 0 && done.Rows > 0:
-		return fmt.Errorf("the import is not finished, the same command goes on with it: %w", err)
+		return fmt.Errorf("the import is incomplete, run the same command again to continue: %w", err)
 	case err != nil:
 		return err
 	case done.Already:

@@ -127,7 +127,7 @@ func (a *app) openFiles() (storage.Blobs, error) {
 	if err := bucketAnswers(a.ctx, files); fault.Is(err, fault.Invalid) {
 		return nil, wrongBucket(err)
 	} else if err != nil {
-		a.log.ErrorContext(a.ctx, "the store of files does not answer: what needs files waits", "error", err)
+		a.log.ErrorContext(a.ctx, "the blob store does not respond: operations on files wait", "error", err)
 	}
 	return files, nil
 }

@@ -38,7 +38,7 @@ func (c *backupCmd) writeBucket(s *session, b *backingUp) (name string, err erro
 	}
 	key := strings.ToLower(backup.FileName(time.Now()))
 	if _, err := bucket.Stat(s.ctx, key); err == nil {
-		return "", usageError{fmt.Errorf("%s is there already: try again", key)}
+		return "", usageError{fmt.Errorf("%s already exists: try again", key)}
 	} else if !fault.Is(err, fault.NotFound) {
 		return "", err
 	}

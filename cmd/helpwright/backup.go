@@ -52,7 +52,7 @@ func (c *backupCmd) Run(s *session) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("there is no backup: %w", err)
+		return fmt.Errorf("no backup was written: %w", err)
 	}
 	return b.tell(name)
 }
@@ -78,7 +78,7 @@ func (c *backupCmd) write(s *session, b *backingUp) (name string, err error) {
 		return backup.InFolder(c.Temp, func(work string) error { return b.write(w, work) })
 	})
 	if errors.Is(err, fs.ErrExist) {
-		err = usageError{fmt.Errorf("%s is there already: name a file that is not, or a folder", name)}
+		err = usageError{fmt.Errorf("%s already exists: choose a new file or a folder", name)}
 	}
 	return name, err
 }
@@ -339,7 +339,7 @@ func (b *backingUp) tell(name string) error {
 		fmt.Fprint(b.stderr, dumpText)
 	}
 	if b.totals.Missing > 0 {
-		return incompleteError{fmt.Errorf("the backup has all that is there, but %d files that the database names are missing: helpwright doctor lists some", b.totals.Missing)}
+		return incompleteError{fmt.Errorf("the backup is complete except for %d missing files that the database refers to: helpwright doctor lists some", b.totals.Missing)}
 	}
 	return nil
 }

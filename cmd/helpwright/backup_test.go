@@ -517,15 +517,15 @@ func TestBackupRefuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{"over an archive", true, nil, []string{"backup", archive}, exitUsage, "is there already"},
-		{"over the database", true, nil, []string{"backup", "data/helpwright.db"}, exitUsage, "is there already"},
+		{"over an archive", true, nil, []string{"backup", archive}, exitUsage, "already exists"},
+		{"over the database", true, nil, []string{"backup", "data/helpwright.db"}, exitUsage, "already exists"},
 		{"without a server", false, nil, []string{"backup", "x"}, exitFail, "HELPWRIGHT_BLOB_URL: stat data/blobs"},
 		{"of memory", true, []string{"HELPWRIGHT_DATABASE_URL=sqlite::memory:"}, []string{"backup", "x"}, exitUsage, "in memory"},
 		{"into memory", false, []string{"HELPWRIGHT_DATABASE_URL=sqlite::memory:"}, []string{"restore", archive}, exitUsage, "in memory"},
 		{"into no folder", true, nil, []string{"backup", nowhere}, exitFail, "no such file"},
 		{"a dump of SQLite", true, nil, []string{"backup", "--dump", "true", "x"}, exitUsage, "--dump goes with PostgreSQL"},
 		{"other files", true, []string{"HELPWRIGHT_BLOB_URL=file:data/results"}, []string{"backup", "x"}, exitFail, "Is its disk mounted?"},
-		{"a full disk", true, nil, []string{"backup", "/dev/full"}, exitUsage, "is there already"},
+		{"a full disk", true, nil, []string{"backup", "/dev/full"}, exitUsage, "already exists"},
 		{"no settings", true, []string{"HELPWRIGHT_LISTEN=nonsense"}, []string{"backup", "x"}, exitUsage, "HELPWRIGHT_LISTEN"},
 		{"verify nonsense", true, nil, []string{"backup", "--verify", nonsense}, exitFail, "damaged or is not a backup"},
 		{"verify what is cut", true, nil, []string{"backup", "--verify", cut}, exitFail, "cut short"},
@@ -563,7 +563,7 @@ func TestBackupToOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	for script, want := range map[string]string{
-		"'%s' backup - > /dev/full":                                                                             "there is no backup: write /dev/stdout: no space left on device",
+		"'%s' backup - > /dev/full":                                                                             "no backup was written: write /dev/stdout: no space left on device",
 		"'%s' backup - | '%[1]s' backup --verify -":                                                             "whole: sqlite",
 		"'%s' backup --temp . - > archive && '%[1]s' backup --verify archive; rm archive":                       "whole: sqlite",
 		"ulimit -f 100; '%s' backup archive; test ! -e archive && ls -A | grep -c '^.helpwright' | sed s/0/OK/": "OK",
@@ -669,7 +669,7 @@ func TestBackupWithoutTheKey(t *testing.T) {
 }
 
 // A restore reports which settings differ from those of the old server. Secrets are not among them.
-func TestBackupTellsSettings(t *testing.T) {
+func TestBackupReportsSettings(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_INTAKE_DOMAIN=in.example.org", "HELPWRIGHT_SMTP_URL=smtp://u:geheim@127.0.0.1:1?tls=none")
 	archive := s.archived()
@@ -691,9 +691,9 @@ func TestBackupTellsSettings(t *testing.T) {
 	}
 }
 
-// TestBackupBesidePostgres backs up files and a dump of PostgreSQL while the server has something to do, and restores both:
+// TestBackupWithPostgres backs up files and a dump of PostgreSQL while the server has something to do, and restores both:
 // the dump first.
-func TestBackupBesidePostgres(t *testing.T) {
+func TestBackupWithPostgres(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("pg_dump"); err != nil {
 		testenv.Skip(t, "there is no pg_dump")

@@ -100,7 +100,7 @@ func (c *blobsCopyCmd) pass(s *session, from, to blobStore, since time.Time) err
 	fmt.Fprintf(s.stdout, "%s copied %d of %d files (%s); %d were there, %d were removed meanwhile\n",
 		began.UTC().Format(time.RFC3339), done.Copied, done.Looked, megabytes(done.Bytes), done.There, done.Gone)
 	if err != nil {
-		return fmt.Errorf("the copy is not whole, the same command goes on with it: %w", err)
+		return fmt.Errorf("the copy is incomplete, run the same command again to continue: %w", err)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ import (
 
 const deployDir = "../../examples/deploy"
 
-// deployed reads a file of the examples and replaces parts of it, of which each has to be there.
+// deployed reads a file of the examples and replaces parts of it, each of which must occur.
 func deployed(t *testing.T, name string, replace ...string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(deployDir, name))
@@ -103,9 +103,9 @@ func static(t *testing.T, to string) {
 	}
 }
 
-// TestImage lays out what the Dockerfile puts into its image, which has nothing else, and runs the server in there as the
-// image's user: it takes an upload larger than memory holds of it, its health can be asked, and a new container finds what
-// the former left.
+// TestImage unpacks the content of the Dockerfile's image, which has nothing else, and runs the server in it as the image's
+// user: it accepts an upload larger than its memory for uploads, answers health checks, and a new container finds the data
+// of the previous one.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -245,7 +245,7 @@ func TestProxies(t *testing.T) {
 				_, err := via.follow(begin, 3, begin+3)
 				stream <- err
 			}()
-			for n := range 3 { // nothing else is said on the stream: a proxy that held it back would be seen
+			for n := range 3 { // nothing else is sent on the stream, so a proxy that buffers it would be noticed
 				via.ok("POST", "/accounts/1/conversation-tags", url.Values{"tag": {fmt.Sprint("Tag ", n)}}, nil)
 			}
 			select {
@@ -264,7 +264,7 @@ func TestProxies(t *testing.T) {
 // proxyLimit is how many requests an address may make in a minute.
 const proxyLimit = 100
 
-// tellsClients expects the server to tell clients apart behind a proxy, whatever they say of themselves.
+// tellsClients expects the server to distinguish clients behind a proxy, whatever headers they send.
 func tellsClients(t *testing.T, proxy string) {
 	t.Helper()
 	ask := func(from, forwarded string) int {

@@ -280,7 +280,7 @@ const lookScript = `async () => {
 	return found;
 }`
 
-// filesScript opens the files of a page in frames, and looks at how they are sent.
+// filesScript opens the files of a page in frames, and checks how they are sent.
 const filesScript = `async () => {
 	const problems = [], safe = /^(image\/(png|jpeg|gif|webp|avif)|audio\/(mpeg|ogg)|video\/(mp4|webm)|text\/plain; charset=utf-8)$/;
 	await Promise.all([...document.querySelectorAll("#thread .files a")].map(async a => {

@@ -30,7 +30,7 @@ func newAgents(t *testing.T) *agents {
 	return &agents{demoProcess: d, Browser: browser.Start(t), at: "http://" + d.http + "/desk/a/1"}
 }
 
-// TestDesk looks at the pages of the desk.
+// TestDesk checks the pages of the desk.
 func TestDesk(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t)
@@ -152,8 +152,7 @@ func (a *agents) makeTeam(tab *browser.Tab) {
 	eventually(a.t, "the conversation is the team's", 20*time.Second, func() bool { return strings.Contains(seen(tab, "#acts"), "Repairs") })
 }
 
-// eachPage looks at every kind of page in every way. With HELPWRIGHT_TEST_SCREENS pictures of all are kept in the folder
-// that it names.
+// eachPage checks every kind of page in every view. With HELPWRIGHT_TEST_SCREENS it saves pictures of all in that folder.
 func (a *agents) eachPage() {
 	folder := os.Getenv(testenv.EnvScreens)
 	check := newPageChecker(a.t)
@@ -294,7 +293,7 @@ func (a *agents) readPrivately(check *pageChecker, email, password, code string)
 	}
 }
 
-// eachView looks at the page that is shown in every way.
+// eachView checks the current page in every view.
 func eachView(t *testing.T, tab *browser.Tab, check *pageChecker, name string) {
 	t.Helper()
 	check.collect(tab, name)

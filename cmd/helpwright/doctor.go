@@ -141,7 +141,7 @@ func (d *doctor) database(keys [][]byte) *app {
 		}
 	}
 	if err := backup.Interrupted(d.data); err != nil {
-		d.check("restore", err, "restore again: helpwright restore goes on with it")
+		d.check("restore", err, "run helpwright restore again to continue")
 		return nil
 	}
 	db, err := d.reach()

@@ -49,7 +49,7 @@ func expiry(now, begins, ends time.Time, term time.Duration) error {
 	const layout = "2006-01-02 15:04 MST"
 	switch {
 	case now.Before(begins):
-		return fmt.Errorf("it is good from %s on", begins.UTC().Format(layout))
+		return fmt.Errorf("it is valid from %s", begins.UTC().Format(layout))
 	case !now.Before(ends):
 		return fmt.Errorf("it has expired at %s", ends.UTC().Format(layout))
 	case ends.Sub(now) < term:

@@ -44,7 +44,7 @@ const (
 	sizeRules   axeRules = `runOnly: ["target-size", "scrollable-region-focusable"]`
 )
 
-// rulesOf are those that a view of a page which is there already may break.
+// rulesOf returns the rules that a view of a page already rendered may break.
 func rulesOf(v browser.View) axeRules {
 	if v.Dark {
 		return colourRules

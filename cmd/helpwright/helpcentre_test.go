@@ -119,8 +119,7 @@ var views = []struct {
 	{"phone-light", browser.View{Phone: true}}, {"phone-dark", browser.View{Phone: true, Dark: true}},
 }
 
-// eachPage looks at every kind of page in every way. With HELPWRIGHT_TEST_SCREENS pictures of all are kept in the folder
-// that it names.
+// eachPage checks every kind of page in every view. With HELPWRIGHT_TEST_SCREENS it saves pictures of all in that folder.
 func (c *helpCentre) eachPage() {
 	folder := os.Getenv(testenv.EnvScreens)
 	reader, member := c.Tab(c.t, browser.View{}), c.Tab(c.t, browser.View{})

@@ -109,7 +109,7 @@ func TestJobsCommand(t *testing.T) {
 	})
 }
 
-// auditPage is the part of an audit log that TestJobsCommand looks at.
+// auditPage is the part of an audit log that TestJobsCommand checks.
 type auditPage struct {
 	Data []struct {
 		Action     string `json:"action"`

@@ -99,10 +99,10 @@ func (c *kbImportCmd) read(s *session, folder fs.FS) (exchange.Site, error) {
 	}
 	locale, ok := kb.Locale(cmp.Or(c.Locale, "en"))
 	if !ok {
-		return exchange.Site{}, fmt.Errorf("--locale %s is no language code, such as en or pt-BR", c.Locale)
+		return exchange.Site{}, fmt.Errorf("--locale %s is not a language code, such as en or pt-BR", c.Locale)
 	}
 	if source, err := url.Parse(c.Source); err != nil || c.Source != "" && source.Host == "" {
-		return exchange.Site{}, fmt.Errorf("--source %s is no address, such as https://git.example/docs", c.Source)
+		return exchange.Site{}, fmt.Errorf("--source %s is not an address, such as https://git.example/docs", c.Source)
 	}
 	site, remarks, err := exchange.ReadDocs(folder, exchange.DocsOptions{Locale: locale, Source: c.Source})
 	for _, r := range remarks {

@@ -120,7 +120,7 @@ func (r racing) ReplaceValue(ctx context.Context, key string, old, value []byte)
 }
 
 // Certificates are sealed anew, and one that is renewed meanwhile stays the new one.
-func TestCertificatesAreSealedAnew(t *testing.T) {
+func TestCertificatesAreResealed(t *testing.T) {
 	t.Parallel()
 	sealers := map[string]storage.KeyedSealer{}
 	for _, letters := range []string{"a", "ba", "b"} {
@@ -168,8 +168,8 @@ func TestCertificatesAreSealedAnew(t *testing.T) {
 	}
 }
 
-// TestWhoSeals finds a use of a sealer whose values "keys rotate" would leave behind.
-func TestWhoSeals(t *testing.T) {
+// TestSealingServers finds a use of a sealer whose values "keys rotate" would leave behind.
+func TestSealingServers(t *testing.T) {
 	t.Parallel()
 	known := map[string]string{
 		"helpdesk/dkim.go":                        "Domain.SealedKey",

@@ -14,9 +14,9 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestWorkFromMail has a member work from their own mail alone while the server is killed again and again: they are told by
-// a mail, write a note, answer the customer and close the conversation with mails, and a mail that somebody else has sent in
-// their name comes back.
+// TestWorkFromMail has a member work only by mail while the server is killed repeatedly: the member is notified by mail,
+// writes a note, answers the customer and closes the conversation by mail, and a mail sent by a stranger in the member's
+// name is returned.
 func TestWorkFromMail(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, databaseURL string) {

@@ -75,7 +75,7 @@ func (c *userCreateCmd) Run(s *session) error {
 	}
 	if c.Account != 0 {
 		if _, err := operator.AddMember(s.ctx, c.Account, user.ID, c.Role); err != nil {
-			return fmt.Errorf("user %d was made, but is no member of account %d: %w", user.ID, c.Account, err)
+			return fmt.Errorf("user %d was created, but is not a member of account %d: %w", user.ID, c.Account, err)
 		}
 	}
 	_, secret, err := operator.CreateToken(s.ctx, user.ID, identity.TokenInput{Name: "made with the user"})

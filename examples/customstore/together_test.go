@@ -43,7 +43,7 @@ func write(ctx context.Context, tx helpdesk.Tx, n int) error {
 	)
 }
 
-// written returns what is there of what write writes.
+// written returns the rows that write has written.
 func written(ctx context.Context, r helpdesk.Reader) (domains, tags int, err error) {
 	everything := storage.Seek{Limit: storage.NoLimit}
 	d, errD := r.Domains().List(ctx, storage.NoFilter{}, everything)
@@ -111,7 +111,7 @@ func has(t *testing.T, store helpdesk.Store, scope helpdesk.Scope, want int) {
 	}
 }
 
-// Nobody sees the changes in maps without those in memstore, or the other way round.
+// Changes in maps are never visible without those in memstore, or vice versa.
 func TestSeenTogether(t *testing.T) {
 	t.Parallel()
 	store := newMapStore()
@@ -158,8 +158,7 @@ func TestSeenTogether(t *testing.T) {
 	group.Wait()
 }
 
-// Memstore tells of events before the changes in maps are published. Whoever reads upon it waits for
-// them: readers and the next transaction.
+// Memstore publishes events before the changes in maps. Readers and the next transaction wait for them.
 func TestToldEarly(t *testing.T) {
 	t.Parallel()
 	store := newMapStore()
@@ -196,7 +195,7 @@ func TestToldEarly(t *testing.T) {
 	}
 }
 
-// A unit of work does with rows in maps what it does with rows in memstore, whatever fails when.
+// A unit of work treats rows in maps like rows in memstore, whatever fails when.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -209,7 +208,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// units runs random units of work and returns what was seen.
+// units runs random units of work and returns the visible rows.
 func units(t *testing.T, seed uint64, store helpdesk.Store, begin storage.Units, library kb.Store) (log []string) {
 	t.Helper()
 	random, scope, n := rand.New(rand.NewPCG(seed, 1)), account(t, store), 0
@@ -258,7 +257,7 @@ func units(t *testing.T, seed uint64, store helpdesk.Store, begin storage.Units,
 	return log
 }
 
-// The rows of a deleted account are gone, those of others are not.
+// The rows of a deleted account are removed, those of others are not.
 func TestDeletedAccount(t *testing.T) {
 	t.Parallel()
 	store := newMapStore()
@@ -282,8 +281,8 @@ func TestDeletedAccount(t *testing.T) {
 	}
 }
 
-// A snapshot, like a transaction, ends with its function; and inside a transaction the store itself
-// is not to be used, because it does not have the transaction's rows.
+// A snapshot, like a transaction, ends with its function; and inside a transaction the store itself is not to be used,
+// because it does not have the transaction's rows.
 func TestAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	store := newMapStore()
@@ -304,8 +303,7 @@ func TestAfterTheEnd(t *testing.T) {
 	}
 }
 
-// No noun of this store has counters that Update keeps, or is unique beyond its account. Those of
-// another noun would work.
+// No noun of this store has counters that Update keeps, or is unique beyond its account. Those of another noun would work.
 func TestDeclaration(t *testing.T) {
 	t.Parallel()
 	counted := noun[sending.Domain, storage.NoFilter]{

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestQuestionsLandInTheDesk asks as a user of the application, and reads as its agent.
+// TestQuestionsLandInTheDesk asks a question as a user of the application, and reads it as its agent.
 func TestQuestionsLandInTheDesk(t *testing.T) {
 	t.Chdir(t.TempDir())
 	a, err := open(t.Context(), "file:"+filepath.Join(t.TempDir(), "saas.db")+"?_pragma=foreign_keys(1)")

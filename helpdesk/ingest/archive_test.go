@@ -36,7 +36,7 @@ func (b *bundle) importer(change func(*ingest.ImporterConfig)) *ingest.Importer 
 	return check(ingest.NewImporter(cfg))(b.t)
 }
 
-// said lists the interactions of all conversations: whose they are, and their texts.
+// said lists the interactions of all conversations, with their customers and texts.
 func (b *bundle) said() []string {
 	b.t.Helper()
 	var all []string
@@ -49,7 +49,7 @@ func (b *bundle) said() []string {
 	return all
 }
 
-// archived is a mail as it lies in an archive.
+// archived is a mail as stored in an archive.
 func archived(id, from, to, answers string, day int, text string) string {
 	raw := fmt.Sprintf("From: %s\r\nTo: %s\r\nSubject: The door\r\nDate: %d Mar 2020 10:00:00 +0000\r\nMessage-ID: <%s@x.example>\r\n", from, to, day, id)
 	if answers != "" {
@@ -132,7 +132,7 @@ func TestImportGoesOn(t *testing.T) {
 	}
 }
 
-// What Dovecot writes can be imported, as Maildir and as mbox.
+// Files written by Dovecot can be imported, as Maildir and as mbox.
 func TestImportFromDovecot(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"maildir", "mbox"} {
@@ -198,7 +198,7 @@ func ExampleImporter() {
 	// user Pull.
 }
 
-// What an erased customer wrote before is left out, in a dry run too, and our answers to them are set aside.
+// Earlier mails of an erased customer are left out, also in a dry run, and our answers to them are set aside.
 func TestImportOfErased(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, memblob.New())

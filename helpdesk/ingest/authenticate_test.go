@@ -15,7 +15,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// names is a name server with TXT records only; with none at all it is away.
+// names is a name server with TXT records only; without any it is unavailable.
 type names map[string]string
 
 func (n names) LookupTXT(_ context.Context, name string) ([]string, error) {

@@ -22,7 +22,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// awayNames is names whose server says nothing of what is below away.example.
+// awayNames is names whose server does not answer for names below away.example.
 type awayNames struct{ names }
 
 func (n awayNames) LookupTXT(ctx context.Context, name string) ([]string, error) {
@@ -69,8 +69,8 @@ func (b *bundle) fileFetched(raw string) {
 	}
 }
 
-// Who has stolen a Message-ID joins no conversation with it, whatever he writes into From: at the intake, where we check
-// where a mail is from, and in a mailbox, whose server has.
+// A stolen Message-ID joins no conversation, whatever the From: at the intake, where we authenticate mails, and in a
+// mailbox, whose server has done so.
 func TestStolenMessageID(t *testing.T) {
 	t.Parallel()
 	zone := awayNames{names{"bank.example": "v=spf1 ip4:192.0.2.1 -all", "_dmarc.bank.example": "v=DMARC1; p=reject", "evil.example": "v=spf1 ip4:127.0.0.1 -all"}}
@@ -81,8 +81,8 @@ func TestStolenMessageID(t *testing.T) {
 	for name, tt := range map[string]struct {
 		envelope string              // MAIL FROM
 		head     string              // of the mail
-		sign     func(string) string // the head and the rest; nil: nobody does
-		above    string              // put in front of what was signed
+		sign     func(string) string // returns the head and the rest; nil: unsigned
+		above    string              // prepended to the signed mail
 		joins    bool
 		said     string // by the server of the mailbox, of bank.example where it is "": dmarc=fail
 	}{
@@ -150,7 +150,7 @@ func TestStolenMessageID(t *testing.T) {
 	}
 }
 
-// send delivers a mail to an intake that knows no relays.
+// send delivers a mail to an intake without relays.
 func (b *bundle) send(zone awayNames, from, raw string) {
 	b.t.Helper()
 	server := check(smtpin.New(smtpin.Config{

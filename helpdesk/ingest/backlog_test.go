@@ -14,8 +14,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// What lay in a mailbox before it was connected has its own date, what comes later that of its arrival, whatever it says: on
-// a real server.
+// Mails in a mailbox before it was connected are dated by their Date, later ones by their arrival, whatever their Date: on a
+// real server.
 func TestBacklogOverIMAP(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.Dovecot(t)
@@ -26,7 +26,7 @@ func TestBacklogOverIMAP(t *testing.T) {
 		return crlf(fmt.Sprintf("From: Ada <ada@example.com>\nMessage-ID: <%d@example.com>\nDate: Mon, 04 Mar 2019 10:00:00 +0000\nSubject: Letter %d\n\nText.", n, n))
 	}
 	maildir(t, dovecot, user, letter(1))
-	time.Sleep(1100 * time.Millisecond) // the server knows seconds
+	time.Sleep(1100 * time.Millisecond) // the server has a resolution of seconds
 	id := b.fetched("backlog@example.org", inbound(t, ledger.InboundIMAP, dovecot.Addr, user, dovecot.Password))
 	servers := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true, PollInterval: 50 * time.Millisecond})
 	fetcher := check(ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers}))(t)

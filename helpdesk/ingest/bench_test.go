@@ -123,8 +123,8 @@ func (f *fileBench) handle(b *testing.B) {
 	}
 }
 
-// byHand does what filing does: parse, then the rows of ledger, customer, conversation, interaction, participant and three
-// events.
+// byHand does the work of filing: it parses the mail, and writes the rows of ledger, customer, conversation, interaction,
+// participant and three events.
 func (f *fileBench) byHand(b *testing.B, raw []byte) {
 	b.Helper()
 	text := bareParse(b, raw)

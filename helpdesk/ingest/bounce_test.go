@@ -145,9 +145,9 @@ func about(t *testing.T, raw []byte, id, recipient, to string) string {
 	return "Delivered-To: " + to + end + text
 }
 
-// What comes back of answers, in the words of every mail system, is tied to the one recipient that it is about, and nobody
-// else's delivery changes: by the Message-ID of the answer, by the sender of its envelope when the report names no mail, or
-// names another recipient too, and by the reply token.
+// Bounces of answers, in the words of every mail system, are attributed to the one recipient concerned, and no other
+// delivery changes: by the Message-ID of the answer, by the envelope sender if the report names no mail, or names another
+// recipient, too, and by the reply token.
 func TestBouncesInEveryDialect(t *testing.T) {
 	t.Parallel()
 	all := dialects(t)
@@ -181,7 +181,7 @@ func TestBouncesInEveryDialect(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			if m, err := mail.Parse(all[name], mail.Limits{}); err == nil && way == "Message-ID" {
 				if r, _ := m.Report(); len(r.MessageIDs) == 0 {
-					continue // it tells none, as many do not
+					continue // it names none, like many others
 				}
 			}
 			names = append(names, name)
@@ -189,7 +189,7 @@ func TestBouncesInEveryDialect(t *testing.T) {
 		for n, name := range names {
 			a, report := ways[way](strings.ReplaceAll(way, " ", "-")+"-"+name, all[name])
 			answers[name] = a
-			// Reports of one system may be alike but for what was put in; here each is a mail of its own.
+			// Reports of one system may be equal except for inserted values; here each is a separate mail.
 			report = strings.Replace(report, "Delivered-To:", fmt.Sprintf("Message-ID: <%d@%s.example>\nDelivered-To:", n, strings.ReplaceAll(way, " ", "-")), 1)
 			if m, err := mail.Parse([]byte(report), mail.Limits{}); err == nil {
 				r, _ := m.Report()
@@ -211,7 +211,7 @@ func TestBouncesInEveryDialect(t *testing.T) {
 				t.Errorf("%s by %s: %s\nit is %s (%s)", name, way, diff, rows[n].State, rows[n].Reason)
 				continue
 			}
-			// What was read out of words is seen in the conversation, too.
+			// Reports extracted from text are also shown in the conversation.
 			seen := 1
 			if words[name] {
 				seen = 2

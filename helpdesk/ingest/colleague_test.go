@@ -11,8 +11,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// A colleague of who takes part answers: the same organization, which vouches for the mail. Anybody else begins a
-// conversation that says what it refers to, and one call moves it there.
+// A participant's colleague answers: an address of the same organization, which authenticates the mail. Others begin a
+// conversation that names the one to which they refer, and one call moves the mail there.
 func TestColleagueAnswers(t *testing.T) {
 	t.Parallel()
 	pass := func(domain string) ledger.Authentication {
@@ -91,8 +91,8 @@ func TestColleagueAnswers(t *testing.T) {
 	}
 }
 
-// After what it refers to is gone, a conversation refers to nothing.
-func TestRefersToWhatIsGone(t *testing.T) {
+// A conversation whose reference was deleted refers to nothing.
+func TestDeletedReference(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	b := newBundle(t, memblob.New())

@@ -21,7 +21,7 @@ func device(at, subject, text string) string {
 		"To: support@example.org\nSubject: " + subject + "\n\n" + text)
 }
 
-// outcomes files what waits, and returns what became of the newest mails, oldest first.
+// outcomes files waiting mails, and returns the results of the newest ones, oldest first.
 func (b *bundle) outcomes(newest int) []string {
 	b.t.Helper()
 	if err := b.filer.Handle(b.t.Context(), b.job()); err != nil {
@@ -34,7 +34,7 @@ func (b *bundle) outcomes(newest int) []string {
 	return got[len(got)-newest:]
 }
 
-// Alarms that say the same are many; what is read twice from a server is one.
+// Equal alarms are separate mails; a mail read twice from a server is one.
 func TestDevices(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, memblob.New())
@@ -65,8 +65,8 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// What was filed by an earlier version, which knew less of a mail, is recognised, also when it was deleted since; what only
-// looks like it is filed.
+// Mails filed by an earlier version, which recorded less, are recognised, even if they were deleted since; mails that only
+// look like them are filed.
 func TestDoublesOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	const head = "From: Ada <ada@example.com>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\nMessage-ID: <1@example.com>\nTo: support@example.org\n"

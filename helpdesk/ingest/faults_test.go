@@ -21,7 +21,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// badNetwork stands between us and a server, and spoils the first connections.
+// badNetwork is between us and a server, and disturbs the first connections.
 type badNetwork struct {
 	to     string
 	faults []string // kinds that are chosen from
@@ -60,7 +60,7 @@ func (n *badNetwork) start(t testing.TB) (addr string) {
 	return listener.Addr().String()
 }
 
-// pass joins a connection with the server and spoils what comes from there after some bytes.
+// pass connects a client with the server and disturbs the server's output after some bytes.
 func (n *badNetwork) pass(ctx context.Context, client net.Conn, kind string, at int64) {
 	defer client.Close()
 	server, err := net.Dial("tcp", n.to)
@@ -86,7 +86,7 @@ func (n *badNetwork) pass(ctx context.Context, client net.Conn, kind string, at 
 	}
 	switch kind {
 	case "drop": // both ends learn of it
-	case "reset": // what is on its way is lost
+	case "reset": // data in transit is lost
 		_ = client.(*net.TCPConn).SetLinger(0)
 	case "delay": // and then drop
 		piece := make([]byte, 512)
@@ -115,8 +115,8 @@ func (n *badNetwork) pass(ctx context.Context, client net.Conn, kind string, at 
 	}
 }
 
-// Whatever the network does, in the end every mail is in the ledger exactly once: whole, or with the reason why not. What it
-// garbles is noticed by TLS; without, no protocol could tell.
+// Whatever the network does, in the end every mail is in the ledger exactly once: whole, or with the reason why not. TLS
+// detects garbled data; without it, no protocol could.
 func TestBadNetwork(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.POP3(t)

@@ -114,7 +114,7 @@ func (b *bundle) count(mailbox int64) int {
 	}
 }
 
-// until waits for what comes by itself. It is bounded, and no measurement.
+// until waits for a condition. The timeout is a bound and not a measurement.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
@@ -156,7 +156,7 @@ func (b *bundle) fetchTraced(tracer storage.Tracer) (stop func()) {
 	return stop
 }
 
-// deaf is a server that takes connections and never says a word.
+// deaf is a server that accepts connections but is silent.
 func deaf(t testing.TB) (addr string, connections *atomic.Int32) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -178,8 +178,8 @@ func deaf(t testing.TB) (addr string, connections *atomic.Int32) {
 	return listener.Addr().String(), connections
 }
 
-// Each mailbox is on its own: servers that do not answer delay nobody, neither in fetching nor when their settings change.
-func TestSlowServersDelayNobody(t *testing.T) {
+// Mailboxes are independent: servers that do not answer delay no others, neither in fetching nor when their settings change.
+func TestSlowServersDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.POP3(t)
 	b := newBundle(t, memblob.New())
@@ -217,7 +217,7 @@ func TestSlowServersDelayNobody(t *testing.T) {
 	until(t, "the changed ones are connected to", func() bool { return connections.Load() >= 40 })
 }
 
-// What is asked of a server is traced within the fetch that asks it, by the kind of command alone.
+// The commands of a fetch are traced within it, by kind only.
 func TestFetchIsTraced(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.POP3(t)
@@ -284,7 +284,7 @@ func TestMoveToAnotherServer(t *testing.T) {
 type tokenEndpoint struct {
 	gone  atomic.Bool
 	given atomic.Int32
-	last  atomic.Value // the refresh token asked with
+	last  atomic.Value // the refresh token of the last request
 }
 
 func (e *tokenEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -298,14 +298,14 @@ func (e *tokenEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"access_token": "token-%d", "refresh_token": "refresh-%d", "expires_in": 3600}`, n, n+1)
 }
 
-// introspection is what Dovecot asks whether a token is good.
+// introspection validates tokens for Dovecot.
 func introspection(w http.ResponseWriter, r *http.Request) {
 	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	user, good := strings.CutPrefix(token, "token-for-")
 	_, _ = fmt.Fprintf(w, `{"active": %t, "username": %q}`, good, user)
 }
 
-// Dovecot takes an access token, by OAUTHBEARER and XOAUTH2, IMAP and POP3; a grant that is gone is told as such.
+// Dovecot accepts an access token, by OAUTHBEARER and XOAUTH2, IMAP and POP3; a revoked grant is reported as such.
 func TestOAuthAtDovecot(t *testing.T) {
 	t.Parallel()
 	check := httptest.NewServer(http.HandlerFunc(introspection))

@@ -218,7 +218,7 @@ func (a *away) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return a.Blobs.Get(ctx, key)
 }
 
-func TestWhatConcernsAllMailsWaits(t *testing.T) {
+func TestFailuresOfAllMailsWait(t *testing.T) {
 	t.Parallel()
 	blobs := &away{Blobs: memblob.New(), fail: fault.Wrap(fault.Unavailable, "blobs", errors.New("no route"))}
 	b := newBundle(t, blobs)
@@ -264,7 +264,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestCorpus files real mails of many sources: none may be lost, and only one that is nested without end is in quarantine.
+// TestCorpus files real mails from many sources: none may be lost, and only one, with endless nesting, is quarantined.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	corpus := testenv.Corpus(t)
@@ -304,8 +304,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestMailboxTestsTellNothingOfTheInside: whether a host inside exists, listens or speaks, the answer is the same.
-func TestMailboxTestsTellNothingOfTheInside(t *testing.T) {
+// TestMailboxTestsRevealNoInternals: whether a host inside exists, listens or speaks, the answer is the same.
+func TestMailboxTestsRevealNoInternals(t *testing.T) {
 	t.Parallel()
 	host, open, err := net.SplitHostPort(testnet.Silent(t))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// aligned says that the domain of an address stands behind a mail.
+// aligned is the result for an address whose domain authenticates a mail.
 func aligned(domain string) ledger.Authentication {
 	return ledger.Authentication{
 		Source: "intake", FromAligned: true, SPF: ledger.AuthCheck{Result: "pass", Domain: domain},
@@ -29,7 +29,7 @@ const passedOn = "Date: Tue, 03 Jan 2023 09:00:00 +0100\nMessage-ID: <f@mail.gma
 	"To: support@example.org, c@example.org\nSubject: Fwd: The door is stuck\n\nShe is a pain, be nice.\n\n" +
 	"---------- Forwarded message ---------\nFrom: Ada Lovelace <ada@example.com>\nDate: Mon, Jan 2, 2023 at 3:04 PM\nSubject: The door is stuck\nTo: <o@example.org>\n\n\nIt does not open.\n"
 
-// vouched files a mail of which it is known who stands behind it.
+// vouched files a mail with its authentication.
 func (b *bundle) vouched(raw string, auth ledger.Authentication) ledger.Mail {
 	b.t.Helper()
 	mails := []ledger.Raw{{Authentication: auth, Raw: []byte(crlf(raw))}}
@@ -41,7 +41,7 @@ func (b *bundle) vouched(raw string, auth ledger.Authentication) ledger.Mail {
 	return all[len(all)-1]
 }
 
-// A mail that a member forwards is its author's; what the member wrote is a note.
+// A mail forwarded by a member belongs to its author; the member's text becomes a note.
 func TestMemberForwards(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -87,9 +87,8 @@ func TestMemberForwards(t *testing.T) {
 	}
 }
 
-// Who is no member, or not shown to be one, opens a conversation of their own with what they forward; so does who forwards
-// nobody's mail.
-func TestWhoForwards(t *testing.T) {
+// Forwards by others, by unauthenticated members, and of mails without an author begin a conversation of their sender.
+func TestForwardingSenders(t *testing.T) {
 	t.Parallel()
 	from := func(line string) func(string) string {
 		return func(mail string) string { return "From: " + line + "\n" + mail }

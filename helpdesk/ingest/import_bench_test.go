@@ -57,7 +57,7 @@ func BenchmarkImport(b *testing.B) {
 	})
 }
 
-// measured reports what a run takes.
+// measured reports the cost of a run.
 func measured(b *testing.B, mails int, run func()) {
 	b.Helper()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak begins anew
@@ -78,7 +78,7 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// peak is the most memory that this process had, in MiB; 0 where the system does not tell.
+// peak returns the peak memory of this process, in MiB; 0 if the system does not provide it.
 func peak(b *testing.B) float64 {
 	b.Helper()
 	status, err := os.ReadFile("/proc/self/status")

@@ -14,8 +14,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// A member's raw mails among others: @fwd opens the conversation of the author, what is not understood goes back, and what
-// is sent to the address of that opens none.
+// A member's raw mails among others: @fwd opens the conversation of the author, invalid commands are returned, and answers
+// to the returned mail's address open none.
 func TestMemberMailsAmongOthers(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-func TestNewNamesWhatIsMissing(t *testing.T) {
+func TestNewListsMissingFields(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		make func() error

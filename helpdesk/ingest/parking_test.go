@@ -72,7 +72,7 @@ func (b *bundle) ledgerStates() []string {
 	return states
 }
 
-// What ends the work on a mail in order is no death, however often.
+// An orderly end of the work on a mail is never counted as a death.
 func TestEndsInOrderAreNoDeaths(t *testing.T) {
 	t.Parallel()
 	blobs := &away{Blobs: memblob.New(), fail: fault.Wrap(fault.Unavailable, "blobs", errors.New("no route"))}

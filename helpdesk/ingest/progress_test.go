@@ -67,7 +67,7 @@ func TestFilingOneByOne(t *testing.T) {
 	}
 }
 
-// tiring are blobs of which one read of some takes too long.
+// tiring are blobs of which some take too long to read once.
 type tiring struct {
 	storage.Blobs
 	every int64
@@ -124,8 +124,8 @@ func inPieces(t *testing.T, every int64, failures int) {
 	}
 }
 
-// flapping is a store in which transactions fail: each in turn as outcomes say, nil for those that work, and all later ones
-// like the last.
+// flapping is a store in which transactions fail: each in turn as outcomes define, nil for success, and all later ones like
+// the last.
 type flapping struct {
 	helpdesk.Store
 	outcomes []error
@@ -142,7 +142,7 @@ func (f *flapping) InTx(ctx context.Context, scope helpdesk.Scope, fn func(conte
 	if outcome != nil && fault.Certain(outcome) {
 		return outcome
 	}
-	return errors.Join(f.Store.InTx(ctx, scope, fn), outcome) // who knows: it was done
+	return errors.Join(f.Store.InTx(ctx, scope, fn), outcome) // unknown to the caller: it was done
 }
 
 // A database that goes away again and again while a mail is filed alone is no death at that mail.

@@ -84,7 +84,7 @@ func (f folder) anew() {
 	f.create()
 }
 
-// Over both databases: what was deleted on the server, what the ledger never got, and a server that numbers anew.
+// Over both databases: mails deleted on the server, mails missing in the ledger, and a server that renumbers.
 func TestReconcileOverDatabases(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.Dovecot(t)
@@ -140,7 +140,7 @@ func reconcileOver(t *testing.T, dovecot testenv.DovecotServer, url string) {
 		Folders: folders(ledger.ReconciledFolder{OnServer: 4, InLedger: 5, Gone: 1, GoneIDs: []int64{gone.ID}}),
 	})
 
-	// A mishap: the cursor passes a mail that nobody took.
+	// A mishap: the cursor passes a mail that was not taken.
 	work.add(raws[5])
 	var listed ledger.ServerMails
 	servers := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true})
@@ -159,7 +159,7 @@ func reconcileOver(t *testing.T, dovecot testenv.DovecotServer, url string) {
 		OnServer: 5, InLedger: 5, Missing: 1, MissingPositions: listed.Positions[4:], Gone: 1, GoneIDs: []int64{gone.ID},
 	}
 	same("passed over", ledger.Reconciliation{Folders: folders(missed)})
-	for range 2 { // whoever asks twice gets nothing twice
+	for range 2 { // a repeated request fetches nothing twice
 		if err := b.desk.Backfill(ctx, id, time.Now().AddDate(0, 0, -1)); err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func reconcileOver(t *testing.T, dovecot testenv.DovecotServer, url string) {
 	filled := ledger.ReconciledFolder{OnServer: 5, InLedger: 6, Gone: 1, GoneIDs: []int64{gone.ID}}
 	same("backfilled", ledger.Reconciliation{Folders: folders(filled)})
 
-	// The server numbers anew. What was imported is known by what it is.
+	// The server renumbers. Imported mails are recognised by their identity.
 	work.anew()
 	work.add(slices.Concat(raws[:1], raws[2:])...)
 	same("numbered anew", ledger.Reconciliation{Elsewhere: 6, Folders: folders(ledger.ReconciledFolder{OnServer: 6, Waiting: 6})})

@@ -19,7 +19,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// importOnce imports what is there, with a limit of bytes for each mail.
+// importOnce imports all mails, with a limit of bytes for each.
 func (b *bundle) importOnce(limit int64, mailbox int64, mails int) {
 	b.t.Helper()
 	servers := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true, PollInterval: 50 * time.Millisecond, MaxMessage: limit})
@@ -49,7 +49,7 @@ func (b *bundle) again() *ingest.Again {
 	}))(b.t)
 }
 
-// A mail that was too large is whole after it was replayed, and filed. One that is gone by then says so.
+// A mail that was too large is whole after a replay, and filed. A mail deleted in the meantime is reported.
 func TestReplayFetchesAgain(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.POP3(t)
@@ -90,7 +90,7 @@ func TestReplayFetchesAgain(t *testing.T) {
 			if err := b.again().Refetch(ctx, job); err != nil { // the job comes twice
 				t.Fatal(err)
 			}
-			// Another server: what was there is not to be had.
+			// Another server: the earlier mails are not available.
 			in := inbound(t, kind, addr, testenv.Name("other"), dovecot.Password)
 			err := b.intake.Take(ctx, b.desk.AccountID(), id, strings.ToLower(string(kind)), []ledger.Raw{{Position: "7:9:INBOX", Problem: "cut"}}, nil)
 			if err != nil {
@@ -108,7 +108,7 @@ func TestReplayFetchesAgain(t *testing.T) {
 	}
 }
 
-// What was passed over is told, and brought by a backfill; what was imported is not doubled.
+// Skipped mails are reported, and imported by a backfill; imported mails are not duplicated.
 func TestReconcileAndBackfill(t *testing.T) {
 	t.Parallel()
 	dovecot := testenv.Dovecot(t)
@@ -119,7 +119,7 @@ func TestReconcileAndBackfill(t *testing.T) {
 	in := inbound(t, ledger.InboundIMAP, dovecot.Addr, user, dovecot.Password)
 	in.Folders = []string{"INBOX"}
 	id := b.fetched("backfill@example.org", in)
-	// The cursor has passed five mails of which the ledger knows nothing but of one.
+	// The cursor has passed five mails, only one of which is in the ledger.
 	list := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true})
 	source := check(b.intake.Source(ctx, b.desk.AccountID(), id))(t)
 	var mails ledger.ServerMails
@@ -170,7 +170,7 @@ func TestReconcileAndBackfill(t *testing.T) {
 	for _, row := range b.rows(id) {
 		states[row.State]++
 	}
-	// Seven mails, the one that is gone, and of the seven one that had come by SMTP too.
+	// Seven mails, the deleted one, and a duplicate that also arrived by SMTP.
 	if diff := cmp.Diff(map[ledger.State]int{ledger.Filed: 8, ledger.Ignored: 1}, states); diff != "" {
 		t.Error(diff)
 	}

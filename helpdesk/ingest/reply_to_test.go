@@ -16,7 +16,7 @@ import (
 
 // Whom a mail is filed under, and where the answer to it goes, by its header as forms, groups, lists and people write it.
 // The mailbox is support@example.org.
-func TestWhoIsAnswered(t *testing.T) {
+func TestRecipientsOfAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, header, customer, called string
@@ -91,7 +91,7 @@ func TestWhoIsAnswered(t *testing.T) {
 	}
 }
 
-// All that the header says is kept.
+// All information in the header is kept.
 func TestHeaderIsKept(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, memblob.New())
@@ -111,8 +111,8 @@ func TestHeaderIsKept(t *testing.T) {
 	}
 }
 
-// Neither Reply-To nor an address that writes for others lets anybody into a conversation; and what comes in our own name
-// from a group is no answer of ours.
+// Neither Reply-To nor an address that writes for others lets a mail into a conversation; and a mail in our own name from a
+// group is not an answer of ours.
 func TestReplyToOpensNothing(t *testing.T) {
 	t.Parallel()
 	const opening = "From: Ada <ada@example.com>\nMessage-ID: <1@example.com>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\nSubject: Help\n\nText."
@@ -147,7 +147,7 @@ func TestReplyToOpensNothing(t *testing.T) {
 				if got.State != ledger.Filed || (got.ConversationID == 1) != (tt.conversation == 1) {
 					t.Errorf("under %s it is %s in %d: %s", id, got.State, got.ConversationID, got.Reason)
 				}
-				if tt.conversation != 1 { // nor when the rules are asked again
+				if tt.conversation != 1 { // nor when the rules are applied again
 					i := check(b.desk.Rethread(t.Context(), got.ConversationID, got.InteractionID))(t)
 					if i.ConversationID == 1 {
 						t.Errorf("under %s it is threaded into the conversation later", id)
@@ -158,8 +158,8 @@ func TestReplyToOpensNothing(t *testing.T) {
 	}
 }
 
-// An answer quotes the conversation: who is named in Reply-To of a mail that nobody vouches for does not get it, unless they
-// take part.
+// An answer quotes the conversation: an address in Reply-To of an unauthenticated mail does not get it, unless it
+// participates already.
 func TestReplyToOfAFollowUp(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

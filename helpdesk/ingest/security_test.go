@@ -66,7 +66,7 @@ func signed(from, part, signature string) string {
 		crlf("\n--sig\nContent-Type: application/pgp-signature; name=\"signature.asc\"\n\n"+strings.ReplaceAll(signature, "\r\n", "\n")+"\n--sig--\n")
 }
 
-// A signature counts when it was made with a key of the sender's address, over exactly what came.
+// A signature is valid if it was made with a key of the sender's address, over exactly the received text.
 func TestSignedMail(t *testing.T) {
 	t.Parallel()
 	gnupg := testenv.NewGnuPG(t)
@@ -127,7 +127,7 @@ func TestSignedMail(t *testing.T) {
 	}
 }
 
-// What cannot be read here is kept and says so.
+// Mails that cannot be decrypted here are kept and marked.
 func TestEncryptedMail(t *testing.T) {
 	t.Parallel()
 	gnupg := testenv.NewGnuPG(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// TestNewMailboxIsFetchedAtOnce: a fetcher that reads the settings once an hour is woken by the event of a mailbox, and says
-// that it is at work before the server has answered.
+// TestNewMailboxIsFetchedAtOnce checks that a fetcher that reads the settings once an hour is woken by the event of a
+// mailbox, and reports that it is at work before the server has answered.
 func TestNewMailboxIsFetchedAtOnce(t *testing.T) {
 	t.Parallel()
 	store := memstore.New()
@@ -25,7 +25,7 @@ func TestNewMailboxIsFetchedAtOnce(t *testing.T) {
 	listener := check(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	calls := make(chan struct{}, 10)
-	go func() { // a server that takes connections and says nothing
+	go func() { // a server that accepts connections but is silent
 		for {
 			conn, err := listener.Accept()
 			if err != nil {

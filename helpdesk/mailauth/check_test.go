@@ -206,7 +206,7 @@ func TestCheckInTime(t *testing.T) {
 
 // The servers of names chosen by the sender may never answer: queries to them take no time from the look-ups of the domain
 // of From, so that a forged mail fails.
-func TestCheckBesideSlowNames(t *testing.T) {
+func TestCheckWithSlowNames(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ from, record, want string }{
 		"MAIL FROM":                {"x@evil.example", "v=spf1 -all", "spf=temperror(evil.example) dmarc=fail(example.com) p=reject"},

@@ -358,14 +358,14 @@ const (
 )
 
 // errBusy retries a job whose message is in progress.
-var errBusy = errors.New("outbound: the mail is being sent, or what became of it is being recorded")
+var errBusy = errors.New("outbound: the mail is being sent, or its outcome is being recorded")
 
 // record writes results, however long it takes, and keeps them until then. When ctx ends it tries once more, and the
 // message's next job continues.
 func (s *Sender) record(ctx context.Context, m mailKey, outcomes []helpdesk.Outcome) (time.Time, error) {
 	save := sync.OnceFunc(func() {
 		if err := s.kept.save(m, outcomes); err != nil {
-			s.cfg.Logger.ErrorContext(ctx, "outbound: what became of a mail is in memory alone", "interaction_id", m.interaction, "error", err)
+			s.cfg.Logger.ErrorContext(ctx, "outbound: the outcome of a mail is in memory only", "interaction_id", m.interaction, "error", err)
 		}
 	})
 	keep := time.AfterFunc(keepAfter, save)
@@ -383,7 +383,7 @@ func (s *Sender) record(ctx context.Context, m mailKey, outcomes []helpdesk.Outc
 			}
 			return next, s.kept.remove(m)
 		}
-		s.cfg.Logger.WarnContext(ctx, "outbound: recording what became of a mail failed", "interaction_id", m.interaction, "error", err)
+		s.cfg.Logger.WarnContext(ctx, "outbound: recording the outcome of a mail failed", "interaction_id", m.interaction, "error", err)
 		keep.Stop()
 		save()
 		if last || !fault.Passes(err) && ctx.Err() == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/transfer"
 )
 
-// A noun that is added to the knowledge base travels, or it is said why not.
+// A noun added to the knowledge base is transferred, or listed with the reason why not.
 func TestAllNounsTravel(t *testing.T) {
 	t.Parallel()
 	travels := map[string]bool{}

@@ -86,7 +86,7 @@ func claim(t *testing.T, db *bunstore.DB, kind string, now, lease time.Time) []s
 	return jobs
 }
 
-// Processes that share the database know which of them are alive.
+// Processes that share the database can tell which of them are alive.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(t *testing.T) string{

@@ -91,7 +91,7 @@ func (s *staff) enters(ctx context.Context, svc *helpdesk.Service, secret string
 	return err
 }
 
-// revocation is a change after which a member may do less. By is who makes it.
+// revocation is a change after which a member has fewer permissions. By is the user who makes it.
 type revocation struct {
 	session  bool   // it ends the session, not the token
 	password string // of the user
@@ -150,8 +150,7 @@ var revocations = map[string]revocation{
 	}},
 }
 
-// What a member may do no more ends at once in all services over a store, also when the change is
-// made in a unit.
+// A lost permission takes effect at once in all services over a store, even if the change is made in a unit.
 func TestRevokedAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, database := range databases {
@@ -186,7 +185,7 @@ func TestRevokedAtOnce(t *testing.T) {
 	}
 }
 
-// changed makes a change, in a unit if asked.
+// changed makes a change, in a unit if requested.
 func changed(ctx context.Context, db *bunstore.DB, unit bool, change func(ctx context.Context) error) error {
 	if !unit {
 		return change(ctx)
@@ -199,7 +198,7 @@ func changed(ctx context.Context, db *bunstore.DB, unit bool, change func(ctx co
 	return u.Commit(inner, nil)
 }
 
-// Elsewhere it ends a moment later, by that other process's own clock. What is new works at once.
+// In other processes it takes effect a moment later, by their own clock. New permissions work at once.
 func TestRevokedElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, database := range databases {
@@ -236,8 +235,7 @@ func TestRevokedElsewhere(t *testing.T) {
 	}
 }
 
-// Who follows the events of an account sees the change of a member when the event is read, whatever
-// the clock says.
+// A follower of an account's events sees a change of a member when the event is read, whatever the clock.
 func TestRememberedUntilEvents(t *testing.T) {
 	t.Parallel()
 	url := databases[0].url(t)
@@ -260,7 +258,7 @@ func TestRememberedUntilEvents(t *testing.T) {
 	}
 }
 
-// A unit sees its own changes, and nobody else does before its end.
+// A unit sees its own changes, and others do not before its end.
 func TestRememberedAndUnits(t *testing.T) {
 	t.Parallel()
 	for _, database := range databases {
@@ -292,8 +290,7 @@ func TestRememberedAndUnits(t *testing.T) {
 	}
 }
 
-// What was read before a change is not remembered after it, nor what is missing, and there is a
-// bound.
+// Values read before a change are not cached after it, nor are missing ones, and the cache is bounded.
 func TestRemembered(t *testing.T) {
 	t.Parallel()
 	db := open(t, databases[1].url(t), bunstore.Config{})

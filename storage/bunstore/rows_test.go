@@ -16,8 +16,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// An update of conversations writes what differs, on SQLite no other column, and on both databases
-// the same rows: also where two of a call are the same, or one is absent.
+// An update of conversations writes only the columns that differ on SQLite, and the same rows on both databases: even if a
+// call contains one twice, or a missing one.
 func TestSparseUpdate(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {

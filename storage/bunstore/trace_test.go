@@ -16,7 +16,7 @@ func enqueuing(ctx context.Context, tx helpdesk.SystemTx) error {
 	return tx.Within(helpdesk.Scope{}).Enqueue(ctx, storage.Job{Kind: "test", UniqueKey: "one"})
 }
 
-// Without a tracer a transaction allocates what it would allocate if tracing did not exist.
+// Without a tracer a transaction allocates no more than if tracing did not exist.
 func TestTracingOffAllocates(t *testing.T) {
 	db := open(t, "sqlite::memory:", bunstore.Config{})
 	allocated := func(run func() error) float64 {

@@ -540,7 +540,7 @@ func TestGivesUpWhereAsked(t *testing.T) {
 }
 
 // A kind without a handler is reported.
-func TestNewNamesWhatIsMissing(t *testing.T) {
+func TestNewListsMissingFields(t *testing.T) {
 	t.Parallel()
 	handler := jobs.Handler{Func: func(context.Context, storage.ClaimedJob) error { return nil }}
 	for name, c := range map[string]struct {
@@ -718,7 +718,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// asked is a queue that records what is claimed.
+// asked is a queue that records the kinds claimed.
 type asked struct {
 	storage.Jobs
 	mu   sync.Mutex
@@ -732,8 +732,8 @@ func (a *asked) Claim(ctx context.Context, most map[string]int, now, lease time.
 	return a.Jobs.Claim(ctx, most, now, lease)
 }
 
-// As many jobs of a kind are claimed at once as it has workers, whatever other kinds have; and when
-// workers are free again, only their kind is asked for.
+// As many jobs of a kind are claimed at once as it has workers, regardless of other kinds; and when workers are free again,
+// only their kind is claimed.
 func TestClaimsForAllWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

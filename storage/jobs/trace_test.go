@@ -15,8 +15,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/spans"
 )
 
-// Each attempt is a trace of its own with a link to what enqueued the job, also when that has ended long ago; what a
-// handler enqueues is linked to its attempt.
+// Each attempt is a trace of its own with a link to the trace that enqueued the job, even if that has ended long ago; jobs
+// enqueued by a handler are linked to its attempt.
 func TestJobsAreLinked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

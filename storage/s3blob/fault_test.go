@@ -281,7 +281,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// Check says what is wrong and what to do.
+// Check reports the problem and its remedy.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	s := testenv.S3(t)

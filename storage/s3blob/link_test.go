@@ -12,7 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// An address gives the file as it was asked for, whole and in parts, and nothing when anything of it is changed.
+// An address gives the file as requested, whole and in ranges, and nothing if any part of the address is changed.
 func TestLinkBlob(t *testing.T) {
 	t.Parallel()
 	b := open(t, config(testenv.S3(t)))

@@ -18,7 +18,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// roles is what gives keys to machines: metadata of EC2, an agent of containers, and a service for web identities.
+// roles gives keys to machines: metadata of EC2, an agent of containers, and a service for web identities.
 type roles struct {
 	server testenv.S3Server
 	life   time.Duration
@@ -103,7 +103,7 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// Where no role answers, the check says so and what to do.
+// If no role answers, the check reports the problem and its remedy.
 func TestNoRole(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{

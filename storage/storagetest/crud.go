@@ -135,7 +135,7 @@ func attachmentsOf(r helpdesk.Reader) func(ctx context.Context, interactions []i
 	}
 }
 
-// nobody is an id of no row.
+// nobody is an id without a row.
 const nobody = 1 << 50
 
 // one finds a row by its id, and none by another id.
@@ -453,7 +453,7 @@ func testCustomerBeyond(t *testing.T, b Backend) {
 	})
 	for name, test := range map[string]struct {
 		mailboxes []int64
-		want      []bool // for the owner of the conversation, the guest, and somebody who has written nothing
+		want      []bool // for the owner of the conversation, the guest, and a user who has written nothing
 	}{
 		"the account":    {nil, []bool{false, false, false}},
 		"its mailbox":    {[]int64{w.mailbox.ID}, []bool{false, false, false}},

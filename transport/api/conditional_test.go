@@ -125,7 +125,7 @@ func TestIfMatchAtOnce(t *testing.T) {
 }
 
 // A change with an ETag never overwrites a concurrent change without one, for every operation with If-Match.
-func TestIfMatchBesideOthers(t *testing.T) {
+func TestIfMatchWithConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends() {
 		t.Run(b.name, func(t *testing.T) {

@@ -64,7 +64,7 @@ const pixel = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x
 func (a *api) getSeenImage(ctx context.Context, counts bool, in seenToken) (transport.Content, error) {
 	if counts {
 		if err := a.svc.SeenByPixel(ctx, in.Token); err != nil && !fault.Is(err, fault.NotFound) {
-			a.logger.WarnContext(ctx, "that an answer was opened was not recorded", "error", err)
+			a.logger.WarnContext(ctx, "cannot record that an answer was opened", "error", err)
 		}
 	}
 	return transport.Content{Type: "image/gif", NoStore: true, Body: memory{bytes.NewReader([]byte(pixel))}}, nil

@@ -28,7 +28,7 @@ func Members(svc *helpdesk.Service) func(ctx context.Context, c kb.Caller, accou
 	return func(ctx context.Context, c kb.Caller, accountID int64) (kb.Membership, error) {
 		caller, ok := c.(helpdesk.Caller)
 		if !ok {
-			return kb.Membership{}, fault.Newf(fault.Internal, "a %T is no caller of the help desk", c)
+			return kb.Membership{}, fault.Newf(fault.Internal, "a %T is not a caller of the help desk", c)
 		}
 		d, err := svc.Desk(ctx, caller, accountID)
 		if err != nil {

@@ -147,7 +147,7 @@ func (b *bundle) asks(from, subject, text string) helpdesk.Conversation {
 	return c
 }
 
-func TestNewSaysWhatIsMissing(t *testing.T) {
+func TestNewListsMissingFields(t *testing.T) {
 	t.Parallel()
 	_, err := desk.New(desk.Config{Prefix: "desk/"})
 	want := fault.Fields{"Service": {"is required"}, "Once": {"is required"}, "Prefix": {"must begin with a slash and end without one"}}

@@ -66,7 +66,7 @@ func (b *bundle) submit(path string, fields url.Values, files ...string) answer 
 }
 
 // Without scripts every button of the composer submits the whole form, and no text may be lost, whatever the button does.
-func TestButtonsKeepWhatWasWritten(t *testing.T) {
+func TestButtonsKeepText(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		path   string // %d: the draft, and its file
@@ -206,7 +206,7 @@ func TestDraftWasSent(t *testing.T) {
 }
 
 // Text for a draft that was deleted in another window is shown again and can be sent.
-func TestDraftIsGone(t *testing.T) {
+func TestDeletedDraft(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{"reply": "user posted", "note": "note posted"} {
 		t.Run(kind, func(t *testing.T) {

@@ -235,7 +235,7 @@ func TestNotificationsAreManyPages(t *testing.T) {
 }
 
 // A browser notification contains the event and the subject, as plain text.
-func TestBrowserTells(t *testing.T) {
+func TestBrowserNotice(t *testing.T) {
 	t.Parallel()
 	b := staffed(t)
 	door := b.asks("ada@example.com", "The <b>door</b>", "A secret of the body.")

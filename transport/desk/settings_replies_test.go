@@ -184,7 +184,7 @@ func TestSavedViewForms(t *testing.T) {
 }
 
 // A view has its own defaults, which the address can override.
-func TestViewShowsWhatItSays(t *testing.T) {
+func TestViewDefaults(t *testing.T) {
 	t.Parallel()
 	b := office(t)
 	ctx := t.Context()

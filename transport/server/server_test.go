@@ -129,7 +129,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func TestNewNamesWhatIsMissing(t *testing.T) {
+func TestNewListsMissingFields(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(cfg *server.Config)

@@ -185,7 +185,7 @@ func TestHandlersTakeOverConnections(t *testing.T) {
 }
 
 // A client that takes nothing ends the answer, and with it the connection.
-func TestWholeAnswerThatIsNotTaken(t *testing.T) {
+func TestWholeAnswerNotRead(t *testing.T) {
 	t.Parallel()
 	failed := make(chan error, 1)
 	address := serve(t, listen(t), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -17,7 +17,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// open reads an archive and says what it has: of each mail the path, the line, the sender and the text, and what was left out.
+// open reads an archive and returns its content: of each mail the path, the line, the sender and the text, and the parts
+// left out.
 func open(t testing.TB, cfg archive.Config) (mails, skipped []string) {
 	t.Helper()
 	a, err := archive.Open(t.Context(), cfg)
@@ -187,7 +188,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// Whatever a file has: each mail lies within it, behind the one before, and can be read.
+// For any file: each mail is within it, after the previous one, and can be read.
 func FuzzMbox(f *testing.F) {
 	for _, seed := range []string{
 		"", "From a Mon Mar  2 10:00:00 2020\n", "From a Mon Mar  2 10:00:00 2020\nFrom: a@x.example\n\none\n\nFrom a Mon Mar  2 10:00:00 2020\n\n\n>From x\n",

@@ -27,7 +27,7 @@ func (p *printer) Take(_ context.Context, folder string, mails []imap.Mail, next
 func (p *printer) Status(context.Context, imap.Status) {}
 
 func Example() {
-	t := &testing.B{} // stands for a test; a program has a real server
+	t := &testing.B{} // represents a test; a program has a real server
 	user, cfg := memoryServer(t, imapserver.Options{InsecureAuth: true})
 	_ = user.Create("INBOX", nil)
 	appendMail(t, user, "INBOX", "Subject: Hello\r\n\r\nWorld\r\n")

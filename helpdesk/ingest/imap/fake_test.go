@@ -133,7 +133,7 @@ func (c *fakeConn) answer(tag, command string) {
 	c.say("%s OK done", tag)
 }
 
-// fetch answers with what the command asks for: the size, the header or all.
+// fetch answers with the requested part: the size, the header or all.
 func (c *fakeConn) fetch(number int, mail fakeMail, command string) {
 	header, _, _ := strings.Cut(mail.raw, "\r\n\r\n")
 	header += "\r\n\r\n"
@@ -195,7 +195,7 @@ func (f *fakeServer) deliver(mails ...fakeMail) {
 	f.mails = append(f.mails, mails...)
 }
 
-// isBody tells whether a command asks for whole mails, or for the one mail in particular.
+// isBody reports whether a command requests whole mails, or one whole mail in particular.
 func isBody(command string) bool { return strings.Contains(command, "BODY.PEEK[]") }
 
 func fakeTexts(mails []fakeMail) []string {

@@ -29,7 +29,7 @@ func searches(commands []string) int {
 	return n
 }
 
-// A server with CONDSTORE tells that nothing has changed, and is not asked further.
+// A server with CONDSTORE reports that nothing has changed, and is not searched.
 func TestUnchangedFolderIsNotSearched(t *testing.T) {
 	t.Parallel()
 	for _, condstore := range []bool{false, true} {
@@ -183,7 +183,7 @@ func (a *account) append(t *testing.T, folder string, at time.Time, raws ...stri
 	}
 }
 
-// What came before a day is left alone, also after the server has numbered anew, until it is asked for.
+// Mails before a given day are left alone, even after the server has renumbered, until they are requested.
 func TestDovecotSince(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t, testenv.Dovecot(t))
@@ -202,7 +202,7 @@ func TestDovecotSince(t *testing.T) {
 	if diff := cmp.Diff(fresh, texts(sink.taken(t, "INBOX"))); diff != "" {
 		t.Fatal(diff)
 	}
-	// The rest is asked for by Each, some of it by its day.
+	// Each requests the rest, some of it by its day.
 	for since, want := range map[time.Time][]string{
 		{}:                    slices.Concat(older, old, fresh),
 		day.AddDate(0, 0, -2): slices.Concat(old, fresh),

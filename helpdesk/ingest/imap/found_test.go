@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A search with more results than are kept is made again behind the last of them: none is left out, and however many the
-// server sends, in whatever order, what is kept is bounded.
+// A search with more results than are kept is repeated after the last of them: none is left out, and memory is bounded,
+// however many results the server sends and in whatever order.
 func TestFoundIsBounded(t *testing.T) {
 	t.Parallel()
 	const all = 3*foundRanges + 1000

@@ -13,8 +13,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
-// FuzzServer lets a server say anything: each line of the client is answered with the next part of the input, which NUL
-// separates. Reading must end, and no mail may be longer than allowed.
+// FuzzServer has a server send anything: each line of the client is answered with the next part of the input, separated by
+// NUL. Reading must end, and no mail may exceed the limit.
 func FuzzServer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input string) {
 		parts := strings.Split(input, "\x00")

@@ -8,11 +8,11 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestGrowth: what a server's answers to searches cost grows as they do, in whatever order its numbers come and whatever
-// pieces they come in.
+// TestGrowth checks that the cost of a server's search results is linear in their size, in whatever order and pieces they
+// arrive.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
-	// The ranges that are kept are sorted now and then, so that small inputs say little.
+	// The ranges are sorted only now and then, so small inputs are not significant.
 	for name, number := range map[string]func(i, n int) string{
 		"rising":         func(i, _ int) string { return fmt.Sprint(2*i + 1) },
 		"falling":        func(i, n int) string { return fmt.Sprint(2*(n-i) + 1) },

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 )
 
-// A parenthesis among the capabilities makes the client library spin for ever.
+// A parenthesis among the capabilities makes the client library loop forever.
 func TestParenthesisAmongCapabilities(t *testing.T) {
 	t.Parallel()
 	lines := map[string]string{
@@ -41,7 +41,7 @@ func TestParenthesisAmongCapabilities(t *testing.T) {
 	}
 }
 
-// A mail may say what a server may not.
+// A mail may contain text that a server must not send.
 func TestMailThatLooksLikeTheProtocol(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{mails: []fakeMail{

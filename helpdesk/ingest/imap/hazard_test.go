@@ -157,7 +157,7 @@ func TestSilentServer(t *testing.T) {
 			sink := newSink()
 			err := newSource(t, cfg, sink).Once(t.Context())
 			mails := sink.taken(t, "INBOX")
-			if len(mails) > 0 { // logged in, and no mail to be had: problems, with what could be read
+			if len(mails) > 0 { // logged in, but no mail available: problems, with the readable parts
 				for _, mail := range mails {
 					if mail.Problem == "" {
 						t.Errorf("mail %d is delivered as if it were whole: %q", mail.UID, mail.Raw)
@@ -199,7 +199,7 @@ func TestFetchesAreNotPipelined(t *testing.T) {
 	}
 }
 
-// What the client does not understand ends the connection. One such mail must not hold up the others.
+// A response that the client does not understand ends the connection. One such mail must not hold up the others.
 func TestMailThatIsNotUnderstood(t *testing.T) {
 	t.Parallel()
 	garbled := map[string]string{
@@ -378,7 +378,7 @@ func TestEndlessSearchResult(t *testing.T) {
 }
 
 // A connection that is dead for all but the operating system looks quiet: the folder is looked at anyway.
-func TestIdleIsIssuedAnew(t *testing.T) {
+func TestIdleIsRenewed(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{mails: fakeMails(1), caps: "IDLE"}
 	cfg := server.start(t)
@@ -386,7 +386,7 @@ func TestIdleIsIssuedAnew(t *testing.T) {
 	sink := newSink()
 	wiretest.Run(t, newSource(t, cfg, sink))
 	sink.wait(t, "the first mail", func() bool { return len(sink.mails["INBOX"]) == 1 })
-	server.deliver(fakeMails(2)[1]) // and says nothing
+	server.deliver(fakeMails(2)[1]) // and does not announce it
 	sink.wait(t, "the second mail", func() bool { return len(sink.mails["INBOX"]) == 2 })
 	if n := server.connections(); n != 1 {
 		t.Errorf("%d connections, want 1", n)
@@ -458,7 +458,7 @@ func TestFolderWithoutUIDValidity(t *testing.T) {
 	}
 }
 
-// What is not stored is fetched again.
+// Mails that were not stored are fetched again.
 func TestSinkFails(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{mails: fakeMails(3)}
@@ -529,7 +529,7 @@ func TestOnceEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The cursor moves past mails that are gone, even when nothing is left to deliver.
+// The cursor moves past deleted mails, even if nothing is left to deliver.
 func TestAllRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{mails: fakeMails(2)}
@@ -548,7 +548,7 @@ func TestAllRemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// Names of folders are written as revision 2 has them to a server that knows it, which has to be told so.
+// Folder names are encoded by revision 2 for a server that supports it, after enabling it.
 func TestRevision2IsEnabled(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{mails: fakeMails(1), caps: "IMAP4rev2"}

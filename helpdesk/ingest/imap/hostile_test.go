@@ -18,8 +18,8 @@ import (
 
 const deep = 1 << 20 // brackets
 
-// hostile is what a server says unasked. Most of it would end the process or take hundreds of megabytes if the client
-// library got to see it.
+// hostile has unsolicited responses of a server. Most of them would end the process or take hundreds of megabytes if they
+// reached the client library.
 var hostile = map[string]string{
 	"body structure":           "* 1 FETCH (UID 1 BODYSTRUCTURE " + strings.Repeat("(", deep),
 	"body structure of parts":  "* 1 FETCH (BODYSTRUCTURE " + strings.Repeat("((", deep/2),
@@ -78,8 +78,8 @@ var hostile = map[string]string{
 	"code over lines": "* OK [X\r\n* 1 FETCH (UID 1 BODY[] {" + fmt.Sprint(deep+11) + "}\r\n]\r\n* THREAD " + strings.Repeat("(", deep) + ")",
 }
 
-// TestHostileServer lets a server say each of these before it answers a command, whichever: the process lives, and the mails
-// are either read or the server is given up.
+// TestHostileServer has a server send each of these before it answers any command: the process survives, and the mails are
+// either read or the server is given up.
 func TestHostileServer(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{"GREETING", "CAPABILITY", "LOGIN", "EXAMINE", "UID SEARCH", "UID FETCH"} {
@@ -117,7 +117,7 @@ func TestHostileServer(t *testing.T) {
 	}
 }
 
-// TestUnaskedDataIsHarmless has what servers say at any time and may say.
+// TestUnaskedDataIsHarmless has unsolicited responses that servers may send at any time.
 func TestUnaskedDataIsHarmless(t *testing.T) {
 	t.Parallel()
 	said := []string{

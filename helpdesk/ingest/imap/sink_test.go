@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
-// memorySink keeps what it is given, and checks what every Take has to keep to.
+// memorySink keeps its input, and checks the contract of Take.
 type memorySink struct {
 	wiretest.Watched
 	cursors  map[string]mailserver.Cursor
@@ -64,13 +64,13 @@ func (s *memorySink) Status(_ context.Context, status imap.Status) {
 	s.Announce()
 }
 
-// wait waits until ok is true; it is asked, under the lock, after every change.
+// wait waits until ok, which is called under the lock after every change, returns true.
 func (s *memorySink) wait(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	s.Wait(t, what, ok, func() any { return s.statuses[max(0, len(s.statuses)-1):] })
 }
 
-// taken returns what a folder's mails are, in the order in which they were taken.
+// taken returns a folder's mails, in the order in which they were taken.
 func (s *memorySink) taken(t *testing.T, folder string) []imap.Mail {
 	t.Helper()
 	s.Lock()

@@ -32,7 +32,7 @@ func (p *printer) Take(_ context.Context, mails []pop3.Mail) error {
 func (p *printer) Status(context.Context, pop3.Status) {}
 
 func Example() {
-	t := &testing.T{} // stands for a test; a program has a real server
+	t := &testing.T{} // represents a test; a program has a real server
 	server := &fakeServer{mails: []fakeMail{
 		{id: "a1", raw: "Subject: Hello\r\n\r\nWorld\r\n"},
 		{id: "a2", raw: "Subject: Bye\r\n\r\n"},

@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestGrowth: what a server's lists and mails cost grows as they do.
+// TestGrowth checks that the cost of a server's lists and mails is linear in their size.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{

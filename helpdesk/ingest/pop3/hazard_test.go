@@ -107,7 +107,7 @@ func TestMailThatCannotBeFetched(t *testing.T) {
 	}
 }
 
-// What passes is waited for, and does not hold up the other mails.
+// Temporary failures are retried, and do not hold up the other mails.
 func TestTemporaryRefusal(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{mails: fakeMails(4), caps: []string{"USER", "PIPELINING", "RESP-CODES"}}
@@ -162,7 +162,7 @@ func TestOversize(t *testing.T) {
 	server := &fakeServer{mails: fakeMails(5)}
 	server.mails[1].size = 8 << 30
 	server.mails[3].raw += strings.Repeat("x", 2000) + "\r\n"
-	server.mails[3].size = 10 // it says
+	server.mails[3].size = 10 // as reported
 	server.mails[4].raw += strings.Repeat("x", 2000) + "\r\n"
 	cfg := server.start(t)
 	cfg.MaxMessage = 1000
@@ -283,7 +283,7 @@ func TestServerWithoutIDs(t *testing.T) {
 	}
 }
 
-// What is not stored is fetched again.
+// Mails that were not stored are fetched again.
 func TestSinkFails(t *testing.T) {
 	t.Parallel()
 	server := &fakeServer{mails: fakeMails(3)}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// own gives a file to who owns another: where root tests, Dovecot is an unprivileged user.
+// own changes the owner of a file: if root runs the tests, Dovecot is an unprivileged user.
 func own(t testing.TB, path string, as fs.FileInfo) {
 	t.Helper()
 	if sys, ok := as.Sys().(*syscall.Stat_t); ok && os.Getuid() == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 )
 
-// memorySink keeps what it is given.
+// memorySink keeps its input.
 type memorySink struct {
 	wiretest.Watched
 	mails    []pop3.Mail
@@ -53,7 +53,7 @@ func (s *memorySink) Status(_ context.Context, status pop3.Status) {
 	s.Announce()
 }
 
-// wait waits until ok is true; it is asked, under the lock, after every change.
+// wait waits until ok, which is called under the lock after every change, returns true.
 func (s *memorySink) wait(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	s.Wait(t, what, ok, func() any { return s.statuses[max(0, len(s.statuses)-1):] })

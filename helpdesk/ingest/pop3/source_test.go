@@ -63,7 +63,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// Commands are sent ahead only to a server that says it can.
+// Commands are pipelined only if the server supports it.
 func TestPipelining(t *testing.T) {
 	t.Parallel()
 	for _, offered := range []bool{false, true} {
@@ -121,7 +121,7 @@ func TestSameIDTwice(t *testing.T) {
 	}
 }
 
-// What a server says that deletes by itself what was read is not told that the reading went well.
+// A server that deletes read mails by itself is not told that reading has succeeded.
 func TestServerThatDeletesIsNotQuit(t *testing.T) {
 	t.Parallel()
 	for expire, quit := range map[string]bool{"EXPIRE 0": false, "EXPIRE NEVER": true, "EXPIRE 30": true} {
@@ -233,7 +233,7 @@ func TestRunPolls(t *testing.T) {
 	stop()
 	sink.Lock()
 	defer sink.Unlock()
-	if sink.asked > 3 { // what was taken is remembered, or asked for once more
+	if sink.asked > 3 { // taken mails are remembered, or requested once more
 		t.Errorf("the sink was asked %d times", sink.asked)
 	}
 	if st := source.Status(); st.Taken != 3 || st.Connected || st.LastSuccess.IsZero() {

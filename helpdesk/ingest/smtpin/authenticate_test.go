@@ -13,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// What is found out about a mail stands in the ledger of each of its mailboxes, and is asked for once.
+// The authentication of a mail is in the ledger of each of its mailboxes, and is done once.
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -55,7 +55,7 @@ func (s *flakyStore) InTx(ctx context.Context, scope helpdesk.Scope, fn func(con
 	return s.Store.InTx(ctx, scope, fn)
 }
 
-// world is a help desk with two accounts, and what the server logs.
+// world is a help desk with two accounts, and the server's log.
 type world struct {
 	store *flakyStore
 	svc   *helpdesk.Service
@@ -187,7 +187,7 @@ func dial(t testing.TB, addr string) *client {
 	return c
 }
 
-// eachProtocol runs a test of what holds for SMTP and LMTP alike.
+// eachProtocol runs a test for both SMTP and LMTP.
 func eachProtocol(t *testing.T, test func(t *testing.T, lmtp bool)) {
 	t.Helper()
 	for name, lmtp := range map[string]bool{"SMTP": false, "LMTP": true} {
@@ -258,7 +258,7 @@ func (c *client) closed() {
 	}
 }
 
-// begin says all that comes before the data of a mail.
+// begin sends everything before the data of a mail.
 func (c *client) begin(to ...string) {
 	c.t.Helper()
 	hello := "EHLO"

@@ -10,8 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
 )
 
-// Whatever a client sends, every line of the answer is well formed, nothing panics, and the ledger has what was answered
-// 250.
+// For any input, every line of the reply is well formed, nothing panics, and the ledger has every mail answered with 250.
 func FuzzSession(f *testing.F) {
 	w := newWorld(f)
 	l := newPipeListener()

@@ -51,7 +51,7 @@ func (l *pipeListener) dial(t testing.TB) *client {
 	return c
 }
 
-// end reads all that the server still says.
+// end reads the rest of the server's output.
 func (c *client) end() string {
 	_ = c.conn.SetReadDeadline(time.Time{})
 	rest, _ := io.ReadAll(c.r)

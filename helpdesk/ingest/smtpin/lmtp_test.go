@@ -66,7 +66,7 @@ func TestLMTPRefusals(t *testing.T) {
 	addr, _ := w.start(t, smtpin.Config{LMTP: true, MaxSize: 1000})
 	c := lmtp(t, "tcp", addr)
 	c.begin()
-	c.do("DATA", "503 5.5.1") // RFC 2033: without a recipient there is nobody to answer for
+	c.do("DATA", "503 5.5.1") // RFC 2033: without a recipient there is no reply to send
 	c.do("RCPT TO:<"+w.address(0)+">", "250")
 	c.do("RCPT TO:<"+w.address(1)+">", "250")
 	c.do("DATA", "354")
@@ -91,7 +91,7 @@ func TestLMTPRefusals(t *testing.T) {
 	}
 }
 
-// A socket's clients are one to the server: who only holds connections keeps none of them out.
+// A socket's clients count as one: idle connections do not keep others out.
 func TestIdleConnectionsToSocket(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
 )
 
-// TestIdleConnectionsDoNotShutTheIntake: who holds as many connections as there may be keeps nobody out, and what is being
-// received goes on.
+// TestIdleConnectionsDoNotShutTheIntake checks that a client with the maximum number of connections keeps no others out, and
+// that transfers continue.
 func TestIdleConnectionsDoNotShutTheIntake(t *testing.T) {
 	t.Parallel()
 	eachProtocol(t, func(t *testing.T, lmtp bool) {
@@ -23,7 +23,7 @@ func TestIdleConnectionsDoNotShutTheIntake(t *testing.T) {
 		for range 100 {
 			idle = append(idle, dialProtocol(t, addr, lmtp))
 		}
-		idle[0].expect("421 4.3.2") // the one that waited longest made room
+		idle[0].expect("421 4.3.2") // the one that has waited longest made room
 		c := dialProtocol(t, addr, lmtp)
 		c.send(simple+".\r\n", "250 2.6.0", w.address(0))
 		busy.write(simple + ".\r\n")

@@ -115,7 +115,7 @@ func TestRecipients(t *testing.T) {
 	}
 }
 
-// What comes from a bounce has the null path, and what says HELO is no ESMTP.
+// A bounce has the null path, and HELO does not start ESMTP.
 func TestNullSenderAndHELO(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -217,7 +217,7 @@ func TestBusy(t *testing.T) {
 		if !strings.HasPrefix(string(answer[:n]), "421 4.3.2") {
 			t.Errorf("third connection: %q", answer[:n])
 		}
-		// The first holds most of the room until it is done. If its data is read after that of the second, the second has
+		// The first takes most of the room until it is done. If its data is read after that of the second, the second has
 		// the room and the first is refused: both begin again.
 		big := strings.Repeat(strings.Repeat("x", 98)+"\r\n", 1900)
 		second.write(".\r\n")
@@ -361,7 +361,7 @@ func TestSTARTTLS(t *testing.T) {
 	if offered, _ := c.Extension("STARTTLS"); offered {
 		t.Error("STARTTLS is offered again")
 	}
-	// What was said in the clear is forgotten, so there may be another sender.
+	// Commands sent in the clear are forgotten, so another sender is possible.
 	if err := errors.Join(c.Mail("sender@example.net"), c.Rcpt(w.address(0))); err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func (a *ACME) Run(ctx context.Context) error {
 				Logger: logTo(a.cfg.Logger), ExpiredCerts: true, ExpiredCertGracePeriod: keptExpired,
 			})
 			if err != nil && ctx.Err() == nil {
-				a.cfg.Logger.WarnContext(ctx, "expired certificates are not removed", "error", err)
+				a.cfg.Logger.WarnContext(ctx, "cannot remove expired certificates", "error", err)
 			}
 		}
 	}
@@ -256,7 +256,7 @@ func (a *ACME) order(hello *tls.ClientHelloInfo, host string) error {
 		err := a.demand.ObtainCertSync(ctx, host)
 		a.refused.note(host, err)
 		if err != nil {
-			a.cfg.Logger.WarnContext(ctx, "the authority gives no certificate", "host", host, "error", err)
+			a.cfg.Logger.WarnContext(ctx, "the authority issued no certificate", "host", host, "error", err)
 		}
 		return nil, err
 	})

@@ -57,7 +57,7 @@ func (f *Files) Certificate() *tls.Certificate {
 		}
 	}
 	if err != nil {
-		f.log.Warn("the certificate cannot be read again: the former one stays in force", "file", f.cert, "error", err)
+		f.log.Warn("cannot read the changed certificate: the previous one stays in use", "file", f.cert, "error", err)
 	}
 	return f.now
 }

@@ -81,7 +81,7 @@ func TestFiles(t *testing.T) {
 }
 
 // A certificate in files is for its names; others are the authority's.
-func TestFilesBesideAuthority(t *testing.T) {
+func TestFilesWithAuthority(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t, 0)
 	cert, key := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")

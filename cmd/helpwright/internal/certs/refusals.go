@@ -13,7 +13,7 @@ const (
 	maxRefused  = 10_000
 )
 
-var errWait = errors.New("no certificate for this host was to be had a short time ago")
+var errWait = errors.New("an order for this host has failed recently")
 
 // refusals limits the repetition of failing orders: authorities allow few failures, and a client may request hosts that
 // point elsewhere.

@@ -105,7 +105,7 @@ func eachSealed(ctx context.Context, of storage.Vault, fn func(storage.VaultItem
 func first(text []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, errors.New("it is no certificate")
+		return nil, errors.New("it is not a certificate")
 	}
 	return x509.ParseCertificate(block.Bytes)
 }

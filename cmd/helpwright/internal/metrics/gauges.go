@@ -106,7 +106,7 @@ func (g *gauges) ask() {
 	g.asked = time.Now()
 	g.took = g.asked.Sub(began)
 	if g.err != nil {
-		g.cfg.Logger.Warn("the database does not tell what waits", "error", shownError(g.err))
+		g.cfg.Logger.Warn("cannot count queues in the database", "error", shownError(g.err))
 	}
 }
 

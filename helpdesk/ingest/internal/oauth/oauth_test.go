@@ -22,7 +22,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
-// endpoint is a token endpoint that gives scripted answers, the last one for ever.
+// endpoint is a token endpoint with scripted answers, the last of which is repeated.
 type endpoint struct {
 	mu      sync.Mutex
 	answers []string // status and body
@@ -98,7 +98,7 @@ func TestAnswers(t *testing.T) {
 		answers []string
 		asked   int
 		reauth  bool
-		text    string // of the error; "" when there is none
+		text    string // of the error; "" for none
 	}{
 		{"the grant is gone", []string{`400 {"error": "invalid_grant", "error_description": "expired"}`}, 1, true, "invalid_grant: expired"},
 		{"somebody has to agree", []string{`400 {"error": "interaction_required"}`}, 1, true, "interaction_required"},

@@ -50,8 +50,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// What does not wait: small fetches, and sources without a room. Who waits ends with the context, and what cannot be
-// delivered is told.
+// Small fetches, and sources without a room, do not wait. Waiting ends with the context, and a failed delivery is reported.
 func TestRoomIsTaken(t *testing.T) {
 	t.Parallel()
 	room := wire.NewRoom(2 * mib)

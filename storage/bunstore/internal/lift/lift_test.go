@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// lifted is what becomes of a query; a text of "": it runs as it is.
+// lifted is the result for a query; a text of "" means that it runs unchanged.
 type lifted struct {
 	query, text string
 	values      []driver.Value
@@ -111,7 +111,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// What is not lifted stays as it is, and there are as many parameters as values.
+// The rest of the query is unchanged, and there are as many parameters as values.
 func FuzzValues(f *testing.F) {
 	for _, s := range []string{"it's", `a"b`, "x'00'", "5", "'; DROP TABLE t; --", "IN (2, 3)", "- -5", "E'\\''", "$1", "BY 2, 'a' 'b'", "varchar(2", "IN ('a b', "} {
 		f.Add("SELECT "+s, s)
@@ -139,7 +139,7 @@ func FuzzValues(f *testing.F) {
 	})
 }
 
-// outside is a statement without what stands in quotes.
+// outside returns a statement without its quoted parts.
 func outside(query string) string {
 	var b strings.Builder
 	for i := 0; i < len(query); i++ {
