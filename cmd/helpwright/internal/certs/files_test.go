@@ -72,7 +72,9 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(cert, []byte("none"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a word about it", func() bool { return is("two.example") && strings.Contains(log.String(), "cannot be read again") })
+	eventually(t, "a word about it", func() bool {
+		return is("two.example") && strings.Contains(log.String(), "cannot read the changed certificate")
+	})
 	if err := os.Remove(cert); err != nil || !is("two.example") {
 		t.Error("no certificate", err)
 	}
