@@ -25,7 +25,7 @@ import (
 // bundle is a help desk in memory with an owner at work and one mailbox.
 type bundle struct {
 	t       *testing.T
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // it is for one test
 	store   *memstore.Store
 	blobs   storage.Blobs
 	svc     *helpdesk.Service

@@ -329,7 +329,7 @@ func (p *Dispatch) Report(ctx context.Context, call subscription.WebhookCall, ou
 		return nil, err
 	}
 	if len(next) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nothing is to be called next
 	}
 	return &next[0], nil
 }

@@ -69,7 +69,7 @@ func (in *Intake) KeepRefreshToken(ctx context.Context, accountID, mailboxID int
 		}
 		secrets, err := in.svc.oauthSecrets(m)
 		if err != nil || secrets.RefreshToken != old {
-			return nil // another sealing key, or the token was changed
+			return nil //nolint:nilerr // another sealing key, or the token was changed
 		}
 		secrets.RefreshToken = next
 		if m.Inbound.OAuth.SealedSecrets, err = in.svc.sealOAuth(m, secrets); err != nil {

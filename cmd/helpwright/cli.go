@@ -58,7 +58,7 @@ type cli struct {
 
 // session is the environment of a command.
 type session struct {
-	ctx            context.Context
+	ctx            context.Context //nolint:containedctx // it lives as long as the command
 	settings       *Settings
 	stdout, stderr io.Writer
 	log            *slog.Logger

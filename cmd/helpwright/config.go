@@ -45,7 +45,7 @@ const maxConfig = 1 << 20
 func doubled(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
-		return nil // the JSON decoder reports the problem
+		return nil //nolint:nilerr // the JSON decoder reports the problem
 	}
 	seen := map[string]bool{}
 	for d.More() {
@@ -60,7 +60,7 @@ func doubled(text []byte) error {
 		seen[name] = true
 		var value json.RawMessage
 		if d.Decode(&value) != nil {
-			return nil
+			return nil //nolint:nilerr // the decoder of the settings reports the problem
 		}
 	}
 	return nil

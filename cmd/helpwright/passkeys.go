@@ -10,7 +10,7 @@ import (
 func (s *Settings) passkeys() (identity.PasskeyVerifier, error) {
 	address := s.baseURL() + server.DeskPath
 	if _, err := passkey.Origin(address); err != nil {
-		return nil, nil //nolint:nilnil // there are none; the doctor says why
+		return nil, nil //nolint:nilnil,nilerr // there are none; the doctor says why
 	}
 	return passkey.New(passkey.Config{Address: address})
 }

@@ -10,7 +10,7 @@ import (
 
 // TestGrowth checks that the cost of hostile mails is linear in their size. Each is a beginning and a repeated piece, with
 // the limits raised.
-func TestGrowth(t *testing.T) {
+func TestGrowth(t *testing.T) { //nolint:paralleltest // it measures
 	limits := mail.Limits{Size: 1 << 30, HeaderBytes: 1 << 28, Parts: 1 << 24, Depth: 1000}
 	const multipart = "From: a@b.example\nContent-Type: multipart/mixed; boundary=b\n\n"
 	for name, m := range map[string][2]string{

@@ -9,7 +9,7 @@ import (
 )
 
 // TestGrowth checks that the cost of hostile results is linear in their size, field by field and within one.
-func TestGrowth(t *testing.T) {
+func TestGrowth(t *testing.T) { //nolint:paralleltest // it measures
 	for _, piece := range []string{"; dmarc=pass header.from=example.com", "(", "(x)", `\`, `"`, ";", "=", " ", "; dkim=pass (", `"a`, "; x=y z.w="} {
 		t.Run(piece, func(t *testing.T) {
 			testenv.Growth(t, 4<<10, func(n int) func() {

@@ -112,7 +112,7 @@ func FuzzSplitForward(f *testing.F) {
 }
 
 // TestForwardsGrow checks that the cost of hostile messages is linear in their size.
-func TestForwardsGrow(t *testing.T) {
+func TestForwardsGrow(t *testing.T) { //nolint:paralleltest // it measures
 	for name, piece := range map[string]string{
 		"headers":        "From: a@b.example<br>Sent: now<br>",
 		"whole headers":  "From: a<br>Sent: b<br>To: c<br>Subject: d<br><br>",

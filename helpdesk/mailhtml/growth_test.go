@@ -9,7 +9,7 @@ import (
 )
 
 // TestGrowth checks that the cost of hostile messages is linear in their size.
-func TestGrowth(t *testing.T) {
+func TestGrowth(t *testing.T) { //nolint:paralleltest // it measures
 	pieces := map[string]string{
 		"headers":         "From: a@b.example<br>Sent: now<br>",
 		"whole headers":   "From: a<br>Sent: b<br>To: c<br>Subject: d<br><br>",

@@ -91,7 +91,7 @@ func TestHostileRelay(t *testing.T) {
 }
 
 // The cost of a relay's replies is bounded by the limit.
-func TestHostileRelayCost(t *testing.T) {
+func TestHostileRelayCost(t *testing.T) { //nolint:paralleltest // it measures
 	addr := testnet.Flood(t, "220-hello\r\n", "220-more\r\n", 1<<30)
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

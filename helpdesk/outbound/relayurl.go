@@ -76,26 +76,8 @@ func ParseRelayURL(raw string) (RelayConfig, error) {
 	if u.Scheme == "smtps" {
 		cfg.Encryption = mailserver.TLS
 	}
-	options, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return RelayConfig{}, errRelayOption
-	}
-	for name, values := range options {
-		switch {
-		case len(values) != 1 || name != "tls" && name != "hello":
-			return RelayConfig{}, errRelayOption
-		case name == "hello":
-			cfg.HelloName = values[0]
-			if cfg.HelloName == "" {
-				return RelayConfig{}, errRelayHello
-			}
-		default:
-			encryption, known := tlsOptions()[values[0]]
-			if !known || u.Scheme == "smtps" && encryption != mailserver.TLS {
-				return RelayConfig{}, errRelayTLS
-			}
-			cfg.Encryption = encryption
-		}
+	if err := cfg.applyOptions(u); err != nil {
+		return RelayConfig{}, err
 	}
 	cfg.Port = defaultPort(cfg.Encryption)
 	if strings.HasSuffix(u.Host, ":") {
@@ -114,6 +96,32 @@ func ParseRelayURL(raw string) (RelayConfig, error) {
 		}
 	}
 	return cfg, cfg.validate()
+}
+
+// applyOptions reads the query of a relay URL.
+func (c *RelayConfig) applyOptions(u *url.URL) error {
+	options, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return errRelayOption
+	}
+	for name, values := range options {
+		switch {
+		case len(values) != 1 || name != "tls" && name != "hello":
+			return errRelayOption
+		case name == "hello":
+			c.HelloName = values[0]
+			if c.HelloName == "" {
+				return errRelayHello
+			}
+		default:
+			encryption, known := tlsOptions()[values[0]]
+			if !known || u.Scheme == "smtps" && encryption != mailserver.TLS {
+				return errRelayTLS
+			}
+			c.Encryption = encryption
+		}
+	}
+	return nil
 }
 
 func (c RelayConfig) validate() error {

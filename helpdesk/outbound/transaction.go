@@ -19,7 +19,7 @@ import (
 // transaction is the transfer of one message in a session.
 type transaction struct {
 	*session
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // it is for one transaction
 	results []Result
 	clean   bool // the session can take another mail
 	doubt   bool // the relay may have taken the message without confirming

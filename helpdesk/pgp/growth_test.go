@@ -10,7 +10,7 @@ import (
 )
 
 // TestGrowth checks that the cost of hostile keys and signatures is linear in their size, below the limit.
-func TestGrowth(t *testing.T) {
+func TestGrowth(t *testing.T) { //nolint:paralleltest // it measures
 	const armor = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n"
 	for name, piece := range map[string][2]string{
 		"user ids": {"", "\xcd\x01x"}, "keys": {"", "\xc6\x01\x04"}, "signatures": {"", "\xc2\x02\x04\x10"}, "empty": {"", "\xcd\x00"}, "zeros": {"", "\x00"},

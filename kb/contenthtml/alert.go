@@ -62,7 +62,7 @@ func (alertExtension) render(w util.BufWriter, _ []byte, n ast.Node, entering bo
 	tag, title := "blockquote", ""
 	if kind, ok := n.Attribute(alertAttribute); ok {
 		tag = "div"
-		title = ` class="markdown-alert markdown-alert-` + kind.(string) + `">` + "\n" + `<p class="markdown-alert-title">` + alerts[kind.(string)] + "</p>\n"
+		title = ` class="markdown-alert markdown-alert-` + kind.(string) + `">` + "\n" + `<p class="markdown-alert-title">` + alerts[kind.(string)] + "</p>\n" //nolint:forcetypeassert // only this package sets the attribute
 	} else {
 		title = ">\n"
 	}

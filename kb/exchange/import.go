@@ -90,9 +90,9 @@ func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Chan
 // importer is one import.
 type importer struct {
 	Exchange
-	ctx       context.Context
-	s         *state // current state
-	start     *state // initial state
+	ctx       context.Context //nolint:containedctx // it is for one import
+	s         *state          // current state
+	start     *state          // initial state
 	opts      Options
 	folder    Site
 	was       Site

@@ -59,7 +59,7 @@ const maxNesting = 100
 
 // meter counts the work of a rendering. It is for one rendering at a time.
 type meter struct {
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // it is for one rendering
 	limits Limits
 	end    time.Time
 	steps  int

@@ -149,7 +149,7 @@ func (e *export) revisions(ctx context.Context, some []kb.Article) error {
 			revisions = append(revisions, revision{e.site, r.Number == live[r.ArticleID], r})
 		}
 		slices.SortFunc(revisions, func(a, b revision) int {
-			return cmp.Or(int(slices.Index(part, a.key())-slices.Index(part, b.key())), 0)
+			return slices.Index(part, a.key()) - slices.Index(part, b.key())
 		})
 		if err := e.n.revisions.Write(ctx, e.w, revisions); err != nil {
 			return err

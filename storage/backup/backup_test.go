@@ -361,7 +361,7 @@ func TestWriteErrors(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	for name, test := range map[string]struct {
-		ctx context.Context
+		ctx context.Context //nolint:containedctx // it is for one test
 		w   io.Writer
 		src backup.Source
 		is  error

@@ -14,7 +14,7 @@ func (db *DB) relink(ctx context.Context) error {
 	}
 	for _, s := range sites {
 		err := db.KB().InTx(ctx, kb.Scope{AccountID: s.AccountID, SiteID: s.SiteID}, func(ctx context.Context, tx kb.Tx) error {
-			return tx.(kbWriter).relink(ctx, tx)
+			return tx.(kbWriter).relink(ctx, tx) //nolint:forcetypeassert // it is this store's
 		})
 		if err != nil {
 			return err

@@ -29,7 +29,7 @@ func (db *DB) order(ctx context.Context) error {
 	}
 	for _, id := range accounts {
 		err := db.InTx(ctx, helpdesk.Scope{AccountID: id}, func(ctx context.Context, tx helpdesk.Tx) error {
-			w := tx.(writer)
+			w := tx.(writer) //nolint:forcetypeassert // it is this store's
 			if _, err := w.raw(dating, id, noTime).Exec(ctx); err != nil {
 				return failure(ctx, err, "migration", 0)
 			}

@@ -309,7 +309,7 @@ func (db *DB) index(ctx context.Context) error {
 			if err := helpdesk.Reindex(ctx, tx); err != nil {
 				return err
 			}
-			_, err := tx.(writer).raw("DELETE FROM hw_search_pending WHERE account_id = ?", id).Exec(ctx)
+			_, err := tx.(writer).raw("DELETE FROM hw_search_pending WHERE account_id = ?", id).Exec(ctx) //nolint:forcetypeassert // it is this store's
 			return failure(ctx, err, "migration", 0)
 		})
 		if err != nil {

@@ -17,7 +17,7 @@ func enqueuing(ctx context.Context, tx helpdesk.SystemTx) error {
 }
 
 // Without a tracer a transaction allocates no more than if tracing did not exist.
-func TestTracingOffAllocates(t *testing.T) {
+func TestTracingOffAllocates(t *testing.T) { //nolint:paralleltest // it measures
 	db := open(t, "sqlite::memory:", bunstore.Config{})
 	allocated := func(run func() error) float64 {
 		return testing.AllocsPerRun(300, func() {

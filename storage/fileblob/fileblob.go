@@ -142,7 +142,7 @@ func (b *Blobs) write(ctx context.Context, name string, r io.Reader) (int64, err
 
 // input records that the reader failed, and fails when the context ends.
 type input struct {
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // it is for one Put
 	r   io.Reader
 	err error
 }

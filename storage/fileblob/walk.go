@@ -91,7 +91,7 @@ func (b *Blobs) Tidy(ctx context.Context, before time.Time, dry bool) (int, erro
 	err := b.eachEntry(ctx, tmpDir, func(e fs.DirEntry) error {
 		info, err := e.Info()
 		if err != nil || !info.ModTime().Before(before) {
-			return nil // another process was faster, or it is in use
+			return nil //nolint:nilerr // another process was faster, or it is in use
 		}
 		if !dry {
 			err = b.at().Remove(path.Join(tmpDir, e.Name()))

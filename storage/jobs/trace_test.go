@@ -65,7 +65,7 @@ func TestJobsAreLinked(t *testing.T) {
 }
 
 // Without a tracer, asking which trace a job belongs to allocates nothing.
-func TestNoTraceNoAllocation(t *testing.T) {
+func TestNoTraceNoAllocation(t *testing.T) { //nolint:paralleltest // it measures
 	type key struct{}
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, 1))
 	defer cancel()

@@ -84,11 +84,11 @@ func (t tx) Conversations() storage.Rows[helpdesk.Conversation, helpdesk.Convers
 func (r reader) Participants(ctx context.Context, conversationID int64, n int) ([]string, error) {
 	return query(ctx, r.src, func(db *data) ([]string, error) {
 		if _, err := db.conversation(r.scope, conversationID); err != nil {
-			return nil, nil
+			return nil, nil //nolint:nilerr // an absent conversation has none
 		}
 		known, err := db.participants.get(r.scope.AccountID, conversationID)
 		if err != nil || n <= 0 {
-			return nil, nil // none recorded yet
+			return nil, nil //nolint:nilerr // none recorded yet
 		}
 		keys := slices.Sorted(slices.Values(*known))
 		return keys[:min(n, len(keys))], nil
@@ -108,11 +108,11 @@ func (db *data) refer(account, id, into int64) {
 func (r reader) Participant(ctx context.Context, conversationID int64, keys []string) (bool, error) {
 	return query(ctx, r.src, func(db *data) (bool, error) {
 		if _, err := db.conversation(r.scope, conversationID); err != nil {
-			return false, nil
+			return false, nil //nolint:nilerr // an absent conversation has none
 		}
 		known, err := db.participants.get(r.scope.AccountID, conversationID)
 		if err != nil {
-			return false, nil // none recorded yet
+			return false, nil //nolint:nilerr // none recorded yet
 		}
 		return slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(*known, k) }), nil
 	})
@@ -175,7 +175,7 @@ func (t tx) RemoveParticipants(ctx context.Context, conversationID int64, keys [
 		}
 		old, err := db.participants.get(t.scope.AccountID, conversationID)
 		if err != nil {
-			return nil // none recorded yet
+			return nil //nolint:nilerr // none recorded yet
 		}
 		left := slices.DeleteFunc(slices.Clone(*old), func(k string) bool { return slices.Contains(keys, k) })
 		return db.participants.update(t.scope.AccountID, conversationID, &left)

@@ -22,7 +22,7 @@ func clone[T any](v *T) *T {
 func normalise(v reflect.Value) {
 	switch {
 	case v.Type() == timeType:
-		t := v.Interface().(time.Time)
+		t := v.Interface().(time.Time) //nolint:forcetypeassert // its type was compared
 		if !t.IsZero() {
 			t = t.UTC().Truncate(time.Microsecond)
 		}

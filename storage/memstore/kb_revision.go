@@ -24,7 +24,7 @@ func (r kbReader) Revision(ctx context.Context, articleID, number int64) (kb.Rev
 func (r kbReader) Revisions(ctx context.Context, articleID int64, seek storage.Seek) ([]kb.Revision, error) {
 	return query(ctx, r.src, func(db *data) ([]kb.Revision, error) {
 		if _, err := db.article(r.scope, articleID); err != nil {
-			return nil, nil
+			return nil, nil //nolint:nilerr // an absent article has none
 		}
 		rows := db.revisions.where(r.scope.AccountID, func(v *kb.Revision) bool { return v.ArticleID == articleID })
 		if seek.From != nil {

@@ -55,7 +55,7 @@ func (t tx) SearchTerms(ctx context.Context, conversationID int64) ([]string, er
 		}
 		doc, err := db.searchDocs.get(t.scope.AccountID, conversationID)
 		if err != nil {
-			return nil, nil // none stored yet
+			return nil, nil //nolint:nilerr // none stored yet
 		}
 		return slices.Clone(doc.own), nil
 	})

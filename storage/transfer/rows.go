@@ -239,7 +239,7 @@ func (r *Rows[X, T]) resolved(ctx context.Context, x X, c *Chunk, within map[str
 // Files implements [Noun].
 func (r *Rows[X, T]) Files(ctx context.Context, x X, c *Chunk) (map[string]string, error) {
 	if r.File == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // these rows have no files
 	}
 	rows, _, err := r.resolved(ctx, x, c, nil)
 	if err != nil {

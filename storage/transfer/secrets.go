@@ -43,7 +43,7 @@ func newSecrets(passphrase string, salt []byte) (*Secrets, error) {
 // OpenSecrets are those of an archive: nil when it has none. A wrong passphrase is an Invalid fault.
 func OpenSecrets(m Manifest, passphrase string) (*Secrets, error) {
 	if len(m.Salt) == 0 {
-		return nil, nil
+		return nil, nil //nolint:nilnil // the archive has no secrets
 	}
 	if len(m.Salt) != 16 {
 		return nil, damaged("%s cannot be read", nameManifest)

@@ -160,7 +160,7 @@ func TestSiteFileRefused(t *testing.T) {
 		body, header := formWith(t, "file", tt.name, []byte(tt.content), "filename", tt.rename)
 		rec := w.do(t, "owner", "POST", "/sites/1/files", body, header...)
 		want := map[string][]string{tt.field: {tt.want}}
-		if diff := cmp.Diff(want, map[string][]string(problem(t, rec).Errors)); diff != "" || rec.Code != http.StatusUnprocessableEntity {
+		if diff := cmp.Diff(want, problem(t, rec).Errors); diff != "" || rec.Code != http.StatusUnprocessableEntity {
 			t.Errorf("%s as %q: %d\n%s", tt.name, tt.rename, rec.Code, diff)
 		}
 	}
@@ -172,7 +172,7 @@ func TestSiteFileRefused(t *testing.T) {
 		if want == "" {
 			want = "the content is not what the name says" // a picture is no text
 		}
-		if diff := cmp.Diff(map[string][]string{"filename": {want}}, map[string][]string(problem(t, rec).Errors)); diff != "" {
+		if diff := cmp.Diff(map[string][]string{"filename": {want}}, problem(t, rec).Errors); diff != "" {
 			t.Errorf("%s: %d\n%s", body, rec.Code, diff)
 		}
 	}
@@ -228,7 +228,7 @@ func TestThemeArchive(t *testing.T) {
 	} {
 		body, header := formWith(t, "zip", "x.zip", tt.archive)
 		rec := w.do(t, "owner", "POST", "/sites/1/themes/upload", body, header...)
-		if diff := cmp.Diff(map[string][]string{"zip": {tt.want}}, map[string][]string(problem(t, rec).Errors)); diff != "" || rec.Code != http.StatusUnprocessableEntity {
+		if diff := cmp.Diff(map[string][]string{"zip": {tt.want}}, problem(t, rec).Errors); diff != "" || rec.Code != http.StatusUnprocessableEntity {
 			t.Errorf("%d\n%s", rec.Code, diff)
 		}
 	}
@@ -298,7 +298,7 @@ func TestThemeFilePaths(t *testing.T) {
 	}
 	rec := put("templates/home.html", "<p>\n{{if}}")
 	want := map[string][]string{"content": {"templates/home.html, line 2: missing value for if"}}
-	if diff := cmp.Diff(want, map[string][]string(problem(t, rec).Errors)); diff != "" {
+	if diff := cmp.Diff(want, problem(t, rec).Errors); diff != "" {
 		t.Error(diff)
 	}
 	if rec := w.do(t, "owner", "DELETE", files+"templates/layout.html", ""); rec.Code != http.StatusConflict {

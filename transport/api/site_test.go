@@ -62,12 +62,12 @@ func TestSiteAddress(t *testing.T) {
 		{"owner", "", map[string][]string{"account_id": {"is required"}, "name": {"is required"}}},
 	} {
 		rec := w.do(t, tt.who, "POST", "/sites", tt.body, "Content-Type", "application/x-www-form-urlencoded")
-		if diff := cmp.Diff(tt.want, map[string][]string(problem(t, rec).Errors)); diff != "" || rec.Code != http.StatusUnprocessableEntity {
+		if diff := cmp.Diff(tt.want, problem(t, rec).Errors); diff != "" || rec.Code != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d\n%s", tt.body, rec.Code, diff)
 		}
 	}
 	rec := w.do(t, "owner", "PUT", "/sites/2", "account_id=1&name=Shared&path=", "Content-Type", "application/x-www-form-urlencoded")
-	if diff := cmp.Diff(map[string][]string{"path": {"is required without a subdomain or a custom domain"}}, map[string][]string(problem(t, rec).Errors)); diff != "" {
+	if diff := cmp.Diff(map[string][]string{"path": {"is required without a subdomain or a custom domain"}}, problem(t, rec).Errors); diff != "" {
 		t.Error(diff)
 	}
 	for _, body := range []string{"account_id=2&name=Moved", "account_id=1&name=Foreign&mailbox_id=77"} {

@@ -21,7 +21,7 @@ type misplacedView struct {
 // misplaced returns the actions that the member may take, or nil.
 func (v *visit) misplaced(i helpdesk.Interaction) (*misplacedView, error) {
 	if !v.may(identity.ConversationsUpdate) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // it is not shown
 	}
 	first, err := v.Interactions(v.ctx(), i.ConversationID, storage.PageRequest{Limit: 2})
 	if err != nil || len(first.Items) == 0 {

@@ -20,7 +20,7 @@ type bell struct {
 // bell counts the unread notifications. A member who sees no conversations has none.
 func (v *visit) bell(nav string) (*bell, error) {
 	if !v.may(identity.ConversationsView) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // it is not shown
 	}
 	n, err := v.unread()
 	b := &bell{URL: v.at("/notifications"), Browser: v.at("/notifications/browser"), Label: v.words.T("Notifications"), Active: nav == "bell"}

@@ -542,8 +542,8 @@ func (v *visit) mail() error {
 		add("References", "<"+strings.Join(i.References, "> <")+">")
 	}
 	if i.Authentication.Source != "" {
-		add("SPF", string(i.Authentication.SPF.Result))
-		add("DMARC", string(i.Authentication.DMARC.Result))
+		add("SPF", i.Authentication.SPF.Result)
+		add("DMARC", i.Authentication.DMARC.Result)
 	}
 	return v.show(screen{template: "mail", title: w.T("Details of the mail"), data: view})
 }

@@ -225,7 +225,7 @@ func TestItems(t *testing.T) {
 }
 
 // Indexes are names until a list is requested, so a high one costs nothing.
-func TestSparseIndexesDoNotAllocate(t *testing.T) {
+func TestSparseIndexesDoNotAllocate(t *testing.T) { //nolint:paralleltest // it measures
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	n, err := form.Parse("a[999]=1&b[999999]=1&c[0][999][0][999]=1", form.Limits{})

@@ -27,7 +27,7 @@ func TestTracingOff(t *testing.T) {
 }
 
 // Where requests are measured but not traced, asking for a tracer allocates nothing.
-func TestTracingOffAllocates(t *testing.T) {
+func TestTracingOffAllocates(t *testing.T) { //nolint:paralleltest // it measures
 	s := &Server{cfg: Config{Observe: func(Request) {}, Now: time.Now}}
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")

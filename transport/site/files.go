@@ -90,7 +90,7 @@ func (v *visit) stream(c kb.Content) error {
 
 // blob reads content from the requested position.
 type blob struct {
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // it is for one answer
 	of  kb.Content
 	at  int64
 	in  io.ReadCloser

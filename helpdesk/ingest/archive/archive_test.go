@@ -159,7 +159,7 @@ func TestLeftOut(t *testing.T) {
 }
 
 // Reading takes time in proportion to the size, whatever a file has.
-func TestGrowth(t *testing.T) {
+func TestGrowth(t *testing.T) { //nolint:paralleltest // it measures
 	for name, unit := range map[string]string{
 		"mails":      "From a Mon Mar  2 10:00:00 2020\nFrom: a@x.example\n\nHello\n\n",
 		"separators": "From a Mon Mar  2 10:00:00 2020\n",

@@ -27,7 +27,7 @@ import (
 )
 
 // This test is not parallel to others: it counts goroutines. Those of parallel tests have not begun.
-func TestNoGoroutineIsLeft(t *testing.T) {
+func TestNoGoroutineIsLeft(t *testing.T) { //nolint:paralleltest // it measures
 	count := func() int {
 		buf := make([]byte, 1<<20)
 		stacks := string(buf[:runtime.Stack(buf, true)])

@@ -168,7 +168,7 @@ func ExampleDecode() {
 }
 
 // TestGrowth checks that the cost of hostile streams is linear in their size.
-func TestGrowth(t *testing.T) {
+func TestGrowth(t *testing.T) { //nolint:paralleltest // it measures
 	rtf := func(text string) []byte {
 		return stream(attribute(1, 0x00069003, property(0x0102, 0x1009, uncompressed(`{\rtf1\ansi\fromhtml1 `+text+`}`))))
 	}

@@ -106,7 +106,7 @@ func (s Scanner) scan(ctx context.Context, path string, f io.Reader, fn func(Rec
 // visit goes through one file.
 type visit struct {
 	Scanner
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // it is for one scan
 	path    string
 	fn      func(Record) error
 	j       *reader

@@ -84,7 +84,7 @@ func slicesRepeat(s string, n int) []string {
 }
 
 // Reading takes time in proportion to the size, whatever a file has.
-func TestGrowth(t *testing.T) {
+func TestGrowth(t *testing.T) { //nolint:paralleltest // it measures
 	for name, unit := range map[string]string{
 		"lines": "{\"id\":1}\n", "open": "{\"id\":\n", "brackets": "[", "texts": "{\"\n", "pages": "{\"tickets\":[{\"id\":1}]}\n", "commas": ",", "escapes": "\"\\", "keys": "{\"a\":",
 	} {

@@ -123,7 +123,7 @@ func (s *Source) index(r foreign.Record) error {
 	o, err := foreign.ParseObject(r.Raw, r.Place())
 	if err != nil {
 		s.report.Problems.Add("a record is left out: "+err.Error(), r.Place())
-		return nil
+		return nil //nolint:nilerr // it is in the report
 	}
 	what, id := kind(r, o), o.Peek("id")
 	if id == "" || what == "" {
@@ -476,7 +476,7 @@ func (s *Source) commentsOf(ctx context.Context, o foreign.Object, id string) ([
 				one, err := foreign.ParseObject(r.Raw, r.Place())
 				if err != nil {
 					s.report.Problems.Add("a comment is left out: "+err.Error(), r.Place())
-					return nil
+					return nil //nolint:nilerr // it is in the report
 				}
 				list = append(list, one)
 				return nil

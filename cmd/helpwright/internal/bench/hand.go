@@ -9,7 +9,7 @@ import (
 
 // hand runs hand-written statements. After the first error it does nothing.
 type hand struct {
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // it is for one measurement
 	tx  *sql.Tx
 	err error
 }

@@ -113,7 +113,7 @@ func (s *Source) index(r foreign.Record) error {
 	o, err := foreign.ParseObject(r.Raw, r.Place())
 	if err != nil {
 		s.report.Problems.Add("a record is left out: "+err.Error(), r.Place())
-		return nil
+		return nil //nolint:nilerr // it is in the report
 	}
 	switch id := o.Peek("id"); kind(r, o) {
 	case "conversations":
@@ -340,7 +340,7 @@ func (s *Source) messages(ctx context.Context, o, inside foreign.Object, c *fore
 			one, err := foreign.ParseObject(r.Raw, r.Place())
 			if err != nil || r.Collection != "" && r.Collection != "threads" {
 				s.report.Problems.Add("a record is left out: it is no thread", r.Place())
-				return nil
+				return nil //nolint:nilerr // it is in the report
 			}
 			list = append(list, one)
 			return nil

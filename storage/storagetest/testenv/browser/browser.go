@@ -27,7 +27,7 @@ const patience = 60 * time.Second
 
 // Browser is a running Chromium with an empty profile. It can reach only 127.0.0.1
 // and localhost.
-type Browser struct{ ctx context.Context }
+type Browser struct{ ctx context.Context } //nolint:containedctx // chromedp keeps its browser in a context
 
 // Start starts a browser that ends with the test. Without Chromium the test is skipped.
 func Start(t testing.TB) *Browser {

@@ -32,8 +32,8 @@ const (
 // Tab is a window with one page at a time.
 type Tab struct {
 	t   testing.TB
-	ctx context.Context
-	at  string // last requested address
+	ctx context.Context //nolint:containedctx // chromedp keeps its tab in a context
+	at  string          // last requested address
 
 	mu       sync.Mutex
 	problems []string
