@@ -2,7 +2,12 @@ package helpdesk
 
 import (
 	"time"
+
+	"github.com/helpwright/helpwright/storage"
 )
+
+// Sees reports whether the member may view an event.
+func (d *Desk) Sees(e storage.Event) bool { return d.sees(e) }
 
 // KnownArea reports whether events of a type are shown to somebody in particular.
 func (s *Service) KnownArea(kind string) bool {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -124,32 +125,91 @@ const (
 	maxRelatedHits  = 12 // words in the titles of more articles than this are too common to mean anything
 )
 
-// Related returns at most n articles whose titles share words with that of an article, without
-// contents; rarer words count more. It leaves out the article itself and the articles in except,
-// and does not read the articles in known again.
-func (v *Visitor) Related(ctx context.Context, a ArticleRevision, locale string, except []int64, known []ArticleRevision, n int) ([]ArticleRevision, error) {
+// RelatedQuery says what [Visitor.Related] looks for.
+type RelatedQuery struct {
+	Locale string            // whose titles are compared
+	Except []int64           // articles that are left out
+	Known  []ArticleRevision // articles that need not be read again
+	Limit  int               // how many are returned at most
+	Words  *TitleWords       // those of the site and the locale; nil: all are looked for
+}
+
+// TitleWords remembers which articles have a word in their title, so that [Visitor.Related] looks for
+// each word once, and never again for those that are in most titles. Whoever keeps it drops it when
+// articles change. The zero value is ready; it is safe for concurrent use.
+type TitleWords struct {
+	mu     sync.Mutex
+	byWord map[string][]int64 // articles that have a word; fewer than maxRelatedHits, or nil: it relates nothing
+}
+
+// maxTitleWords bounds how many words are remembered.
+const maxTitleWords = 1000
+
+// known returns the articles of the words that are known, and the other words.
+func (t *TitleWords) known(words []SearchTerm) (hits [][]int64, unknown []SearchTerm) {
+	if t == nil {
+		return nil, words
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range words {
+		if ids, ok := t.byWord[w.Text]; ok {
+			hits = append(hits, ids)
+		} else {
+			unknown = append(unknown, w)
+		}
+	}
+	return hits, unknown
+}
+
+// add remembers the articles of a word.
+func (t *TitleWords) add(word string, articles []int64) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byWord == nil {
+		t.byWord = map[string][]int64{}
+	}
+	if len(t.byWord) < maxTitleWords {
+		t.byWord[word] = articles
+	}
+}
+
+// Related returns articles whose titles share words with that of an article, without contents;
+// rarer words count more. It leaves out the article itself.
+func (v *Visitor) Related(ctx context.Context, a ArticleRevision, q RelatedQuery) ([]ArticleRevision, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
 		return nil, err
 	}
-	terms := searchTerms(a.Revision.Serve(v.site.DefaultLocale, locale).Title)
+	terms := searchTerms(a.Revision.Serve(v.site.DefaultLocale, q.Locale).Title)
 	slices.SortStableFunc(terms, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // short words carry little meaning
 	var words []SearchTerm
 	for _, term := range terms[:min(len(terms), maxRelatedWords)] {
 		words = append(words, SearchTerm{Text: term})
 	}
-	found, err := r.FindPublishedEach(ctx, SearchQuery{Rank: InTitle, Locales: choices(v.site.DefaultLocale, []string{locale})}, words, maxRelatedHits)
+	hits, words := q.Words.known(words)
+	found, err := r.FindPublishedEach(ctx, SearchQuery{Rank: InTitle, Locales: choices(v.site.DefaultLocale, []string{q.Locale})}, words, maxRelatedHits)
 	if err != nil {
 		return nil, err
 	}
-	weights := map[int64]int{}
-	for _, hits := range found {
-		if len(hits) == maxRelatedHits {
-			continue
+	for i, of := range found {
+		var articles []int64
+		if len(of) < maxRelatedHits {
+			for _, h := range of {
+				articles = append(articles, h.ArticleID)
+			}
 		}
-		for _, h := range hits {
-			if h.ArticleID != a.Article.ID && !slices.Contains(except, h.ArticleID) {
-				weights[h.ArticleID] += 1000 / (1 + len(hits))
+		q.Words.add(words[i].Text, articles)
+		hits = append(hits, articles)
+	}
+	weights := map[int64]int{}
+	for _, articles := range hits {
+		for _, id := range articles {
+			if id != a.Article.ID && !slices.Contains(q.Except, id) {
+				weights[id] += 1000 / (1 + len(articles))
 			}
 		}
 	}
@@ -159,15 +219,15 @@ func (v *Visitor) Related(ctx context.Context, a ArticleRevision, locale string,
 	}
 	byWeight := func(a, b int64) int { return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(a, b)) }
 	slices.SortFunc(ids, byWeight)
-	ids = ids[:min(len(ids), max(n, 0))]
+	ids = ids[:min(len(ids), max(q.Limit, 0))]
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	var list []ArticleRevision
 	var missing []int64
 	for _, id := range ids {
-		if i := slices.IndexFunc(known, func(k ArticleRevision) bool { return k.Article.ID == id }); i >= 0 {
-			list = append(list, known[i])
+		if i := slices.IndexFunc(q.Known, func(k ArticleRevision) bool { return k.Article.ID == id }); i >= 0 {
+			list = append(list, q.Known[i])
 		} else {
 			missing = append(missing, id)
 		}

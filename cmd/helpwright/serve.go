@@ -8,6 +8,7 @@ import (
 	"net/http/pprof"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/metrics"
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/tracing"
@@ -38,6 +39,7 @@ func (serveCmd) Run(s *session) error {
 		return errors.Join(err, a.Close())
 	}
 	a.announce(welcome)
+	debug.FreeOSMemory() // what only the start needed, such as the migrations of an empty database
 	err = a.Run(s.ctx)
 	if err == nil {
 		s.log.Info("stopped")

@@ -13,8 +13,9 @@ import (
 // full when an index has the matching rows in that order, or when much of the order matches. When
 // few rows match, the database reads them all and sorts them. No planner can know which is better,
 // because it does not know where in the order the matching rows are. So a set without an index in
-// the list's order is sorted when it has at most fewRows. Otherwise the order is walked as far as
-// nearBy times as many rows; if the page is still not full, both limits grow and it starts over.
+// the list's order is sorted when it has at most nearBy*fewRows. Otherwise the order is walked as far as
+// that: each row of it is checked, which costs what reading it for the sort would. If the page is
+// still not full, the limit grows and it starts over.
 const (
 	fewRows = 128
 	nearBy  = 4
@@ -78,7 +79,7 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 		return r.searchConversations(ctx, q)
 	}
 	sets, keyed := r.unordered(f), r.keyed(f)
-	for rows := fewRows; len(sets) > 0; rows *= 8 { // whichever way reads less soon succeeds
+	for rows := nearBy * fewRows; len(sets) > 0; rows *= 8 { // whichever way reads less soon succeeds
 		set, err := r.few(ctx, sets, rows)
 		if err != nil {
 			return nil, err
@@ -90,7 +91,7 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 		if keyed {
 			break
 		}
-		q.bound, err = r.near(ctx, q, nearBy*rows)
+		q.bound, err = r.near(ctx, q, rows)
 		if err != nil {
 			return nil, err
 		}

@@ -107,8 +107,8 @@ func New(cfg Config) (*transport.Table, error) {
 	a.addLanguages(t)
 	a.addAudit(t)
 	a.addKnowledgeBase(t)
-	t.AddDocument(versioned(OpenAPI(), cfg.Version), guides)
-	t.AddEvents(versioned(AsyncAPI(), cfg.Version))
+	t.AddDocument(versioned(openAPI, cfg.Version), guides)
+	t.AddEvents(versioned(asyncAPI, cfg.Version))
 	return t, nil
 }
 

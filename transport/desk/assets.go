@@ -60,10 +60,18 @@ func zip(content []byte) []byte {
 }
 
 // assetURL returns the address of an asset.
-func (h *Handler) assetURL(name string) string { return h.url("/assets/" + h.files[name].name) }
+func (h *Handler) assetURL(name string) (string, error) {
+	files, err := h.files()
+	return h.url("/assets/" + files[name].name), err
+}
 
 func (h *Handler) asset(w http.ResponseWriter, r *http.Request) {
-	for _, a := range h.files {
+	files, err := h.files()
+	if err != nil {
+		http.Error(w, "The file cannot be read.", http.StatusInternalServerError)
+		return
+	}
+	for _, a := range files {
 		if a.name != r.PathValue("file") {
 			continue
 		}

@@ -679,8 +679,8 @@ func (v *visit) draftOf(w written) (int64, error) {
 func (v *visit) filesAdded(draft int64, files ...helpdesk.Attachment) error {
 	var out strings.Builder
 	for _, a := range files {
-		if err := v.h.pages[v.words.lang].ExecuteTemplate(&out, "file", v.showFile(a)); err != nil {
-			return fault.Wrap(fault.Internal, "desk: file", err)
+		if err := v.draw(&out, "file", v.showFile(a)); err != nil {
+			return err
 		}
 	}
 	url := ""

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -87,8 +88,8 @@ type Link struct {
 type Handler struct {
 	cfg   Config
 	mux   *http.ServeMux
-	pages map[string]*template.Template // by language
-	files map[string]asset
+	pages map[string]func() (*template.Template, error) // by language; made when one is first shown
+	files func() (map[string]asset, error)              // made when one is first asked for
 	memos memos
 
 	buffers buffers
@@ -121,13 +122,9 @@ func New(cfg Config) (*Handler, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{cfg: cfg}
-	var err error
-	if h.files, err = loadAssets(); err != nil {
-		return nil, fault.Wrap(fault.Internal, "desk.New", err)
-	}
-	if h.pages, err = h.parse(); err != nil {
-		return nil, fault.Wrap(fault.Internal, "desk.New", err)
+	h := &Handler{cfg: cfg, files: sync.OnceValues(loadAssets), pages: map[string]func() (*template.Template, error){}}
+	for _, lang := range languages {
+		h.pages[lang] = sync.OnceValues(func() (*template.Template, error) { return h.parse(lang) })
 	}
 	h.route()
 	return h, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -18,32 +19,40 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// parse parses the templates of each language.
-func (h *Handler) parse() (map[string]*template.Template, error) {
-	all := map[string]*template.Template{}
-	for _, lang := range languages {
-		w := speak(lang)
-		t, err := template.New("").Funcs(template.FuncMap{
-			"t": w.T, "n": w.N, "count": count, "icon": icon, "asset": h.assetURL, "url": h.url, "join": strings.Join,
-			"rows":    func(list []row) template.HTML { return drawRows(w, list) },
-			"options": drawOptions, "navigation": drawNav, "tagging": drawTags, "assigning": drawMembers,
-			"dict": dict, "lang": func() string { return lang },
-			// In an attribute, template.HTML would lose its tags.
-			"source": func(h template.HTML) string { return string(h) },
-		}).ParseFS(templateFiles, "templates/*.html")
-		if err != nil {
-			return nil, err
-		}
-		settle(t, map[string]func(string) template.HTML{
-			"t": func(text string) template.HTML { return template.HTML(template.HTMLEscapeString(w.T(text))) }, //nolint:gosec // escaped for text and for attributes in quotes
-			"icon": func(name string) template.HTML {
-				drawn, _ := icon(name) // a missing one fails where it is shown
-				return drawn
-			},
-		})
-		all[lang] = t
+// parse parses the templates of a language.
+func (h *Handler) parse(lang string) (*template.Template, error) {
+	w := speak(lang)
+	t, err := template.New("").Funcs(template.FuncMap{
+		"t": w.T, "n": w.N, "count": count, "icon": icon, "asset": h.assetURL, "url": h.url, "join": strings.Join,
+		"rows":    func(list []row) template.HTML { return drawRows(w, list) },
+		"options": drawOptions, "navigation": drawNav, "tagging": drawTags, "assigning": drawMembers,
+		"dict": dict, "lang": func() string { return lang },
+		// In an attribute, template.HTML would lose its tags.
+		"source": func(h template.HTML) string { return string(h) },
+	}).ParseFS(templateFiles, "templates/*.html")
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, "desk: templates", err)
 	}
-	return all, nil
+	settle(t, map[string]func(string) template.HTML{
+		"t": func(text string) template.HTML { return template.HTML(template.HTMLEscapeString(w.T(text))) }, //nolint:gosec // escaped for text and for attributes in quotes
+		"icon": func(name string) template.HTML {
+			drawn, _ := icon(name) // a missing one fails where it is shown
+			return drawn
+		},
+	})
+	return t, nil
+}
+
+// draw executes a template in the language of the member.
+func (v *visit) draw(out io.Writer, name string, data any) error {
+	t, err := v.h.pages[v.words.lang]()
+	if err != nil {
+		return err
+	}
+	if err := t.ExecuteTemplate(out, name, data); err != nil {
+		return fault.Wrap(fault.Internal, "desk: "+name, err)
+	}
+	return nil
 }
 
 // dict passes several values to a template.
@@ -126,7 +135,6 @@ func (v *visit) show(s screen) error {
 		v.w.Header().Set(heardHeader, v.heard)
 	}
 	f.Toast = v.takeToast()
-	t := v.h.pages[v.words.lang]
 	out := v.h.buffers.take()
 	defer v.h.buffers.give(out)
 	targets := strings.Fields(v.r.Header.Get(targetHeader))
@@ -135,11 +143,11 @@ func (v *visit) show(s screen) error {
 			template string
 			data     any
 		}{{"layout-begin", f}, {s.template, s.data}, {"layout-end", f}} {
-			if err := t.ExecuteTemplate(out, part.template, part.data); err != nil {
-				return fault.Wrap(fault.Internal, "desk: "+part.template, err)
+			if err := v.draw(out, part.template, part.data); err != nil {
+				return err
 			}
 		}
-	} else if err := v.showParts(t, out, f, s, targets); err != nil {
+	} else if err := v.showParts(out, f, s, targets); err != nil {
 		return err
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -152,7 +160,7 @@ func (v *visit) show(s screen) error {
 }
 
 // showParts writes the requested parts that the page has.
-func (v *visit) showParts(t *template.Template, out *bytes.Buffer, f frame, s screen, targets []string) error {
+func (v *visit) showParts(out *bytes.Buffer, f frame, s screen, targets []string) error {
 	fmt.Fprintf(out, "<title>%s</title>\n", template.HTMLEscapeString(s.title))
 	for _, id := range targets {
 		name, data := s.parts[id], s.data
@@ -172,8 +180,8 @@ func (v *visit) showParts(t *template.Template, out *bytes.Buffer, f frame, s sc
 			continue
 		}
 		fmt.Fprintf(out, "<template data-swap=\"%s\">", template.HTMLEscapeString(id))
-		if err := t.ExecuteTemplate(out, name, data); err != nil {
-			return fault.Wrap(fault.Internal, "desk: "+name, err)
+		if err := v.draw(out, name, data); err != nil {
+			return err
 		}
 		out.WriteString("</template>\n")
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // choice is a filter with its options.
@@ -69,8 +68,8 @@ func (v *visit) tools(l listing, canSave bool) (template.HTML, error) {
 		return "", err
 	}
 	var out strings.Builder
-	if err := v.h.pages[v.words.lang].ExecuteTemplate(&out, "list-tools", view); err != nil {
-		return "", fault.Wrap(fault.Internal, "desk: list-tools", err)
+	if err := v.draw(&out, "list-tools", view); err != nil {
+		return "", err
 	}
 	drawn = template.HTML(out.String()) //nolint:gosec // a template of this package made it
 	v.memo.keepTools(key, drawn)

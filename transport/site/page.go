@@ -488,7 +488,11 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 			seen = append(seen, n.of.Article.ID)
 		}
 	}
-	related, err := v.Related(v.ctx(), a, p.Locale, seen, rail.all(), relatedArticles)
+	words, err := remembered(v, "title words "+p.Locale, func() (*kb.TitleWords, error) { return new(kb.TitleWords), nil })
+	if err != nil {
+		return err
+	}
+	related, err := v.Related(v.ctx(), a, kb.RelatedQuery{Locale: p.Locale, Except: seen, Known: rail.all(), Limit: relatedArticles, Words: words})
 	p.Article.Related = v.entries(p, related)
 	return err
 }

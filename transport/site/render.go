@@ -40,13 +40,22 @@ type dresses struct {
 // maxDresses is the maximum number of compiled themes cached.
 const maxDresses = 64
 
+// builtin compiles the built-in theme.
+func builtin() (*dress, error) {
+	set, err := theme.Compile(theme.Builtin().Templates())
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, "site: the built-in theme", err)
+	}
+	return &dress{set: set}, nil
+}
+
 // dress returns the site's theme: the built-in theme if it has none.
 func (v *visit) dress() (*dress, error) {
 	if v.preview.theme != 0 || v.front == nil {
 		return v.dressIn()
 	}
 	if v.front.ThemeID == 0 {
-		return &dress{set: v.h.builtin}, nil
+		return v.h.builtin()
 	}
 	if made := v.h.dresses.made(dressKey{v.front.ThemeID, v.front.ThemeRevision}); made != nil {
 		return made, nil
@@ -64,7 +73,7 @@ func (d *dresses) made(key dressKey) *dress {
 func (v *visit) dressIn() (*dress, error) {
 	found, err := v.h.cfg.KB.Dress(v.ctx(), v.site, v.preview.theme)
 	if fault.Is(err, fault.NotFound) && v.preview.theme == 0 {
-		return &dress{set: v.h.builtin}, nil
+		return v.h.builtin()
 	}
 	if err != nil {
 		return nil, err
@@ -103,13 +112,15 @@ func (v *visit) write(status int, name string, p *theme.Page) error {
 		return err
 	}
 	body, err := v.render(d, name, p)
-	if problem, ok := errors.AsType[*theme.Problem](err); ok && d.set != v.h.builtin {
+	if problem, ok := errors.AsType[*theme.Problem](err); ok && d.files != nil {
 		v.h.cfg.Logger.InfoContext(v.ctx(), "a theme is broken", "site", v.site.ID, "problem", problem.Error())
 		if v.preview.theme != 0 || v.member() {
 			return v.problem(d, problem)
 		}
 		v.unstable = true // members see another page
-		d = &dress{set: v.h.builtin}
+		if d, err = v.h.builtin(); err != nil {
+			return err
+		}
 		body, err = v.render(d, name, p)
 	}
 	if err != nil {

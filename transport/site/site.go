@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/kb"
-	"github.com/helpwright/helpwright/kb/theme"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -95,7 +94,7 @@ const (
 type Handler struct {
 	cfg      Config
 	base     *url.URL
-	builtin  *theme.Set
+	builtin  func() (*dress, error) // the built-in theme, compiled when a page first needs it
 	cache    *cache
 	dresses  *dresses
 	contents *contents
@@ -139,15 +138,11 @@ func New(cfg Config) (*Handler, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	builtin, err := theme.Compile(theme.Builtin().Templates())
-	if err != nil {
-		return nil, fault.Wrap(fault.Internal, "site.New", err)
-	}
 	base, err := url.Parse(cfg.KB.BaseURL())
 	if err != nil {
 		return nil, fault.Wrap(fault.Internal, "site.New", err)
 	}
-	h := &Handler{cfg: cfg, base: base, builtin: builtin, dresses: &dresses{byKey: map[dressKey]*dress{}}, contents: newContents(maxContents)}
+	h := &Handler{cfg: cfg, base: base, builtin: sync.OnceValues(builtin), dresses: &dresses{byKey: map[dressKey]*dress{}}, contents: newContents(maxContents)}
 	h.hosts = &hosts{ownable: h.ownable, ask: cfg.KB.OwnsHost, byName: map[string]host{}}
 	h.cache = newCache(cfg)
 	return h, nil

@@ -34,6 +34,7 @@ func New(w http.ResponseWriter) *Writer {
 // client where to resume, and shows nothing.
 func (w *Writer) Send(id, name string, data []byte) error {
 	var b bytes.Buffer
+	b.Grow(len("id: \nevent: \ndata: \n\n") + len(id) + len(name) + len(data))
 	if id != "" {
 		b.WriteString("id: " + id + "\n")
 	}
@@ -42,7 +43,10 @@ func (w *Writer) Send(id, name string, data []byte) error {
 	}
 	if data != nil {
 		b.WriteString("data: ")
-		b.Write(bytes.ReplaceAll(data, []byte("\n"), []byte("\ndata: ")))
+		if bytes.IndexByte(data, '\n') >= 0 {
+			data = bytes.ReplaceAll(data, []byte("\n"), []byte("\ndata: "))
+		}
+		b.Write(data)
 		b.WriteString("\n")
 	}
 	b.WriteString("\n")

@@ -1,0 +1,20 @@
+package helpdesk_test
+
+import (
+	"testing"
+
+	"github.com/helpwright/helpwright/storage"
+)
+
+// Whether a member may view an event is asked for each event and each follower: it allocates nothing.
+func TestSeesAllocatesNothing(t *testing.T) {
+	b := newBundle(t)
+	e := storage.Event{Seq: 1, Type: "conversation.updated", Subject: 1}
+	if n := testing.AllocsPerRun(1000, func() {
+		if !b.desk.Sees(e) {
+			t.Error("an owner does not view the event")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
