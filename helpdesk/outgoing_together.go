@@ -24,7 +24,7 @@ type Begun struct {
 
 // BeginAll is [Outgoing.Begin] for several replies of an account, in the order of starts. It takes
 // those that need no decision in one transaction, and each other reply in one of its own, so that
-// no reply depends on another, save that all count for the hourly limits of their addresses.
+// no reply depends on another, except that all count towards the hourly limits of their addresses.
 func (o *Outgoing) BeginAll(ctx context.Context, accountID int64, starts []Start) ([]Begun, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
