@@ -1,5 +1,5 @@
-// Package helpwright is an overview of the module: a help desk with a multilingual knowledge base,
-// to embed in Go programs or to run as a server.
+// Package helpwright is an overview of the module: a help desk with a multilingual knowledge base, to embed in Go programs
+// or to run as a server.
 //
 // To embed everything in your program, with inbound and outbound mail, API and help centres:
 //
@@ -56,6 +56,5 @@
 //   - storage/guard: how the handles of both domains access a store
 //   - examples/customstore: a store and a file store from scratch; examples/auditstore: a wrapper
 //
-// To run it: cmd/helpwright is the reference server. The folder examples contains small complete
-// programs.
+// To run it: cmd/helpwright is the reference server. The folder examples contains small complete programs.
 package helpwright

@@ -45,8 +45,7 @@ func (d *Desk) Account(ctx context.Context) (identity.Account, error) {
 	return r.Account(ctx)
 }
 
-// UpdateAccount changes the account. It needs accounts.update. A next number that was already taken
-// is an Invalid fault.
+// UpdateAccount changes the account. It needs accounts.update. A next number that was already taken is an Invalid fault.
 func (d *Desk) UpdateAccount(ctx context.Context, in identity.AccountUpdate) (identity.Account, error) {
 	begin, err := d.guard.Write(identity.AccountsUpdate)
 	if err != nil {
@@ -93,8 +92,7 @@ func (d *Desk) UpdateAccount(ctx context.Context, in identity.AccountUpdate) (id
 	return account, err
 }
 
-// DeleteAccount removes the account with all its data; jobs remove its files soon after. It needs
-// accounts.delete.
+// DeleteAccount removes the account with all its data; jobs remove its files soon after. It needs accounts.delete.
 func (d *Desk) DeleteAccount(ctx context.Context) error {
 	begin, err := d.guard.Write(identity.AccountsDelete)
 	if err != nil {

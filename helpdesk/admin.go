@@ -47,9 +47,8 @@ func (s *Service) holdsSomewhere(ctx context.Context, c Caller, p identity.Permi
 	}
 }
 
-// CreateAccount creates an account with the built-in roles and its owner. Operators name the owner
-// in ownerID; for other callers, the caller becomes the owner and ownerID is ignored. It needs
-// accounts.create in one of the caller's accounts.
+// CreateAccount creates an account with the built-in roles and its owner. Operators name the owner in ownerID; for other
+// callers, the caller becomes the owner and ownerID is ignored. It needs accounts.create in one of the caller's accounts.
 func (a *Admin) CreateAccount(ctx context.Context, in identity.AccountInput, ownerID int64) (identity.Account, error) {
 	begin, err := a.guard.Write(identity.AccountsCreate)
 	if err != nil {
@@ -114,8 +113,7 @@ func (s *Service) populate(ctx context.Context, tx Tx, accountID, ownerID int64,
 	})
 }
 
-// Accounts lists the accounts that the caller is a member of, by id. A token with scopes needs
-// accounts.view.
+// Accounts lists the accounts that the caller is a member of, by id. A token with scopes needs accounts.view.
 func (a *Admin) Accounts(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Account], error) {
 	dir, err := a.guard.Read(identity.AccountsView)
 	if err != nil {
@@ -125,8 +123,8 @@ func (a *Admin) Accounts(ctx context.Context, req storage.PageRequest) (storage.
 		func(seek storage.Seek) ([]identity.Account, error) { return dir.AccountsOf(ctx, a.userID, seek) })
 }
 
-// AccountIDs returns the ids above after of the accounts that the caller is a member of, in
-// ascending order, at most [storage.MaxLimit].
+// AccountIDs returns the ids above after of the accounts that the caller is a member of, in ascending order, at most
+// [storage.MaxLimit].
 func (a *Admin) AccountIDs(ctx context.Context, after int64) ([]int64, error) {
 	dir, err := a.guard.Read(anyMember)
 	if err != nil {
@@ -150,8 +148,7 @@ func (a *Admin) AccountsOfUser(ctx context.Context, userID int64, req storage.Pa
 		func(seek storage.Seek) ([]identity.Account, error) { return dir.AccountsOf(ctx, userID, seek) })
 }
 
-// CreateUser creates a user; operators only. An address that another user has is an Invalid fault
-// on email.
+// CreateUser creates a user; operators only. An address that another user has is an Invalid fault on email.
 func (a *Admin) CreateUser(ctx context.Context, in identity.UserInput) (identity.User, error) {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
@@ -210,8 +207,8 @@ func (a *Admin) UserByEmail(ctx context.Context, email string) (identity.User, e
 	return dir.UserByEmail(ctx, mailaddr.Key(email))
 }
 
-// AddMember adds a user to an account with the built-in role of a key; operators only. An unknown
-// role is an Invalid fault on role.
+// AddMember adds a user to an account with the built-in role of a key; operators only. An unknown role is an Invalid fault
+// on role.
 func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey string) (identity.Membership, error) {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
@@ -244,8 +241,7 @@ func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey 
 	return m, nil
 }
 
-// CreateToken creates an access token for a user and returns its secret, which is not stored;
-// operators only.
+// CreateToken creates an access token for a user and returns its secret, which is not stored; operators only.
 func (a *Admin) CreateToken(ctx context.Context, userID int64, in identity.TokenInput) (identity.AccessToken, string, error) {
 	begin, err := a.guard.Write(operate)
 	if err != nil {

@@ -14,9 +14,8 @@ import (
 // longAnswered is the age from which a customer's archived message no longer awaits a reply.
 const longAnswered = 30 * 24 * time.Hour
 
-// archivedAnswer determines whether an archived message was sent by us, and its recipients: its
-// author is a mailbox of the account, or a member who wrote to others and not to us. userID is the
-// member, 0 if unknown.
+// archivedAnswer determines whether an archived message was sent by us, and its recipients: its author is a mailbox of the
+// account, or a member who wrote to others and not to us. userID is the member, 0 if unknown.
 func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogether) (to []mailaddr.Address, userID int64, err error) {
 	if !f.mail.Archived || f.mail.Report != nil || f.mail.FirstAuthor().Email == ledger.UnknownSender {
 		return nil, 0, nil
@@ -52,8 +51,8 @@ func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogeth
 	return to, userID, nil
 }
 
-// fileAnswer files a message sent by us as an interaction, either of the conversation that it
-// refers to or of a new one with its first recipient.
+// fileAnswer files a message sent by us as an interaction, either of the conversation that it refers to or of a new one with
+// its first recipient.
 func (f *filing) fileAnswer(ctx context.Context, tx Tx, row ledger.Mail, mailbox Mailbox, to []mailaddr.Address, userID int64, shared *filingTogether) (ledger.Mail, error) {
 	m, err := f.answeredThread(ctx, tx, mailbox)
 	if err != nil {
@@ -112,8 +111,7 @@ func (f *filing) fileAnswer(ctx context.Context, tx Tx, row ledger.Mail, mailbox
 	return row, tx.Emit(ctx, events...)
 }
 
-// answeredThread returns the conversation of the likeliest message that ours refers to, whatever
-// its recipients.
+// answeredThread returns the conversation of the likeliest message that ours refers to, whatever its recipients.
 func (f *filing) answeredThread(ctx context.Context, tx Tx, mailbox Mailbox) (match, error) {
 	m := match{why: Threading{Rule: RuleNew}}
 	refs := f.candidates()
@@ -137,8 +135,7 @@ func (f *filing) answeredThread(ctx context.Context, tx Tx, mailbox Mailbox) (ma
 	return m, nil
 }
 
-// passesOn reports whether a reply went to none of the conversation's participants, so that the
-// customer still waits.
+// passesOn reports whether a reply went to none of the conversation's participants, so that the customer still waits.
 func (f *filing) passesOn(ctx context.Context, tx Tx, c Conversation, to []mailaddr.Address) (bool, error) {
 	if c.ID == 0 {
 		return false, nil
@@ -160,8 +157,7 @@ func (f *filing) answer(at time.Time, userID int64, m match) Interaction {
 	return i
 }
 
-// answeredBefore updates the conversation for an archived reply. After it, the conversation awaits
-// nothing.
+// answeredBefore updates the conversation for an archived reply. After it, the conversation awaits nothing.
 func (c *Conversation) answeredBefore(i Interaction) {
 	last := !i.At.Before(c.UpdatedAt)
 	if last {
@@ -173,8 +169,7 @@ func (c *Conversation) answeredBefore(i Interaction) {
 	}
 }
 
-// receivedBefore reverts what a customer's archived message changed in a conversation, if it is too
-// old to await a reply.
+// receivedBefore reverts what a customer's archived message changed in a conversation, if it is too old to await a reply.
 func (c *Conversation) receivedBefore(old Conversation, at, now time.Time) {
 	if now.Sub(at) <= longAnswered {
 		return

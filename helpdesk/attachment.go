@@ -44,8 +44,7 @@ func (a Attachment) SizeHuman() string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", size/1024), ".0") + " GB"
 }
 
-// attachable returns the extensions that may be uploaded. Parts of received messages are stored
-// whatever their type.
+// attachable returns the extensions that may be uploaded. Parts of received messages are stored whatever their type.
 func attachable() []string { return append(filetype.Documents(), "xlsx") }
 
 // Upload is a file to be attached.
@@ -58,10 +57,9 @@ type Upload struct {
 // MaxAttachment returns the maximum size of an uploaded attachment, in bytes.
 func (s *Service) MaxAttachment() int64 { return s.cfg.MaxAttachment }
 
-// CreateAttachment attaches a file to an interaction. Once the sending of a posted user interaction
-// has begun, it is a Conflict fault. A file above Config.MaxAttachment is a TooLarge fault, a type
-// that is not allowed an Invalid fault. It needs interactions.create, or interactions.note for a
-// note.
+// CreateAttachment attaches a file to an interaction. Once the sending of a posted user interaction has begun, it is a
+// Conflict fault. A file above Config.MaxAttachment is a TooLarge fault, a type that is not allowed an Invalid fault. It
+// needs interactions.create, or interactions.note for a note.
 func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
 	_, begin, err := d.mayAttach(ctx, conversationID, interactionID)
 	if err != nil {
@@ -70,9 +68,9 @@ func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interaction
 	return d.attach(ctx, begin, conversationID, interactionID, up, changeable)
 }
 
-// CopyAttachments attaches copies of one interaction's files to another interaction of the same
-// conversation, all or none, and returns them by the IDs of the originals. Copies and originals are
-// independent. Permissions and faults are those of [Desk.CreateAttachment].
+// CopyAttachments attaches copies of one interaction's files to another interaction of the same conversation, all or none,
+// and returns them by the IDs of the originals. Copies and originals are independent. Permissions and faults are those of
+// [Desk.CreateAttachment].
 func (d *Desk) CopyAttachments(ctx context.Context, conversationID, from, to int64) (map[int64]Attachment, error) {
 	_, begin, err := d.mayAttach(ctx, conversationID, to)
 	if err != nil {
@@ -215,8 +213,7 @@ func changeable(ctx context.Context, tx Tx, conversationID, interactionID int64)
 	return nil
 }
 
-// CheckFile returns an Invalid fault unless a file with this name that begins with head may be
-// attached.
+// CheckFile returns an Invalid fault unless a file with this name that begins with head may be attached.
 func CheckFile(name string, head []byte) error {
 	if problem := filetype.Check(filetype.SafeName(name), head, attachable()); problem != "" {
 		return fault.Field("file", problem)
@@ -291,8 +288,8 @@ func (d *Desk) Attachment(ctx context.Context, conversationID, interactionID, id
 	return a, nil
 }
 
-// OpenAttachment opens length bytes of a file starting at offset; a negative length means to the
-// end. It needs interactions.view.
+// OpenAttachment opens length bytes of a file starting at offset; a negative length means to the end. It needs
+// interactions.view.
 func (d *Desk) OpenAttachment(ctx context.Context, a Attachment, offset, length int64) (io.ReadCloser, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
@@ -306,8 +303,8 @@ func (d *Desk) OpenAttachment(ctx context.Context, a Attachment, offset, length 
 	return d.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
 }
 
-// LinkAttachment returns a short-lived address in the blob store, from which anybody who has it can
-// download the file. "": there is none, see Config.LinkFrom. It needs interactions.view.
+// LinkAttachment returns a short-lived address in the blob store, from which anybody who has it can download the file. "":
+// there is none, see Config.LinkFrom. It needs interactions.view.
 func (d *Desk) LinkAttachment(ctx context.Context, a Attachment, as storage.BlobDownload) (string, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
@@ -327,8 +324,7 @@ func (s *Service) linkFile(ctx context.Context, a Attachment, as storage.BlobDow
 	return storage.LinkBlob(ctx, s.cfg.Blobs, a.BlobKey, as)
 }
 
-// DeleteAttachment removes a file; from a posted user interaction only until sending begins. It
-// needs interactions.update.
+// DeleteAttachment removes a file; from a posted user interaction only until sending begins. It needs interactions.update.
 func (d *Desk) DeleteAttachment(ctx context.Context, conversationID, interactionID, id int64) error {
 	begin, err := d.guard.Write(identity.InteractionsUpdate)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Audience returns who may see an interaction besides members, as address keys (see [mailaddr.Key]). A
-// customer sees what they wrote and what was mailed to them. It is empty for notes, drafts,
-// forwards, replies whose sending has not begun, and unknown types.
+// Audience returns who may see an interaction besides members, as address keys (see [mailaddr.Key]). A customer sees what
+// they wrote and what was mailed to them. It is empty for notes, drafts, forwards, replies whose sending has not begun, and
+// unknown types.
 func (i Interaction) Audience() []string {
 	if i.Status != StatusPosted || i.IsForward {
 		return nil
@@ -38,8 +38,8 @@ func (i Interaction) meets(keys []string) bool {
 	return slices.ContainsFunc(i.Audience(), func(k string) bool { return slices.Contains(keys, k) })
 }
 
-// markSeen marks user interactions as seen by a conversation's customer, the first time only, and
-// returns those that were unseen before.
+// markSeen marks user interactions as seen by a conversation's customer, the first time only, and returns those that were
+// unseen before.
 func markSeen(ctx context.Context, tx Tx, c Conversation, ids []int64, at time.Time) ([]int64, error) {
 	first, err := tx.MarkSeen(ctx, ids, at)
 	if err != nil || len(first) == 0 {

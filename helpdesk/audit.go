@@ -42,9 +42,8 @@ const (
 	auditTokenGone = "token.deleted"
 )
 
-// audited reports whether events of a type go into the audit log: all changes to the account's
-// configuration, everything deleted, erased, merged, split, moved or exported, and decisions about messages
-// that could not be imported.
+// audited reports whether events of a type go into the audit log: all changes to the account's configuration, everything
+// deleted, erased, merged, split, moved or exported, and decisions about messages that could not be imported.
 func audited(kind string) bool {
 	area, action, _ := strings.Cut(kind, ".")
 	return slices.Contains([]string{
@@ -52,8 +51,7 @@ func audited(kind string) bool {
 	}, area) || slices.Contains([]string{"deleted", "erased", "merged", "split", "moved", "exported", "ignored", "replayed"}, action)
 }
 
-// From returns the same service for requests from a client address, which its audit log entries
-// contain.
+// From returns the same service for requests from a client address, which its audit log entries contain.
 func (s *Service) From(address netip.Addr) *Service {
 	out := *s
 	if address = address.Unmap(); address.IsValid() {
@@ -108,9 +106,8 @@ func (s *Service) noteFor(ctx context.Context, tx SystemTx, userID int64, entry 
 	})
 }
 
-// failedLogin records a wrong password for a user. For an unknown address (0) it also runs a
-// transaction, so that the timing is the same. It records only some of many failures, so that
-// password guessing does not fill the log.
+// failedLogin records a wrong password for a user. For an unknown address (0) it also runs a transaction, so that the timing
+// is the same. It records only some of many failures, so that password guessing does not fill the log.
 func (s *Service) failedLogin(ctx context.Context, userID int64, email string) error {
 	if !s.throttle.worthNoting(s.now(), mailaddr.Key(email), network(s.address)) {
 		return nil
@@ -127,11 +124,10 @@ type AuditFilter struct {
 	Since  time.Time          // zero: all
 }
 
-// AuditLog lists administrative changes, newest first: changes of the account, its members, teams,
-// roles, invitations, join rules, mailboxes, domains, keys and webhooks; everything deleted, erased,
-// merged or exported; and what members did to their own tokens, sessions and passwords, including failed
-// attempts. It needs audit_log.view. A member limited to some mailboxes does not see entries about
-// others. The filter may name a user who has left; an unknown user matches nothing.
+// AuditLog lists administrative changes, newest first: changes of the account, its members, teams, roles, invitations, join
+// rules, mailboxes, domains, keys and webhooks; everything deleted, erased, merged or exported; and what members did to
+// their own tokens, sessions and passwords, including failed attempts. It needs audit_log.view. A member limited to some
+// mailboxes does not see entries about others. The filter may name a user who has left; an unknown user matches nothing.
 func (d *Desk) AuditLog(ctx context.Context, filter AuditFilter, req storage.PageRequest) (storage.Page[AuditEntry], error) {
 	r, err := d.guard.Read(identity.AuditLogView)
 	if err != nil {

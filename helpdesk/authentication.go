@@ -9,16 +9,15 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// unattributed reports whether different readers could see different senders. A server's results
-// may then not apply to the displayed one.
+// unattributed reports whether different readers could see different senders. A server's results may then not apply to the
+// displayed one.
 func unattributed(a ledger.Authentication) bool {
 	return a.FromGuessed || a.Source != "" && a.DMARC.Result == ledger.AuthPermError && a.DMARC.Domain == ""
 }
 
-// authentication returns the results of the checks during receipt, or those that a trusted server
-// added to the header. The latter count only if strangers could not deliver the message directly:
-// if it was fetched from a mailbox or came through one of our relays. At our own intake, anybody
-// could forge them.
+// authentication returns the results of the checks during receipt, or those that a trusted server added to the header. The
+// latter count only if strangers could not deliver the message directly: if it was fetched from a mailbox or came through
+// one of our relays. At our own intake, anybody could forge them.
 func (f *filing) authentication(row ledger.Mail) ledger.Authentication {
 	a, header := row.Authentication, f.mail.Authentication
 	direct := row.Source == sourceSMTP && !a.Relayed
@@ -41,8 +40,8 @@ const (
 	sourceLMTP = "lmtp"
 )
 
-// findMember finds the user with the sender's address. It runs before the transaction, which then
-// checks that the user is a member of the account.
+// findMember finds the user with the sender's address. It runs before the transaction, which then checks that the user is a
+// member of the account.
 func (in *Intake) findMember(ctx context.Context, email string) (int64, error) {
 	dir, err := in.system.Read(receive)
 	if err != nil {
@@ -55,11 +54,10 @@ func (in *Intake) findMember(ctx context.Context, email string) (int64, error) {
 	return user.ID, err
 }
 
-// suspicion returns the reason why a message must not join a conversation by its token or
-// references, "" if it may. A message never becomes a user interaction. It must not even appear as
-// a member's message unless the domain of From authenticates it; a reply token is no proof, since
-// every recipient of a reply has one. A message that its sender's domain disowns, or whose sender
-// is ambiguous, may join only with a token, which shows that its sender received our mail.
+// suspicion returns the reason why a message must not join a conversation by its token or references, "" if it may. A
+// message never becomes a user interaction. It must not even appear as a member's message unless the domain of From
+// authenticates it; a reply token is no proof, since every recipient of a reply has one. A message that its sender's domain
+// disowns, or whose sender is ambiguous, may join only with a token, which shows that its sender received our mail.
 func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences string, err error) {
 	if users := f.unproven(); len(users) > 0 {
 		members, err := tx.UsersByID(ctx, users)
@@ -80,8 +78,7 @@ func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences st
 	return "", "", nil
 }
 
-// unproven returns the users whose addresses the message contains without proof that they sent it.
-// Only From can be proven.
+// unproven returns the users whose addresses the message contains without proof that they sent it. Only From can be proven.
 func (f *filing) unproven() []int64 {
 	var users []int64
 	if user := f.users[mailaddr.Key(f.mail.FirstAuthor().Email)]; user != 0 && !f.auth.FromAligned {

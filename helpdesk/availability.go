@@ -16,8 +16,7 @@ func (d *Desk) others(membershipID int64) identity.Permission {
 	return identity.MembershipsUpdate
 }
 
-// Availability returns the membership with its availability; another member's needs
-// memberships.update.
+// Availability returns the membership with its availability; another member's needs memberships.update.
 func (d *Desk) Availability(ctx context.Context, membershipID int64) (identity.Membership, error) {
 	r, err := d.guard.Read(d.others(membershipID))
 	if err != nil {
@@ -26,8 +25,8 @@ func (d *Desk) Availability(ctx context.Context, membershipID int64) (identity.M
 	return r.Memberships().Get(ctx, membershipID)
 }
 
-// SetAvailability changes when a member counts as online. Another member's needs memberships.update
-// and, as in [Desk.UpdateMember], everything that member holds.
+// SetAvailability changes when a member counts as online. Another member's needs memberships.update and, as in
+// [Desk.UpdateMember], everything that member holds.
 func (d *Desk) SetAvailability(ctx context.Context, membershipID int64, in identity.AvailabilityInput) (identity.Membership, error) {
 	begin, err := d.guard.Write(d.others(membershipID))
 	if err != nil {

@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// isNew is how long before fetching a message may have reached the server and still count as
-	// new. Mailboxes are polled more often than this.
+	// isNew is how long before fetching a message may have reached the server and still count as new. Mailboxes are polled more
+	// often than this.
 	isNew = 24 * time.Hour
 	// onItsWay is how long a message may be in transit (RFC 5321 section 4.5.4.1).
 	onItsWay = 5 * 24 * time.Hour
 )
 
-// receivedAt returns when the message's destination server received it: the server it was fetched
-// from, or our own. If that server does not report it, the time of the last hop in the header is
-// used; zero if that is missing or implausible.
+// receivedAt returns when the message's destination server received it: the server it was fetched from, or our own. If that
+// server does not report it, the time of the last hop in the header is used; zero if that is missing or implausible.
 func (f *filing) receivedAt(row ledger.Mail) time.Time {
 	switch {
 	case row.DeliveredAt.Year() >= 1970:
@@ -29,14 +28,12 @@ func (f *filing) receivedAt(row ledger.Mail) time.Time {
 	return time.Time{}
 }
 
-// sentAt returns the message's time, which determines its place in its conversation and the order
-// of conversations.
+// sentAt returns the message's time, which determines its place in its conversation and the order of conversations.
 //
-// For a new message it is now, whatever its Date, so that a wrong clock cannot hide it. A message
-// from the backlog of a fetched mailbox gets its Date, as far as the servers that handled it
-// confirm it: it was sent before they received it and, if it has trace fields, not much earlier. A
-// message put into the mailbox by an import or as a copy has no Received header field; its Date
-// counts if it was there before the mailbox was added here.
+// For a new message it is now, whatever its Date, so that a wrong clock cannot hide it. A message from the backlog of a
+// fetched mailbox gets its Date, as far as the servers that handled it confirm it: it was sent before they received it and,
+// if it has trace fields, not much earlier. A message put into the mailbox by an import or as a copy has no Received header
+// field; its Date counts if it was there before the mailbox was added here.
 func (f *filing) sentAt(row ledger.Mail, mailbox Mailbox) time.Time {
 	if !ofAnyAge(row) {
 		return f.now
@@ -68,8 +65,7 @@ func (f *filing) sentAt(row ledger.Mail, mailbox Mailbox) time.Time {
 	return date.UTC().Truncate(time.Microsecond)
 }
 
-// place returns the position of a message sent at a time: not before the message it refers to, and
-// last if it is new.
+// place returns the position of a message sent at a time: not before the message it refers to, and last if it is new.
 func (f *filing) place(ctx context.Context, tx Tx, m match, at time.Time) (time.Time, error) {
 	if !at.Before(f.now) {
 		if m.conversation.ID == 0 {

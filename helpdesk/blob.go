@@ -12,8 +12,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Kinds of jobs. The program that runs the jobs registers a handler for each: see helpdesk/ingest,
-// helpdesk/outbound, helpdesk/webhook and [Service.PurgeBlobs].
+// Kinds of jobs. The program that runs the jobs registers a handler for each: see helpdesk/ingest, helpdesk/outbound,
+// helpdesk/webhook and [Service.PurgeBlobs].
 const (
 	JobFileMail    = "mail.file"     // Subject: mailbox whose received messages are to be filed
 	JobRefetchMail = "mail.refetch"  // Subject: ledger row of an incomplete message
@@ -25,8 +25,7 @@ const (
 	JobProbe       = "mail.probe"    // Subject: mailbox whose tagged addresses are to be tested
 	JobReturnMail  = "mail.return"   // Subject: ledger row of a message returned to a member; Payload: the explanation
 	JobWebhook     = "webhook.send"  // Subject: webhook that may have due deliveries
-	// JobUnassign unassigns the conversations of a former member; Subject is the user. See
-	// [Service.Unassign].
+	// JobUnassign unassigns the conversations of a former member; Subject is the user. See [Service.Unassign].
 	JobUnassign = "conversations.unassign"
 	// JobDisband removes a deleted team from its conversations; Subject is the team.
 	JobDisband = "conversations.disband"
@@ -34,8 +33,7 @@ const (
 	JobWake = "conversations.wake"
 	// JobNotify notifies members of an event; its payload describes it. See [Service.Notify].
 	JobNotify = "notifications.tell"
-	// JobMailNotifications mails a member's notifications; Subject is the user. See
-	// [Service.MailNotifications].
+	// JobMailNotifications mails a member's notifications; Subject is the user. See [Service.MailNotifications].
 	JobMailNotifications = "notifications.mail"
 	// JobTellMail sends a mail to a member; Subject is the user, the payload its content.
 	JobTellMail = "mail.tell"
@@ -61,8 +59,7 @@ func mailboxPrefix(accountID, mailboxID int64) string {
 	return fmt.Sprintf("%smailboxes/%d/", accountPrefix(accountID), mailboxID)
 }
 
-// rawKey returns a new blob key for a raw message. Keys are never reused, so a file without a row
-// can be removed safely.
+// rawKey returns a new blob key for a raw message. Keys are never reused, so a file without a row can be removed safely.
 func rawKey(accountID, mailboxID int64) string {
 	return mailboxPrefix(accountID, mailboxID) + "raw/" + strings.ToLower(rand.Text())
 }
@@ -98,8 +95,8 @@ func purgeKeys(accountID int64, keys []string) []storage.Job {
 // discardTime limits the time for removing files that no row refers to.
 const discardTime = 10 * time.Second
 
-// discard removes files whose rows were not written because of err. If the outcome is unknown, a
-// row may refer to them, so they stay; the sweep of storage/blobs finds those without a row.
+// discard removes files whose rows were not written because of err. If the outcome is unknown, a row may refer to them, so
+// they stay; the sweep of storage/blobs finds those without a row.
 func (s *Service) discard(ctx context.Context, err error, keys ...string) {
 	if !fault.Certain(err) {
 		s.cfg.Logger.WarnContext(ctx, "files stay until it is known whether rows name them", "files", len(keys), "error", err)
@@ -114,8 +111,7 @@ func (s *Service) discard(ctx context.Context, err error, keys ...string) {
 	}
 }
 
-// PurgeBlobs runs a job of kind [JobPurgeBlobs]: it removes files whose rows are gone. It is
-// idempotent.
+// PurgeBlobs runs a job of kind [JobPurgeBlobs]: it removes files whose rows are gone. It is idempotent.
 func (s *Service) PurgeBlobs(ctx context.Context, job storage.ClaimedJob) error {
 	var p purge
 	if err := json.Unmarshal(job.Payload, &p); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// BlockedSender is an address, or a domain with its subdomains, whose mail is filed as spam. No
-// mail is lost: it starts new conversations that are spam.
+// BlockedSender is an address, or a domain with its subdomains, whose mail is filed as spam. No mail is lost: it starts new
+// conversations that are spam.
 type BlockedSender struct {
 	ID        int64
 	Sender    string // as entered: ada@example.org, or example.org
@@ -51,8 +51,7 @@ func (b BlockedSender) IsDomain() bool { return strings.HasPrefix(b.Key, "@") }
 // Blocks reports whether it blocks an address.
 func (b BlockedSender) Blocks(address string) bool { return slices.Contains(blockKeys(address), b.Key) }
 
-// blockKeys returns the keys that block an address: its own, its domain's and those of parent
-// domains.
+// blockKeys returns the keys that block an address: its own, its domain's and those of parent domains.
 func blockKeys(address string) []string {
 	key := mailaddr.Key(address)
 	_, domain, found := plain.CutLast(key, "@")
@@ -107,8 +106,8 @@ func (d *Desk) BlockedSender(ctx context.Context, id int64) (BlockedSender, erro
 	return r.BlockedSenders().Get(ctx, id)
 }
 
-// BlockedSenders lists the blocked senders, newest first. A non-empty address limits the list to
-// those that block it. It needs customers.view.
+// BlockedSenders lists the blocked senders, newest first. A non-empty address limits the list to those that block it. It
+// needs customers.view.
 func (d *Desk) BlockedSenders(ctx context.Context, address string, req storage.PageRequest) (storage.Page[BlockedSender], error) {
 	var none storage.Page[BlockedSender]
 	r, err := d.guard.Read(identity.CustomersView)
@@ -125,10 +124,9 @@ func (d *Desk) BlockedSenders(ctx context.Context, address string, req storage.P
 		func(seek storage.Seek) ([]BlockedSender, error) { return r.BlockedSenders().List(ctx, filter, seek) })
 }
 
-// BlockSender files future mail of an address, or of a domain and its subdomains, as spam: it
-// reopens nothing and joins only spam conversations. The relevant address is the one that a message
-// is filed under. It needs customers.update and all mailboxes. Addresses of the account's mailboxes
-// and members, and their domains, cannot be blocked.
+// BlockSender files future mail of an address, or of a domain and its subdomains, as spam: it reopens nothing and joins only
+// spam conversations. The relevant address is the one that a message is filed under. It needs customers.update and all
+// mailboxes. Addresses of the account's mailboxes and members, and their domains, cannot be blocked.
 func (d *Desk) BlockSender(ctx context.Context, sender string) (BlockedSender, error) {
 	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
@@ -188,8 +186,7 @@ func (d *Desk) mayBlock(ctx context.Context, tx Tx, b BlockedSender) error {
 	return nil
 }
 
-// UnblockSender stops filing a sender's mail as spam. Existing spam stays spam. It needs
-// customers.update and all mailboxes.
+// UnblockSender stops filing a sender's mail as spam. Existing spam stays spam. It needs customers.update and all mailboxes.
 func (d *Desk) UnblockSender(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
@@ -206,8 +203,8 @@ func (d *Desk) UnblockSender(ctx context.Context, id int64) error {
 	})
 }
 
-// blocked returns the entry that blocks a message's customer address. It queries once for all
-// messages filed together, with all addresses that they could be filed under.
+// blocked returns the entry that blocks a message's customer address. It queries once for all messages filed together, with
+// all addresses that they could be filed under.
 func (shared *filingTogether) blocked(ctx context.Context, tx Tx, f *filing) (BlockedSender, error) {
 	if shared.blocks == nil {
 		var keys []string
@@ -249,8 +246,7 @@ func (shared *filingTogether) blocked(ctx context.Context, tx Tx, f *filing) (Bl
 	return BlockedSender{}, nil
 }
 
-// judge marks the match as spam if the sender is blocked. Delivery reports are exempt, since they
-// come from mail systems.
+// judge marks the match as spam if the sender is blocked. Delivery reports are exempt, since they come from mail systems.
 func (m *match) judge(ctx context.Context, tx Tx, f *filing, shared *filingTogether) error {
 	if m.why.Rule == RuleReport {
 		return nil
@@ -262,8 +258,8 @@ func (m *match) judge(ctx context.Context, tx Tx, f *filing, shared *filingToget
 	return err
 }
 
-// asSpam marks the match of a blocked sender's message as spam. The message joins the conversation
-// only if that is spam, too.
+// asSpam marks the match of a blocked sender's message as spam. The message joins the conversation only if that is spam,
+// too.
 func (m *match) asSpam(b BlockedSender) {
 	m.why.Blocked = b.Sender
 	if m.conversation.ID == 0 || m.conversation.IsSpam() {

@@ -18,17 +18,17 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// BodyView determines how bodies are shown. Stored bodies are unaffected: they refer to a message's
-// own images as cid: (RFC 2392) and to remote ones by address.
+// BodyView determines how bodies are shown. Stored bodies are unaffected: they refer to a message's own images as cid: (RFC
+// 2392) and to remote ones by address.
 type BodyView struct {
 	Fold bool // collapse a quoted message at the end in a closed <details>
 	// RemoteImages overrides the account's setting; "" uses that.
 	RemoteImages identity.RemoteImages
-	// AttachmentURL returns the URL of an attachment that a body shows. The key proves to
-	// [AttachmentSource] that this view referred to it. If nil, cid: addresses stay.
+	// AttachmentURL returns the URL of an attachment that a body shows. The key proves to [AttachmentSource] that this view
+	// referred to it. If nil, cid: addresses stay.
 	AttachmentURL func(a Attachment, key string) string
-	// ProxyURL returns the proxy's URL for a remote image, given its token for
-	// [Service.RemoteImage]. If nil, remote images are blocked.
+	// ProxyURL returns the proxy's URL for a remote image, given its token for [Service.RemoteImage]. If nil, remote images are
+	// blocked.
 	ProxyURL func(token string) string
 }
 
@@ -38,8 +38,7 @@ type ShownBody struct {
 	RemoteImages int // number of remote images, blocked or not
 }
 
-// answerSubject matches the prefixes that mail clients put before the subject of replies and
-// forwards.
+// answerSubject matches the prefixes that mail clients put before the subject of replies and forwards.
 var answerSubject = regexp.MustCompile(`(?i)^\s*(re|aw|antw|antwort|sv|vs|vá|rif|res|odp|ynt|r|hal|απ|на|bls|atb|vl|vb|fwd?|wg|tr|enc|rv|ts|pd|doorst|i|ilt|továbbítás|` +
 	`回复|答复|答覆|回覆|转发|轉寄|返信|転送|답장|전달)\s*(\[\d+\]|\(\d+\)|\*\d+)?\s*[:：]`)
 
@@ -48,12 +47,10 @@ func (i Interaction) answers() bool {
 	return len(i.References) > 0 || i.Type != TypeCustomer && !i.IsStarter || answerSubject.MatchString(i.Subject)
 }
 
-// ShowBodies prepares bodies for display, with one query for the attachments that they show. It
-// needs interactions.view.
+// ShowBodies prepares bodies for display, with one query for the attachments that they show. It needs interactions.view.
 //
-// [Desk.CreateInteraction] and [Desk.UpdateInteraction] accept such a body again: blocked images
-// get their address back. The caller has to convert the URLs from BodyView.AttachmentURL and
-// ProxyURL to [AttachmentSource] and [RemoteAddress].
+// [Desk.CreateInteraction] and [Desk.UpdateInteraction] accept such a body again: blocked images get their address back. The
+// caller has to convert the URLs from BodyView.AttachmentURL and ProxyURL to [AttachmentSource] and [RemoteAddress].
 func (d *Desk) ShowBodies(ctx context.Context, list []Interaction, v BodyView) ([]ShownBody, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
@@ -86,8 +83,8 @@ func shownAttachments(ctx context.Context, r Reader, list []Interaction) ([]Atta
 	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: owners}, storage.Seek{Limit: storage.NoLimit})
 }
 
-// ImageOwners returns the ids of the interactions whose attachments the bodies may show as images:
-// the given interactions, and those that a reply quotes.
+// ImageOwners returns the ids of the interactions whose attachments the bodies may show as images: the given interactions,
+// and those that a reply quotes.
 func ImageOwners(list []Interaction) []int64 {
 	var owners []int64
 	for _, i := range list {
@@ -140,8 +137,7 @@ func (s *Service) proxied(accountID int64, stored, shown string, v BodyView) str
 	})
 }
 
-// remoteOf returns the remote image addresses of a stored body. In a shown body they are
-// indistinguishable from our own.
+// remoteOf returns the remote image addresses of a stored body. In a shown body they are indistinguishable from our own.
 func remoteOf(stored string) map[string]bool {
 	all := map[string]bool{}
 	mailhtml.RewriteImages(stored, func(src string) string {
@@ -167,8 +163,8 @@ func remoteImages(stored string) int {
 	return n
 }
 
-// named returns the attachment that an image address in a stored body refers to: one of the
-// interaction's own by Content-ID, or any of the conversation's by a reference that we issued.
+// named returns the attachment that an image address in a stored body refers to: one of the interaction's own by Content-ID,
+// or any of the conversation's by a reference that we issued.
 func (s *Service) named(accountID int64, i Interaction, src string, attachments []Attachment) (Attachment, bool) {
 	if len(src) < 4 || !strings.EqualFold(src[:4], "cid:") {
 		return Attachment{}, false
@@ -194,8 +190,8 @@ func (s *Service) named(accountID int64, i Interaction, src string, attachments 
 	return Attachment{}, false
 }
 
-// reference names an attachment in a stored body. Its key proves that we issued it. Otherwise, a
-// customer who guesses ids could make an agent who quotes them send files of notes.
+// reference names an attachment in a stored body. Its key proves that we issued it. Otherwise, a customer who guesses ids
+// could make an agent who quotes them send files of notes.
 type reference struct {
 	interaction, attachment int64
 	key                     string
@@ -215,9 +211,8 @@ func parseReference(cid string) (reference, bool) {
 	return r, true
 }
 
-// AttachmentSource returns the image address by which a stored body refers to an attachment.
-// Without the key that [BodyView].AttachmentURL received, it works only in the attachment's own
-// interaction.
+// AttachmentSource returns the image address by which a stored body refers to an attachment. Without the key that
+// [BodyView].AttachmentURL received, it works only in the attachment's own interaction.
 func AttachmentSource(interactionID, attachmentID int64, key string) string {
 	if key != "" {
 		key = "." + key
@@ -236,9 +231,8 @@ func attachmentKey(key []byte, accountID, interactionID, id int64) string {
 	return tokenEncoding.EncodeToString(mac.Sum(nil)[:tokenMACLength])
 }
 
-// embed returns the body of an outgoing message, whose images from files of the conversation become
-// parts of the message. The body refers to them by the ContentID of the returned attachments, own
-// ones first.
+// embed returns the body of an outgoing message, whose images from files of the conversation become parts of the message.
+// The body refers to them by the ContentID of the returned attachments, own ones first.
 func (s *Service) embed(ctx context.Context, r Reader, accountID int64, i Interaction, own []Attachment) (string, []Attachment, error) {
 	all := own
 	if strings.Contains(i.Body, "@helpwright") {

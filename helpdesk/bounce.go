@@ -15,16 +15,14 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// bounce handles a message as a delivery report on one of our replies, and reports whether it needs
-// no further processing. A report that identifies no such reply, or none of its recipients, is
-// handled as an ordinary message.
+// bounce handles a message as a delivery report on one of our replies, and reports whether it needs no further processing. A
+// report that identifies no such reply, or none of its recipients, is handled as an ordinary message.
 //
-// A failure marks the delivery as bounced, which reopens a closed conversation. A status that means
-// the address does not exist also suppresses the address. A delay only updates the delivery's
-// response.
+// A failure marks the delivery as bounced, which reopens a closed conversation. A status that means the address does not
+// exist also suppresses the address. A delay only updates the delivery's response.
 //
-// A report parsed from text may be misread, and a complaint has no delivery state. Both are also
-// filed in the reply's conversation, for people to read.
+// A report parsed from text may be misread, and a complaint has no delivery state. Both are also filed in the reply's
+// conversation, for people to read.
 func (f *filing) bounce(ctx context.Context, tx Tx, row *ledger.Mail, mailbox Mailbox) (bool, error) {
 	report := f.mail.Report
 	f.about = returned{}
@@ -61,8 +59,8 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *ledger.Mail, mailbox Ma
 	if err := (&Outgoing{svc: f.svc}).conclude(ctx, tx, f.accountID, c, i, bounced, f.now); err != nil {
 		return false, err
 	}
-	// With several recipients, any one could forge a report about another, unless the report came
-	// to an address that only one recipient's servers have seen.
+	// With several recipients, any one could forge a report about another, unless the report came to an address that only one
+	// recipient's servers have seen.
 	if len(deliveries) == 1 || about.deliveryID != 0 {
 		if err := f.suppress(ctx, tx, i, bounced); err != nil {
 			return false, err
@@ -75,9 +73,8 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *ledger.Mail, mailbox Ma
 	return true, f.fileReport(ctx, tx, row, i, len(bounced))
 }
 
-// reported finds the reply that a report is about, and the recipient if an address identifies it:
-// by the tag of the envelope sender, by Message-ID, or by the conversation's reply token and the
-// reported recipients. The zero value means none.
+// reported finds the reply that a report is about, and the recipient if an address identifies it: by the tag of the envelope
+// sender, by Message-ID, or by the conversation's reply token and the reported recipients. The zero value means none.
 func (f *filing) reported(ctx context.Context, tx Tx, mailbox Mailbox) (returned, error) {
 	for _, address := range f.addressed() {
 		if one, ok := f.svc.tokenDelivery(f.accountID, address); ok {
@@ -101,8 +98,7 @@ func (f *filing) reported(ctx context.Context, tx Tx, mailbox Mailbox) (returned
 	return f.reportedIn(ctx, tx)
 }
 
-// addressed returns the addresses that a report was sent to, and the senders of the reported
-// message.
+// addressed returns the addresses that a report was sent to, and the senders of the reported message.
 func (f *filing) addressed() []string {
 	all := slices.Concat(emails(f.mail.DeliveredTo), emails(f.mail.To), emails(f.mail.Cc))
 	if f.mail.Report != nil {
@@ -112,8 +108,8 @@ func (f *filing) addressed() []string {
 	return all
 }
 
-// reportedIn finds the latest reply to a reported recipient in the conversations that reply tokens
-// name, among their last hundred interactions.
+// reportedIn finds the latest reply to a reported recipient in the conversations that reply tokens name, among their last
+// hundred interactions.
 func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 	var keys []string
 	for _, r := range f.mail.Report.Recipients {
@@ -163,8 +159,7 @@ func reportedKeys(r sending.ReportedRecipient) []string {
 	return keys
 }
 
-// believe applies a report to the deliveries of its reply. known reports whether it names one of
-// their recipients.
+// believe applies a report to the deliveries of its reply. known reports whether it names one of their recipients.
 func (f *filing) believe(all []sending.Delivery, about returned) (known bool, changed []sending.Delivery) {
 	reports := f.mail.Report.Recipients
 	if about.deliveryID != 0 {
@@ -200,9 +195,9 @@ func (f *filing) believe(all []sending.Delivery, about returned) (known bool, ch
 	return known, changed
 }
 
-// returned returns the result of a report that was sent to the address of one delivery; it is about
-// that recipient, whatever address it names. A report on one of several others, such as the members
-// of a list, has no consequence for the address itself.
+// returned returns the result of a report that was sent to the address of one delivery; it is about that recipient, whatever
+// address it names. A report on one of several others, such as the members of a list, has no consequence for the address
+// itself.
 func (f *filing) returned(d sending.Delivery, reports []sending.ReportedRecipient) sending.ReportedRecipient {
 	for _, r := range reports {
 		if slices.Contains(reportedKeys(r), d.AddressKey) {
@@ -227,8 +222,8 @@ func (f *filing) returned(d sending.Delivery, reports []sending.ReportedRecipien
 // undefinedStatus (RFC 3463 section 3.1) is the status of a permanent failure without a reason.
 const undefinedStatus = "5.0.0"
 
-// noSuchAddress are the codes (RFC 3463, RFC 5248) and, without a code, the phrases that mean that
-// no mail will ever reach the address. A full mailbox or rejected content are not among them.
+// noSuchAddress are the codes (RFC 3463, RFC 5248) and, without a code, the phrases that mean that no mail will ever reach
+// the address. A full mailbox or rejected content are not among them.
 var (
 	noSuchAddress = []string{"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1"}
 	noSuchWords   = regexp.MustCompile(`(?i)user.{0,3}unknown|unknown.{0,3}(user|recipient|address)|no such (user|recipient|address|mailbox)|does ?n[o']t exist|(recipient|user|address).{0,12}not (found|recognized)|invalid (recipient|mailbox)`)
@@ -275,8 +270,7 @@ func (f *filing) reportThread(ctx context.Context, tx Tx) (match, error) {
 	return m, err
 }
 
-// fileReport finishes a report: its ledger row refers to the reply, and it does not become a
-// customer's message.
+// fileReport finishes a report: its ledger row refers to the reply, and it does not become a customer's message.
 func (f *filing) fileReport(ctx context.Context, tx Tx, row *ledger.Mail, i Interaction, bounced int) error {
 	keys := make([]string, len(f.files))
 	for n, a := range f.files {

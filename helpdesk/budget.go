@@ -14,8 +14,7 @@ const budgetWindow = time.Hour
 // overBudget is the response of deliveries delayed by the budget of an address.
 const overBudget = "Not sent yet: this address got too many mails within the last hour."
 
-// underway counts, by address, the deliveries of replies that were begun together and are not sent
-// yet.
+// underway counts, by address, the deliveries of replies that were begun together and are not sent yet.
 type underway map[string]int
 
 func (u underway) add(due []sending.Delivery) {
@@ -24,8 +23,7 @@ func (u underway) add(due []sending.Delivery) {
 	}
 }
 
-// sentTooMuch reports whether the mail sent to an address, with what is under way to it, has reached
-// the hourly limit.
+// sentTooMuch reports whether the mail sent to an address, with what is under way to it, has reached the hourly limit.
 func (s *Service) sentTooMuch(ctx context.Context, r Reader, key string, with underway) (bool, error) {
 	most := s.cfg.MaxMailPerAddress
 	if most < 0 {
@@ -48,9 +46,9 @@ func (s *Service) receivedTooMuch(ctx context.Context, r Reader, emailID int64) 
 // tooManyMails is the ledger reason of messages over their sender's budget.
 const tooManyMails = "its sender sent too many mails within an hour: it reopens nothing, and a new conversation begins closed"
 
-// overBudget reports whether a message's sender just exceeded the budget. An old message, fetched
-// with a mailbox's history, is not part of a loop. For a message just sent to us, the Date is no
-// evidence of age, since a looping program may write any.
+// overBudget reports whether a message's sender just exceeded the budget. An old message, fetched with a mailbox's history,
+// is not part of a loop. For a message just sent to us, the Date is no evidence of age, since a looping program may write
+// any.
 func (f *filing) overBudget(ctx context.Context, r Reader, row ledger.Mail, emailID int64) (bool, error) {
 	if ofAnyAge(row) && !f.mail.Date.IsZero() && f.now.Sub(f.mail.Date) > 24*time.Hour {
 		return false, nil

@@ -22,9 +22,9 @@ type BulkUpdate struct {
 	Spam         storage.Opt[bool] // as in [ConversationUpdate]
 }
 
-// UpdateConversations changes at most 100 conversations, all or none, and returns them by id. An id
-// that the member does not reach is a NotFound fault whose fields name it. It needs
-// conversations.update, and conversations.assign to set UserID or TeamID.
+// UpdateConversations changes at most 100 conversations, all or none, and returns them by id. An id that the member does not
+// reach is a NotFound fault whose fields name it. It needs conversations.update, and conversations.assign to set UserID or
+// TeamID.
 func (d *Desk) UpdateConversations(ctx context.Context, ids []int64, in BulkUpdate) ([]Conversation, error) {
 	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
@@ -122,8 +122,7 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 	return all, tx.Emit(ctx, events...)
 }
 
-// lockAll reads conversations for update, by id. All code locks them in this order, to avoid
-// deadlocks.
+// lockAll reads conversations for update, by id. All code locks them in this order, to avoid deadlocks.
 func lockAll(ctx context.Context, tx Tx, ids []int64) ([]Conversation, error) {
 	all, err := tx.Conversations().LockAll(ctx, ids)
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// UniqueJob is the code of the Conflict fault for retrying a job while another job with its key
-// waits or runs; that job does the same work.
+// UniqueJob is the code of the Conflict fault for retrying a job while another job with its key waits or runs; that job does
+// the same work.
 const UniqueJob = "job"
 
 // BuriedJobFilter narrows a list of jobs that were given up.
@@ -25,12 +25,10 @@ type BuriedJobReader interface {
 	BuriedJobs(ctx context.Context, filter BuriedJobFilter, seek storage.Seek) ([]storage.BuriedJob, error)
 }
 
-// BuriedJobWriter retries or drops an account's jobs that were given up. A job that was not given
-// up is a NotFound fault.
+// BuriedJobWriter retries or drops an account's jobs that were given up. A job that was not given up is a NotFound fault.
 type BuriedJobWriter interface {
-	// ReviveJob makes a job due at a time, as if it had not failed; it keeps only the number of
-	// attempts. While another job with its UniqueKey is unfinished, it is a Conflict fault with
-	// code UniqueJob.
+	// ReviveJob makes a job due at a time, as if it had not failed; it keeps only the number of attempts. While another job
+	// with its UniqueKey is unfinished, it is a Conflict fault with code UniqueJob.
 	ReviveJob(ctx context.Context, id int64, runAt time.Time) error
 	// DropJob removes a job.
 	DropJob(ctx context.Context, id int64) error
@@ -42,9 +40,8 @@ const (
 	auditJobDropped = "job.dropped"
 )
 
-// BuriedJobs lists the account's jobs that were given up, newest first, with the reasons, which
-// expose server internals. It needs accounts.update; for members limited to some mailboxes it
-// is a Forbidden fault.
+// BuriedJobs lists the account's jobs that were given up, newest first, with the reasons, which expose server internals. It
+// needs accounts.update; for members limited to some mailboxes it is a Forbidden fault.
 func (d *Desk) BuriedJobs(ctx context.Context, filter BuriedJobFilter, req storage.PageRequest) (storage.Page[storage.BuriedJob], error) {
 	r, err := d.guard.Read(identity.AccountsUpdate)
 	if err == nil {
@@ -63,8 +60,8 @@ func (d *Desk) BuriedJobs(ctx context.Context, filter BuriedJobFilter, req stora
 		func(seek storage.Seek) ([]storage.BuriedJob, error) { return r.BuriedJobs(ctx, filter, seek) })
 }
 
-// RetryJob retries a job that was given up, as if it had not failed before. While another job with
-// the same work waits or runs, it is a Conflict fault. It needs accounts.update.
+// RetryJob retries a job that was given up, as if it had not failed before. While another job with the same work waits or
+// runs, it is a Conflict fault. It needs accounts.update.
 func (d *Desk) RetryJob(ctx context.Context, id int64) error {
 	return d.decide(ctx, id, auditJobRetried, revive)
 }

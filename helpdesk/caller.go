@@ -13,8 +13,8 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// Caller identifies the source of a request: a user, optionally restricted to a token's scopes. The
-// zero Caller is anonymous.
+// Caller identifies the source of a request: a user, optionally restricted to a token's scopes. The zero Caller is
+// anonymous.
 type Caller struct {
 	userID  int64
 	tokenID int64
@@ -31,17 +31,15 @@ func (c Caller) UserID() int64 { return c.userID }
 // TokenID returns the access token that the caller used, or 0 if none.
 func (c Caller) TokenID() int64 { return c.tokenID }
 
-// As returns a caller for a user without any check, for applications that authenticate users
-// themselves.
+// As returns a caller for a user without any check, for applications that authenticate users themselves.
 func (s *Service) As(userID int64) Caller { return Caller{userID: userID} }
 
-// AsSignedIn returns a caller for a user who has signed in with [Service.SignIn], without any
-// check. It is for pages that keep their own session. Unlike [Service.As], it is subject to an
-// account's second-factor requirement, see [Service.Desk].
+// AsSignedIn returns a caller for a user who has signed in with [Service.SignIn], without any check. It is for pages that
+// keep their own session. Unlike [Service.As], it is subject to an account's second-factor requirement, see [Service.Desk].
 func (s *Service) AsSignedIn(userID int64) Caller { return Caller{userID: userID, signed: true} }
 
-// Authenticate returns the caller that an access token's secret belongs to. It returns an
-// Unauthenticated fault if the secret is unknown or expired, or the user is disabled.
+// Authenticate returns the caller that an access token's secret belongs to. It returns an Unauthenticated fault if the
+// secret is unknown or expired, or the user is disabled.
 func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, error) {
 	token, err := s.cfg.Store.TokenByHash(ctx, hashSecret(secret))
 	if fault.Is(err, fault.NotFound) {
@@ -63,12 +61,11 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, erro
 	return Caller{userID: token.UserID, tokenID: token.ID, scopes: token.Scopes, session: token.Session, expires: token.ExpiresAt, factors: token.Factors}, nil
 }
 
-// SignIn returns the user with this address and password. Every failure is the same Unauthenticated
-// fault and takes equally long, with two exceptions that require the right password: a disabled
-// user gets code user_disabled, and a user with a second factor gets code second_factor_required,
-// see [SecondStep]. After several wrong passwords, the next attempt returns a RateLimited fault
-// that contains the waiting time. Attempts are counted per client address, see [Service.From].
-// Attempts from other addresses do not block an address that the user has signed in from before.
+// SignIn returns the user with this address and password. Every failure is the same Unauthenticated fault and takes equally
+// long, with two exceptions that require the right password: a disabled user gets code user_disabled, and a user with a
+// second factor gets code second_factor_required, see [SecondStep]. After several wrong passwords, the next attempt returns
+// a RateLimited fault that contains the waiting time. Attempts are counted per client address, see [Service.From]. Attempts
+// from other addresses do not block an address that the user has signed in from before.
 func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, error) {
 	user, err := s.cfg.Store.UserByEmail(ctx, mailaddr.Key(email))
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -109,12 +106,11 @@ func (s *Service) prove(ctx context.Context, user identity.User, email, password
 	return err
 }
 
-// Desk opens an account for a caller. A caller who is not a member, or is disabled, gets the same
-// NotFound fault as for an account that does not exist. An anonymous caller gets an Unauthenticated
-// fault. If the account requires a second factor, a caller who authenticated with an access token, a
-// session, a password or an identity provider gets a Forbidden fault with code
-// second_factor_required, unless they have set up a second factor or the provider has asked for one.
-// This concerns users who have a password or signed in with a provider.
+// Desk opens an account for a caller. A caller who is not a member, or is disabled, gets the same NotFound fault as for an
+// account that does not exist. An anonymous caller gets an Unauthenticated fault. If the account requires a second factor, a
+// caller who authenticated with an access token, a session, a password or an identity provider gets a Forbidden fault with
+// code second_factor_required, unless they have set up a second factor or the provider has asked for one. This concerns
+// users who have a password or signed in with a provider.
 func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, error) {
 	if c.userID == 0 {
 		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
@@ -158,8 +154,8 @@ func (s *Service) held(grant identity.Grant, scopes []identity.Permission) ident
 	return set
 }
 
-// Admin opens the handle above accounts. Operations that require a permission require it in at
-// least one of the caller's accounts. An anonymous caller gets an Unauthenticated fault.
+// Admin opens the handle above accounts. Operations that require a permission require it in at least one of the caller's
+// accounts. An anonymous caller gets an Unauthenticated fault.
 func (s *Service) Admin(ctx context.Context, c Caller) (*Admin, error) {
 	if c.userID == 0 {
 		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
@@ -175,8 +171,8 @@ func (s *Service) Admin(ctx context.Context, c Caller) (*Admin, error) {
 	return &Admin{svc: s, userID: c.userID, caller: c, guard: guard.New(allows, Directory(s.cfg.Store), s.beginSystem(c.tokenID))}, nil
 }
 
-// Operator returns the handle for whoever runs the program: the command line and embedding
-// applications. It may do everything that [Admin] offers.
+// Operator returns the handle for whoever runs the program: the command line and embedding applications. It may do
+// everything that [Admin] offers.
 func (s *Service) Operator() *Admin {
 	all := func(identity.Permission) bool { return true }
 	return &Admin{svc: s, guard: guard.New(all, Directory(s.cfg.Store), s.beginSystem(0))}

@@ -46,8 +46,7 @@ type Conversation struct {
 	UpdatedAt       time.Time
 }
 
-// newConversation returns an open conversation of a mailbox with a customer, who writes from the
-// given address.
+// newConversation returns an open conversation of a mailbox with a customer, who writes from the given address.
 func newConversation(mailboxID, customerID int64, from CustomerEmail, at time.Time) Conversation {
 	return Conversation{
 		Channel: channelEmail, MailboxID: mailboxID, CustomerID: customerID, CustomerEmailID: from.ID, CustomerEmail: from.Email,
@@ -143,12 +142,12 @@ type ConversationUpdate struct {
 	UserID    storage.Opt[int64] // null: none
 	TeamID    storage.Opt[int64] // null: none
 	Status    storage.Opt[Status]
-	// SnoozedUntil snoozes the conversation until a time, or until the customer writes. Null ends
-	// the snooze, as does closing the conversation.
+	// SnoozedUntil snoozes the conversation until a time, or until the customer writes. Null ends the snooze, as does closing
+	// the conversation.
 	SnoozedUntil storage.Opt[time.Time]
 	Priority     storage.Opt[Priority]
-	// Spam true closes the conversation and keeps it closed even if the customer writes. Spam false
-	// opens it, unless Status is given. Opening a spam conversation also clears Spam.
+	// Spam true closes the conversation and keeps it closed even if the customer writes. Spam false opens it, unless Status is
+	// given. Opening a spam conversation also clears Spam.
 	Spam storage.Opt[bool]
 }
 
@@ -160,9 +159,9 @@ func (s Status) valid() bool {
 	return false
 }
 
-// CreateConversation starts a conversation with a customer. If no customer has the address, it
-// creates one. Posted user interactions are sent. It needs conversations.create, the permissions of
-// the interactions, and conversations.assign to set UserID or TeamID.
+// CreateConversation starts a conversation with a customer. If no customer has the address, it creates one. Posted user
+// interactions are sent. It needs conversations.create, the permissions of the interactions, and conversations.assign to set
+// UserID or TeamID.
 func (d *Desk) CreateConversation(ctx context.Context, in ConversationInput) (Conversation, error) {
 	begin, err := d.guard.Write(identity.ConversationsCreate)
 	if err != nil {
@@ -279,8 +278,8 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 	return c, tx.Conversations().Update(ctx, &c)
 }
 
-// chooseMailbox returns the requested mailbox, or the account's default. A member who does not
-// reach the default gets the oldest mailbox that they do.
+// chooseMailbox returns the requested mailbox, or the account's default. A member who does not reach the default gets the
+// oldest mailbox that they do.
 func (d *Desk) chooseMailbox(ctx context.Context, tx Tx, id int64) (Mailbox, error) {
 	if id != 0 {
 		return tx.Mailboxes().Get(ctx, id)
@@ -305,8 +304,7 @@ func (d *Desk) chooseMailbox(ctx context.Context, tx Tx, id int64) (Mailbox, err
 	return oldest[0], nil
 }
 
-// checkAssignee verifies that the user to be assigned works in this account and that the team
-// exists; 0 means none.
+// checkAssignee verifies that the user to be assigned works in this account and that the team exists; 0 means none.
 func checkAssignee(ctx context.Context, tx Tx, userID, teamID int64) error {
 	if userID != 0 {
 		if err := checkUser(ctx, tx.Reader(), userID); err != nil {
@@ -348,14 +346,13 @@ type ConversationQuery struct {
 	UpdatedSince time.Time
 	Sort         ConversationSort // "": ByCreated
 	Ascending    bool             // newest or largest first otherwise
-	// Query consists of words that must all occur in the subject, the messages, the notes or the
-	// customer's names, company, addresses and phones. Empty selects all conversations. Case and
-	// accents are ignored, and the last word may be a prefix. Only the first 16 words count. A
-	// query without any letter, digit or sign matches nothing.
+	// Query consists of words that must all occur in the subject, the messages, the notes or the customer's names, company,
+	// addresses and phones. Empty selects all conversations. Case and accents are ignored, and the last word may be a prefix.
+	// Only the first 16 words count. A query without any letter, digit or sign matches nothing.
 	Query  string
 	TagIDs []int64 // any of these; empty: all
-	// Awaiting selects by whether a customer is waiting for a reply; absent or null selects all. In
-	// ascending ByAwaiting order, the longest wait comes first.
+	// Awaiting selects by whether a customer is waiting for a reply; absent or null selects all. In ascending ByAwaiting order,
+	// the longest wait comes first.
 	Awaiting    storage.Opt[bool]
 	DraftBy     int64             // with a draft of an answer by this user; 0: all
 	Undelivered bool              // with a reply that failed to reach a recipient
@@ -366,10 +363,9 @@ type ConversationQuery struct {
 	ViewID int64
 }
 
-// Conversations lists the conversations that the member reaches, newest first unless the query
-// orders otherwise. It needs conversations.view, views.view to apply a view, and interactions.view
-// to search for words. A mailbox, customer, user, team, tag or view outside the member's reach is a
-// NotFound fault; if only the view's filter names it, the list is empty.
+// Conversations lists the conversations that the member reaches, newest first unless the query orders otherwise. It needs
+// conversations.view, views.view to apply a view, and interactions.view to search for words. A mailbox, customer, user,
+// team, tag or view outside the member's reach is a NotFound fault; if only the view's filter names it, the list is empty.
 func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[Conversation], error) {
 	var none storage.Page[Conversation]
 	r, err := d.guard.Read(identity.ConversationsView)
@@ -426,8 +422,7 @@ func (q *ConversationQuery) filter() ConversationFilter {
 	}
 }
 
-// team returns the team filter. With UserID null, TeamID defaults to none, so that only unassigned
-// conversations match.
+// team returns the team filter. With UserID null, TeamID defaults to none, so that only unassigned conversations match.
 func (q *ConversationQuery) team() storage.Opt[int64] {
 	if q.UserID.IsNull() && !q.TeamID.IsSet() {
 		return storage.Null[int64]()
@@ -483,8 +478,8 @@ func (q *ConversationQuery) references(ctx context.Context, r Reader) error {
 	return nil
 }
 
-// UpdateConversation changes a conversation. It needs conversations.update, and
-// conversations.assign to change UserID or TeamID.
+// UpdateConversation changes a conversation. It needs conversations.update, and conversations.assign to change UserID or
+// TeamID.
 func (d *Desk) UpdateConversation(ctx context.Context, id int64, in ConversationUpdate) (Conversation, error) {
 	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
@@ -571,8 +566,8 @@ func (d *Desk) assign(ctx context.Context, tx Tx, c *Conversation, in Conversati
 	return nil
 }
 
-// DeleteConversation removes a conversation with all its contents. The messages it was created from
-// are remembered, so that they are not imported again. It needs conversations.delete.
+// DeleteConversation removes a conversation with all its contents. The messages it was created from are remembered, so that
+// they are not imported again. It needs conversations.delete.
 func (d *Desk) DeleteConversation(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.ConversationsDelete)
 	if err != nil {
@@ -590,8 +585,8 @@ func (d *Desk) DeleteConversation(ctx context.Context, id int64) error {
 // MaxBulk is the maximum number of conversations in a bulk operation.
 const MaxBulk = 100
 
-// DeleteConversations removes up to 100 conversations, all or none. An id that the member does not
-// reach is a NotFound fault whose fields name it. It needs conversations.delete.
+// DeleteConversations removes up to 100 conversations, all or none. An id that the member does not reach is a NotFound fault
+// whose fields name it. It needs conversations.delete.
 func (d *Desk) DeleteConversations(ctx context.Context, ids []int64) error {
 	begin, err := d.guard.Write(identity.ConversationsDelete)
 	if err != nil {
@@ -648,9 +643,9 @@ func (d *Desk) deleteAll(ctx context.Context, tx Tx, filter ConversationFilter) 
 // deletePiece is the number of conversations that one transaction of deleteInPieces removes.
 const deletePiece = 200
 
-// deleteInPieces removes most conversations that match a filter, each piece in its own short
-// transaction so that others do not wait long, and leaves a rest that one transaction removes
-// quickly. After an interruption, calling it again continues. It calls may before each piece.
+// deleteInPieces removes most conversations that match a filter, each piece in its own short transaction so that others do
+// not wait long, and leaves a rest that one transaction removes quickly. After an interruption, calling it again continues.
+// It calls may before each piece.
 func (d *Desk) deleteInPieces(ctx context.Context, begin func(context.Context, func(context.Context, Tx) error) error,
 	filter ConversationFilter, may func(ctx context.Context, tx Tx) error) error {
 	for more := true; more; {
@@ -691,8 +686,7 @@ func (d *Desk) deleteConversations(ctx context.Context, tx Tx, all []Conversatio
 	return tx.Emit(ctx, events...)
 }
 
-// ConversationsByID returns those of the ids that the member reaches, in any order. It
-// needs conversations.view.
+// ConversationsByID returns those of the ids that the member reaches, in any order. It needs conversations.view.
 func (d *Desk) ConversationsByID(ctx context.Context, ids []int64) ([]Conversation, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil || len(ids) == 0 {

@@ -32,12 +32,12 @@ type MarksReader interface {
 	Marks(ctx context.Context, q MarksQuery) ([]Marks, error)
 }
 
-// Marks returns what a list shows beside conversations, by the conversations' ids: unread customer
-// interactions, tags, members present and the next scheduled reply. Conversations without any are
-// omitted. It accepts at most 100 ids; more are an Invalid fault.
+// Marks returns what a list shows beside conversations, by the conversations' ids: unread customer interactions, tags,
+// members present and the next scheduled reply. Conversations without any are omitted. It accepts at most 100 ids; more are
+// an Invalid fault.
 //
-// It needs conversations.view, create or update. Without conversations.view, Presence is empty;
-// without interactions.view, SendAt is zero.
+// It needs conversations.view, create or update. Without conversations.view, Presence is empty; without interactions.view,
+// SendAt is zero.
 func (d *Desk) Marks(ctx context.Context, conversationIDs []int64) (map[int64]Marks, error) {
 	r, err := d.guard.Read(d.worksOnConversations())
 	if err != nil {
@@ -55,8 +55,8 @@ func (d *Desk) Marks(ctx context.Context, conversationIDs []int64) (map[int64]Ma
 	return marksByID(ctx, r, q)
 }
 
-// TagsAndUnread is [Desk.Marks] with Tags and Unread only, for any number of conversations. It needs
-// conversations.view, create or update.
+// TagsAndUnread is [Desk.Marks] with Tags and Unread only, for any number of conversations. It needs conversations.view,
+// create or update.
 func (d *Desk) TagsAndUnread(ctx context.Context, conversationIDs []int64) (map[int64]Marks, error) {
 	r, err := d.guard.Read(d.worksOnConversations())
 	if err != nil {

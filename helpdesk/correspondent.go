@@ -17,8 +17,7 @@ import (
 // maxReplyTo limits the addresses of Reply-To that count, since replies go to all of them.
 const maxReplyTo = 10
 
-// speakers returns the addresses that a message may be filed under: its author, and the
-// alternatives that it names.
+// speakers returns the addresses that a message may be filed under: its author, and the alternatives that it names.
 func speakers(m *ledger.Incoming) []mailaddr.Address {
 	all := []mailaddr.Address{m.FirstAuthor(), m.FirstSender(), m.Original}
 	all = append(all, m.ReplyTo[:min(len(m.ReplyTo), maxReplyTo)]...)
@@ -33,10 +32,9 @@ func headerOf(m *ledger.Incoming) MailHeader {
 	}
 }
 
-// chooseCustomer determines the customer that a message is filed under. Usually that is its author,
-// From. If a form, a list or a group writes on a customer's behalf, it is the address for replies
-// (RFC 5322 section 3.6.2): From is then our own address or an unread one, or was rewritten in
-// transit. This never lets a message join a conversation.
+// chooseCustomer determines the customer that a message is filed under. Usually that is its author, From. If a form, a list
+// or a group writes on a customer's behalf, it is the address for replies (RFC 5322 section 3.6.2): From is then our own
+// address or an unread one, or was rewritten in transit. This never lets a message join a conversation.
 func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogether) error {
 	m := &f.mail
 	f.customer = m.FirstAuthor()
@@ -88,8 +86,7 @@ func beforeVia(name string) string {
 	return ""
 }
 
-// noReplyLocal matches local parts of unread addresses, in several languages, and those of web
-// servers.
+// noReplyLocal matches local parts of unread addresses, in several languages, and those of web servers.
 var noReplyLocal = regexp.MustCompile(`^(nobody|wordpress|www-data|apache2?|httpd|nginx)$|` +
 	`(^|[^a-z])(no[-_.]?(reply|replies|response|responder|responda|contestar|answer)|(do[-_.]?not|dont|never)[-_.]?(reply|respond|answer)|` +
 	`n[aã]o[-_.]?respond(a|er)|non[-_.]?rispondere|ne[-_.]?pas[-_.]?repondre|(nicht|keine)[-_.]?antwort(en)?|` +
@@ -175,13 +172,11 @@ func (own *ownAddresses) writes(address string) bool {
 	return own.receives(address) || own.domains[domain]
 }
 
-// answered returns the recipients of a reply in a conversation, whose last interactions are given,
-// last first, unless its author names others: Reply-To of the customer's latest message, or the
-// customer.
+// answered returns the recipients of a reply in a conversation, whose last interactions are given, last first, unless its
+// author names others: Reply-To of the customer's latest message, or the customer.
 //
-// A message that joined a conversation by its references may come from anybody, and replies quote
-// the conversation. Its Reply-To therefore counts only if the domain of From authenticates it, or
-// if its addresses already are participants.
+// A message that joined a conversation by its references may come from anybody, and replies quote the conversation. Its
+// Reply-To therefore counts only if the domain of From authenticates it, or if its addresses already are participants.
 func (s *Service) answered(ctx context.Context, r Reader, accountID int64, c Conversation, last []Interaction) ([]string, error) {
 	at := slices.IndexFunc(last, func(i Interaction) bool {
 		return i.Type == TypeCustomer && !i.IsForward && i.CustomerID == c.CustomerID

@@ -12,8 +12,8 @@ import (
 // MaxCount is the limit up to which Drafts, Undelivered and Spam of [Counts] are counted.
 const MaxCount = 1000
 
-// Counts are the numbers beside a desk's lists, within the member's mailboxes. Open conversations
-// are posted or pending and not snoozed.
+// Counts are the numbers beside a desk's lists, within the member's mailboxes. Open conversations are posted or pending and
+// not snoozed.
 type Counts struct {
 	Mine        int64 // open and assigned to the caller
 	Unassigned  int64 // open and assigned to no user and no team
@@ -27,8 +27,7 @@ type Counts struct {
 	Mailboxes   []MailboxCounts
 	Teams       []TeamCounts // by id
 	Views       []ViewCounts // by id; see [Desk.Counts] for which
-	// Notifications is the number of the caller's unread notifications in the desk; at most
-	// [MaxNotificationsCount].
+	// Notifications is the number of the caller's unread notifications in the desk; at most [MaxNotificationsCount].
 	Notifications int64
 }
 
@@ -92,8 +91,8 @@ type CountReader interface {
 
 // CountQuery selects what [CountReader] counts.
 type CountQuery struct {
-	// Maintained also returns the counts that are maintained as conversations are written, so their
-	// cost does not depend on the number of conversations: those of all, and those of each of TagIDs.
+	// Maintained also returns the counts that are maintained as conversations are written, so their cost does not depend on the
+	// number of conversations: those of all, and those of each of TagIDs.
 	Maintained    bool
 	TagIDs        []int64
 	Conversations []ConversationFilter
@@ -104,8 +103,7 @@ type CountQuery struct {
 
 // Counted is the result of a [CountQuery].
 type Counted struct {
-	// Maintained has the counts that are not 0, by the fields of [ConversationCount] in order, false
-	// first.
+	// Maintained has the counts that are not 0, by the fields of [ConversationCount] in order, false first.
 	Maintained    []ConversationCount
 	Conversations []int64 // matches of each filter, in order
 	Quarantined   int64
@@ -120,10 +118,9 @@ const maxCountedViews = 100
 
 // Counts returns the numbers beside the desk's lists. It needs conversations.view.
 //
-// It counts the saved views that filter only by mailbox, user, team, one tag, status, priority,
-// spam, awaiting and snoozed. These counts are maintained as conversations change. Counting others
-// would get slower with the number of conversations, so they have no number. It counts at most 100
-// views, the oldest first, and none without views.view.
+// It counts the saved views that filter only by mailbox, user, team, one tag, status, priority, spam, awaiting and snoozed.
+// These counts are maintained as conversations change. Counting others would get slower with the number of conversations, so
+// they have no number. It counts at most 100 views, the oldest first, and none without views.view.
 func (d *Desk) Counts(ctx context.Context) (Counts, error) {
 	return d.counts(ctx, func(r Reader) ([]View, error) {
 		return r.Views().List(ctx, storage.NoFilter{}, storage.Seek{Limit: maxCountedViews})

@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// credentialKind is what identities and passkeys have in common: users sign in with them instead of a
-// password, and remove them.
+// credentialKind is what identities and passkeys have in common: users sign in with them instead of a password, and remove
+// them.
 type credentialKind[T any] struct {
 	noun string
 	id   func(T) int64
@@ -39,8 +39,8 @@ func (k credentialKind[T]) find(ctx context.Context, tx SystemTx, userID, id int
 	return all[at], nil
 }
 
-// removeOwn removes one of the caller's, whose password proves who asks, where there is one. The last
-// way to sign in is a Conflict fault.
+// removeOwn removes one of the caller's, whose password proves who asks, where there is one. The last way to sign in is a
+// Conflict fault.
 func (k credentialKind[T]) removeOwn(ctx context.Context, a *Admin, password string, id int64) error {
 	begin, err := a.provenBy(ctx, password)
 	if err != nil {

@@ -28,9 +28,9 @@ type credentialChange struct {
 	At      time.Time `json:"at"`
 }
 
-// credentialChanged records a change of what a user signs in with, in the audit logs and in a mail to
-// the user. Every such change calls it, in the transaction of the change. name is that of the
-// identity provider or passkey, or the former address.
+// credentialChanged records a change of what a user signs in with, in the audit logs and in a mail to the user. Every such
+// change calls it, in the transaction of the change. name is that of the identity provider or passkey, or the former
+// address.
 func (s *Service) credentialChanged(ctx context.Context, tx SystemTx, userID int64, entry AuditEntry, name string) error {
 	if err := s.noteFor(ctx, tx, userID, entry); err != nil || s.cfg.NoCredentialMails {
 		return err
@@ -53,8 +53,8 @@ func (s *Service) ownCredentialChanged(ctx context.Context, tx SystemTx, action 
 	return s.credentialChanged(ctx, tx, userID, s.entry(action, subject, userID, tokenID, s.now()), name)
 }
 
-// credentialMail builds the mail about a changed credential, from the first account that the user is
-// a member of and in its language. Without a user or an account there is none.
+// credentialMail builds the mail about a changed credential, from the first account that the user is a member of and in its
+// language. Without a user or an account there is none.
 func (s *Service) credentialMail(ctx context.Context, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
 	var change credentialChange
 	if err := json.Unmarshal(job.Payload, &change); err != nil {
@@ -78,8 +78,8 @@ func (s *Service) credentialMail(ctx context.Context, job storage.ClaimedJob, li
 	return out, nil
 }
 
-// mailToUser addresses a mail to a user, from the first account that the user is a member of. email
-// is an address to write to instead of the user's; "": none.
+// mailToUser addresses a mail to a user, from the first account that the user is a member of. email is an address to write
+// to instead of the user's; "": none.
 func (s *Service) mailToUser(ctx context.Context, userID int64, email string) (sending.SystemMail, identity.Account, error) {
 	accounts, err := s.cfg.Store.AccountsOf(ctx, userID, storage.Seek{Limit: 1})
 	if err != nil {
@@ -101,8 +101,8 @@ func (s *Service) mailToUser(ctx context.Context, userID int64, email string) (s
 	return sending.SystemMail{From: from, To: mailaddr.Address{Name: user.Name, Email: user.Email}, DKIM: dkim}, accounts[0], err
 }
 
-// credentialText is what a mail says about one kind of change. In text, %[1]s is the account's name
-// and %[2]s that of the identity provider or passkey.
+// credentialText is what a mail says about one kind of change. In text, %[1]s is the account's name and %[2]s that of the
+// identity provider or passkey.
 type credentialText struct{ subject, text string }
 
 // credentialWords are the texts of these mails in one language.

@@ -9,21 +9,20 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// CodeCrossed is the code of the Conflict fault for posting a reply while there is a message that
-// its author has not seen. The fault's ID is the newest such interaction; to confirm, pass it as
-// Seen.
+// CodeCrossed is the code of the Conflict fault for posting a reply while there is a message that its author has not seen.
+// The fault's ID is the newest such interaction; to confirm, pass it as Seen.
 const CodeCrossed = "crossed"
 
 // CrossingReader finds others' contributions to a conversation.
 type CrossingReader interface {
-	// NewestFrom returns the newest interaction of a conversation, by SaidAt and id, among the
-	// customers' and the posted user interactions that the user did not send; the zero value if
-	// there is none. If an interaction names no sender, its creator sent it.
+	// NewestFrom returns the newest interaction of a conversation, by SaidAt and id, among the customers' and the posted user
+	// interactions that the user did not send; the zero value if there is none. If an interaction names no sender, its creator
+	// sent it.
 	NewestFrom(ctx context.Context, conversationID, notBy int64) (Interaction, error)
 }
 
-// SaidAt returns the time from which others could see an interaction: for a user interaction when
-// it was posted, for all others when they arrived.
+// SaidAt returns the time from which others could see an interaction: for a user interaction when it was posted, for all
+// others when they arrived.
 func (i Interaction) SaidAt() time.Time {
 	if i.Type == TypeUser && i.Status == StatusPosted {
 		return i.PostedAt
@@ -31,8 +30,7 @@ func (i Interaction) SaidAt() time.Time {
 	return i.CreatedAt
 }
 
-// NewestSeen returns the id of the newest interaction, for use as Seen by a user who has seen them
-// all; 0 if there are none.
+// NewestSeen returns the id of the newest interaction, for use as Seen by a user who has seen them all; 0 if there are none.
 func NewestSeen(all []Interaction) int64 {
 	var newest Interaction
 	for _, i := range all {
@@ -51,8 +49,8 @@ func (i Interaction) saidAfter(other Interaction) bool {
 	return i.ID > other.ID
 }
 
-// checkCrossing returns a fault if others contributed to the locked conversation after the
-// interaction that the author has seen. A seen interaction that was deleted is compared by its id.
+// checkCrossing returns a fault if others contributed to the locked conversation after the interaction that the author has
+// seen. A seen interaction that was deleted is compared by its id.
 func (d *Desk) checkCrossing(ctx context.Context, tx Tx, all *recent, in storage.Opt[int64]) error {
 	seen, given := in.Get()
 	if !given {

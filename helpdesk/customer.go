@@ -99,15 +99,15 @@ type CustomerStats struct {
 	Total, Posted, Pending, Closed, EmailChannel int64
 }
 
-// Item is an email, phone or website in an update. One with the ID of an existing item changes that
-// item; all others are added.
+// Item is an email, phone or website in an update. One with the ID of an existing item changes that item; all others are
+// added.
 type Item struct {
 	ID    int64
 	Value string
 }
 
-// CustomerInput creates or changes a customer. Absent fields are unchanged. A given list replaces
-// the existing one: items missing from it are removed.
+// CustomerInput creates or changes a customer. Absent fields are unchanged. A given list replaces the existing one: items
+// missing from it are removed.
 type CustomerInput struct {
 	FirstName string // required, at most 100 characters
 	LastName  storage.Opt[string]
@@ -118,8 +118,8 @@ type CustomerInput struct {
 	Websites  storage.Opt[[]Item] // at most 150
 }
 
-// CreateCustomer creates a customer. An address that another customer has is an Invalid fault on
-// emails. It needs customers.create.
+// CreateCustomer creates a customer. An address that another customer has is an Invalid fault on emails. It needs
+// customers.create.
 func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, error) {
 	begin, err := d.guard.Write(identity.CustomersCreate)
 	if err != nil {
@@ -151,9 +151,9 @@ func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, 
 	return created, nil
 }
 
-// UpdateCustomer changes a customer. It needs customers.update. A member limited to some mailboxes
-// may change addresses only if all the customer's conversations are within reach, because whoever
-// owns an address can see those conversations. Otherwise it is a Forbidden fault.
+// UpdateCustomer changes a customer. It needs customers.update. A member limited to some mailboxes may change addresses only
+// if all the customer's conversations are within reach, because whoever owns an address can see those conversations.
+// Otherwise it is a Forbidden fault.
 func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (Customer, error) {
 	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
@@ -191,8 +191,7 @@ func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (
 	return c, nil
 }
 
-// emailsFree names the item whose address another customer has. The database's unique key is the
-// final check.
+// emailsFree names the item whose address another customer has. The database's unique key is the final check.
 func emailsFree(ctx context.Context, tx Tx, c Customer) error {
 	var problems fault.Collector
 	for i, e := range c.Emails {
@@ -297,8 +296,8 @@ func validWebsite(site string) bool {
 	return strings.HasPrefix(rest, "//") && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-// SetCustomerNote sets the team's note about a customer: plain text, at most [MaxNote] characters.
-// It needs customers.update.
+// SetCustomerNote sets the team's note about a customer: plain text, at most [MaxNote] characters. It needs
+// customers.update.
 func (d *Desk) SetCustomerNote(ctx context.Context, id int64, note string) (Customer, error) {
 	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
@@ -333,8 +332,7 @@ func (d *Desk) Customer(ctx context.Context, id int64) (Customer, error) {
 	return r.Customer(ctx, id)
 }
 
-// CustomerStats counts a customer's conversations that the member reaches. It needs
-// customers.view.
+// CustomerStats counts a customer's conversations that the member reaches. It needs customers.view.
 func (d *Desk) CustomerStats(ctx context.Context, id int64) (CustomerStats, error) {
 	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
@@ -376,11 +374,10 @@ func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageR
 		func(seek storage.Seek) ([]Customer, error) { return r.Customers(ctx, filter, seek) })
 }
 
-// DeleteCustomer removes a customer. A customer who has conversations is a Conflict fault unless
-// force is set. Force removes the conversations first, in several transactions if there are many,
-// so some may be gone after an error. It needs customers.delete, and conversations.delete to force.
-// A member limited to some mailboxes must reach all conversations that the customer has or writes
-// in; otherwise it is a Forbidden fault.
+// DeleteCustomer removes a customer. A customer who has conversations is a Conflict fault unless force is set. Force removes
+// the conversations first, in several transactions if there are many, so some may be gone after an error. It needs
+// customers.delete, and conversations.delete to force. A member limited to some mailboxes must reach all conversations that
+// the customer has or writes in; otherwise it is a Forbidden fault.
 func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 	begin, err := d.guard.Write(identity.CustomersDelete)
 	if err != nil {
@@ -418,8 +415,8 @@ func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 	})
 }
 
-// findCustomer returns the customer with an address. If there is none, it creates one with that
-// address and name and adds it to index. The caller retries on UniqueCustomerEmail.
+// findCustomer returns the customer with an address. If there is none, it creates one with that address and name and adds it
+// to index. The caller retries on UniqueCustomerEmail.
 func findCustomer(ctx context.Context, tx Tx, address, name string, now time.Time, index *indexing) (Customer, bool, error) {
 	key := mailaddr.Key(address)
 	c, err := tx.CustomerByEmail(ctx, key)

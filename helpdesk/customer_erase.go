@@ -14,18 +14,17 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// EraseCustomer removes everything personal about a customer, for example to fulfil a request under
-// article 17 of the GDPR, and leaves tombstones, see [Erasure].
+// EraseCustomer removes everything personal about a customer, for example to fulfil a request under article 17 of the GDPR,
+// and leaves tombstones, see [Erasure].
 //
-// The customer's conversations remain closed, under their numbers, with their tags, assignees and
-// times, as those of "Erased customer": their subjects, texts, files, recipients and raw mails are
-// gone, and so are drafts. The same happens to what the customer wrote in the conversations of
-// others, where the customer's addresses are removed from the recipients, too. Mail that was set
-// aside, suppressions and blocked addresses of the customer are removed. What others wrote about the
+// The customer's conversations remain closed, under their numbers, with their tags, assignees and times, as those of "Erased
+// customer": their subjects, texts, files, recipients and raw mails are gone, and so are drafts. The same happens to what
+// the customer wrote in the conversations of others, where the customer's addresses are removed from the recipients, too.
+// Mail that was set aside, suppressions and blocked addresses of the customer are removed. What others wrote about the
 // customer in conversations of their own remains.
 //
-// It works in several transactions, so some of it may be gone after an error; calling it again
-// continues. It needs customers.delete, conversations.delete and all mailboxes.
+// It works in several transactions, so some of it may be gone after an error; calling it again continues. It needs
+// customers.delete, conversations.delete and all mailboxes.
 func (d *Desk) EraseCustomer(ctx context.Context, id int64) error {
 	r, err := d.guard.Read(identity.CustomersDelete)
 	if err != nil {
@@ -152,8 +151,8 @@ func (e *eraser) bury(ctx context.Context, tx Tx) error {
 	return index.write(ctx, tx)
 }
 
-// setErasures stores tombstones. Of an address that was erased before, the later time counts. It
-// returns the number of tombstones that are new or changed.
+// setErasures stores tombstones. Of an address that was erased before, the later time counts. It returns the number of
+// tombstones that are new or changed.
 func setErasures(ctx context.Context, tx Tx, stones []Erasure) (changed int, err error) {
 	for some := range slices.Chunk(stones, maxIdentities) {
 		digests := make([][]byte, len(some))
@@ -197,8 +196,7 @@ func setErasures(ctx context.Context, tx Tx, stones []Erasure) (changed int, err
 	return changed, nil
 }
 
-// eraseConversations erases in every conversation that the customer has or takes part in, each in
-// its own transaction.
+// eraseConversations erases in every conversation that the customer has or takes part in, each in its own transaction.
 func (e *eraser) eraseConversations(ctx context.Context) error {
 	seek := storage.Seek{Limit: 100}
 	for {
@@ -251,8 +249,7 @@ func (e *eraser) eraseIn(ctx context.Context, tx Tx, id int64) error {
 	})
 }
 
-// eraseMessages erases all messages of the customer's own conversation, or the customer's messages
-// in another.
+// eraseMessages erases all messages of the customer's own conversation, or the customer's messages in another.
 func (e *eraser) eraseMessages(ctx context.Context, tx Tx, c Conversation, own bool) error {
 	seek := storage.Seek{Limit: 20} // bodies may be large
 	messages := map[string]bool{}   // Message-IDs of erased messages, which later ones refer to
@@ -341,8 +338,8 @@ func (e *eraser) blank(i *Interaction) {
 	*i = left
 }
 
-// strip removes the customer's addresses, and references to erased messages, from another's message,
-// and reports whether there were any.
+// strip removes the customer's addresses, and references to erased messages, from another's message, and reports whether
+// there were any.
 func (e *eraser) strip(i *Interaction, messages map[string]bool) (found bool) {
 	is := func(email string) bool {
 		hit := slices.Contains(e.keys, mailaddr.Key(email))
@@ -409,8 +406,8 @@ func (e *eraser) eraseFiles(ctx context.Context, tx Tx, ids []int64) error {
 	return tx.Enqueue(ctx, purgeKeys(e.accountID, keys)...)
 }
 
-// eraseUnfiled removes what mail of the customer left in the ledger without being filed. Mail that
-// is still to be filed is recognized by the tombstones.
+// eraseUnfiled removes what mail of the customer left in the ledger without being filed. Mail that is still to be filed is
+// recognized by the tombstones.
 func (e *eraser) eraseUnfiled(ctx context.Context) error {
 	if len(e.keys) == 0 {
 		return nil
@@ -459,8 +456,8 @@ func (e *eraser) ignore(ctx context.Context, tx Tx, ids []int64) error {
 	return nil
 }
 
-// forget removes everything personal from a row, and its raw mail. Its identity stays, so that the
-// same mail is not imported again.
+// forget removes everything personal from a row, and its raw mail. Its identity stays, so that the same mail is not imported
+// again.
 func forgetMail(m *ledger.Mail, ctx context.Context, tx Tx, accountID int64) error {
 	if m.RawKey != "" {
 		if err := tx.Enqueue(ctx, purgeKeys(accountID, []string{m.RawKey})...); err != nil {

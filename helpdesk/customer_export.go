@@ -24,9 +24,9 @@ type ConversationExport struct {
 	Attachments  []Attachment  // of all interactions
 }
 
-// ExportCustomer returns all data about a customer that the member reaches, for example to answer a
-// data access request. It needs accounts.export, customers.view, conversations.view and
-// interactions.view. More than 64 MiB of messages is a TooLarge fault; use the lists instead.
+// ExportCustomer returns all data about a customer that the member reaches, for example to answer a data access request. It
+// needs accounts.export, customers.view, conversations.view and interactions.view. More than 64 MiB of messages is a
+// TooLarge fault; use the lists instead.
 func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, error) {
 	var r Reader
 	for _, p := range []identity.Permission{identity.AccountsExport, identity.CustomersView, identity.ConversationsView, identity.InteractionsView} {

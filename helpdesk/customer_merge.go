@@ -11,11 +11,11 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// MergeCustomers merges the customer id into the customer into. It moves emails, phones, websites,
-// conversations and messages, then removes id. Into keeps its names and company unless it has none;
-// notes are joined. It needs customers.update and customers.delete. A member limited to some
-// mailboxes must reach all conversations of both; otherwise it is a Forbidden fault. If into would
-// exceed the limits of a customer's items, it is an Invalid fault and nothing changes.
+// MergeCustomers merges the customer id into the customer into. It moves emails, phones, websites, conversations and
+// messages, then removes id. Into keeps its names and company unless it has none; notes are joined. It needs
+// customers.update and customers.delete. A member limited to some mailboxes must reach all conversations of both; otherwise
+// it is a Forbidden fault. If into would exceed the limits of a customer's items, it is an Invalid fault and nothing
+// changes.
 func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, error) {
 	if _, err := d.guard.Write(identity.CustomersDelete); err != nil {
 		return Customer{}, err

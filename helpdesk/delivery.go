@@ -13,10 +13,10 @@ import (
 // held reports whether a job is attempting the delivery.
 func heldBack(d sending.Delivery, now time.Time) bool { return d.HeldBy != 0 && d.HeldUntil.After(now) }
 
-// RetryDeliveries retries, with the unchanged message, all recipients of a posted user interaction
-// whose delivery was deferred, failed, bounced or suppressed. Recipients that were sent it, await
-// their first attempt or are being attempted stay unchanged. It returns all deliveries and needs
-// interactions.create. If there is nobody to retry, it is a Conflict fault.
+// RetryDeliveries retries, with the unchanged message, all recipients of a posted user interaction whose delivery was
+// deferred, failed, bounced or suppressed. Recipients that were sent it, await their first attempt or are being attempted
+// stay unchanged. It returns all deliveries and needs interactions.create. If there is nobody to retry, it is a Conflict
+// fault.
 //
 // A message older than Config.MaxSendTime is attempted once.
 func (d *Desk) RetryDeliveries(ctx context.Context, conversationID, interactionID int64) ([]sending.Delivery, error) {
@@ -65,9 +65,8 @@ func again(all []sending.Delivery, now time.Time) []sending.Delivery {
 	return changed
 }
 
-// CancelSending turns a posted user interaction whose sending has not begun back into a draft,
-// without Message-ID and deliveries. It needs interactions.create. Once sending has begun, it is a
-// Conflict fault.
+// CancelSending turns a posted user interaction whose sending has not begun back into a draft, without Message-ID and
+// deliveries. It needs interactions.create. Once sending has begun, it is a Conflict fault.
 func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID int64) (Interaction, error) {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
@@ -103,8 +102,7 @@ func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID 
 	return i, err
 }
 
-// adopt makes the caller the creator of a reply whose creator has left. Otherwise nobody would find
-// the draft.
+// adopt makes the caller the creator of a reply whose creator has left. Otherwise nobody would find the draft.
 func (d *Desk) adopt(ctx context.Context, tx Tx, i *Interaction) error {
 	members, err := tx.UsersByID(ctx, []int64{i.UserID})
 	if err == nil && len(members) == 0 && d.userID != 0 {
@@ -113,8 +111,7 @@ func (d *Desk) adopt(ctx context.Context, tx Tx, i *Interaction) error {
 	return err
 }
 
-// postedIn is posted for an interaction of a conversation. One that is not a posted user
-// interaction is a Conflict fault.
+// postedIn is posted for an interaction of a conversation. One that is not a posted user interaction is a Conflict fault.
 func (d *Desk) postedIn(ctx context.Context, tx Tx, conversationID, id int64) (Conversation, Interaction, error) {
 	c, err := tx.Conversations().Lock(ctx, conversationID)
 	if err != nil {
@@ -130,8 +127,8 @@ func (d *Desk) postedIn(ctx context.Context, tx Tx, conversationID, id int64) (C
 	return c, i, nil
 }
 
-// unanswer undoes the effect of posting a reply on its conversation: the customer has been waiting
-// since the first message after the last remaining reply.
+// unanswer undoes the effect of posting a reply on its conversation: the customer has been waiting since the first message
+// after the last remaining reply.
 func (d *Desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Interaction) error {
 	if taken.IsForward {
 		return nil

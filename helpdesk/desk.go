@@ -9,8 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Desk is the handle of a member in one account. All its methods are limited to the mailboxes of
-// the membership.
+// Desk is the handle of a member in one account. All its methods are limited to the mailboxes of the membership.
 type Desk struct {
 	svc          *Service
 	guard        deskGuard

@@ -17,8 +17,7 @@ import (
 // dispatch is the only permission of a Dispatch.
 const dispatch identity.Permission = "webhooks.send"
 
-// Dispatch can only turn events into deliveries to webhooks, take these for sending and report the
-// results.
+// Dispatch can only turn events into deliveries to webhooks, take these for sending and report the results.
 type Dispatch struct {
 	svc    *Service
 	system systemGuard
@@ -38,13 +37,11 @@ func (s *Service) Dispatch() *Dispatch {
 const (
 	// dispatchBatch is the number of events, or accounts, per batch.
 	dispatchBatch = 100
-	// webhookHold limits how long a job may hold a delivery for one attempt. Afterwards, other jobs
-	// may take it.
+	// webhookHold limits how long a job may hold a delivery for one attempt. Afterwards, other jobs may take it.
 	webhookHold = time.Minute
 	// webhookPatience is the number of consecutive given-up deliveries that disables a webhook.
 	webhookPatience = 10
-	// statusGone is the response of a receiver that wants no more deliveries (RFC 9110 section
-	// 15.5.11).
+	// statusGone is the response of a receiver that wants no more deliveries (RFC 9110 section 15.5.11).
 	statusGone = 410
 	// Retention of deliveries that are not pending.
 	keepDeliveries = 10_000
@@ -67,9 +64,9 @@ func accountIDs(all []identity.Account, err error) ([]int64, error) {
 	return ids, err
 }
 
-// Distribute turns the next hundred events of an account into deliveries and moves the webhook
-// cursor in the same transaction. It reports whether there may be more. An account without an
-// active webhook is a NotFound fault and needs no further calls.
+// Distribute turns the next hundred events of an account into deliveries and moves the webhook cursor in the same
+// transaction. It reports whether there may be more. An account without an active webhook is a NotFound fault and needs no
+// further calls.
 func (p *Dispatch) Distribute(ctx context.Context, accountID int64) (more bool, err error) {
 	begin, err := p.desk(accountID).Write(dispatch)
 	if err != nil {
@@ -181,11 +178,10 @@ func (p *Dispatch) deliveries(ctx context.Context, tx Tx, accountID int64, hooks
 	return tx.Enqueue(ctx, jobs...)
 }
 
-// Begin takes due deliveries of a webhook for a job of kind [JobWebhook], oldest first, such that
-// at most parallel deliveries of the webhook are in flight over all jobs. The job holds them until
-// it reports, or for a minute; after an interruption it gets the same ones again. An empty result
-// is not an error: there is nothing to do, or other jobs do it and pick up the rest in
-// [Dispatch.Report].
+// Begin takes due deliveries of a webhook for a job of kind [JobWebhook], oldest first, such that at most parallel
+// deliveries of the webhook are in flight over all jobs. The job holds them until it reports, or for a minute; after an
+// interruption it gets the same ones again. An empty result is not an error: there is nothing to do, or other jobs do it and
+// pick up the rest in [Dispatch.Report].
 func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel int) ([]subscription.WebhookCall, error) {
 	begin, err := p.desk(job.AccountID).Write(dispatch)
 	if err != nil {
@@ -215,8 +211,7 @@ func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel i
 	return calls, err
 }
 
-// take assigns deliveries of a locked webhook to a job: those it already holds, and as many free
-// due ones as allowed.
+// take assigns deliveries of a locked webhook to a job: those it already holds, and as many free due ones as allowed.
 func (p *Dispatch) take(ctx context.Context, tx Tx, accountID int64, w subscription.Webhook, job int64, taken []subscription.WebhookDelivery, free int) ([]subscription.WebhookCall, error) {
 	now := p.svc.now()
 	if free > 0 {
@@ -298,11 +293,10 @@ func (s *Service) webhookKeys(accountID int64, w subscription.Webhook) ([][]byte
 // maxRetryAfter limits the delay that a receiver can ask for.
 const maxRetryAfter = time.Hour
 
-// Report records an attempt's outcome. A 2xx is success, a 410 disables the webhook. After anything
-// else the delivery is retried for about a day and then given up. Ten consecutive given-up
-// deliveries disable the webhook. Unless parallel is 0, the same job takes the next due delivery as
-// by [Dispatch.Begin]; nil if there is none. A webhook or delivery deleted in the meantime is not
-// an error.
+// Report records an attempt's outcome. A 2xx is success, a 410 disables the webhook. After anything else the delivery is
+// retried for about a day and then given up. Ten consecutive given-up deliveries disable the webhook. Unless parallel is 0,
+// the same job takes the next due delivery as by [Dispatch.Begin]; nil if there is none. A webhook or delivery deleted in
+// the meantime is not an error.
 func (p *Dispatch) Report(ctx context.Context, call subscription.WebhookCall, out subscription.WebhookOutcome, parallel int) (*subscription.WebhookCall, error) {
 	begin, err := p.desk(call.AccountID).Write(dispatch)
 	if err != nil {
@@ -408,8 +402,8 @@ func (p *Dispatch) disable(ctx context.Context, tx Tx, w *subscription.Webhook, 
 	return tx.Emit(ctx, storage.Event{Type: "webhook.disabled", Subject: w.ID, Data: data, Time: now})
 }
 
-// Prune removes deliveries that are not pending and are older than [Retention] allows or not among
-// the newest 10,000 of their webhook, in batches.
+// Prune removes deliveries that are not pending and are older than [Retention] allows or not among the newest 10,000 of
+// their webhook, in batches.
 func (p *Dispatch) Prune(ctx context.Context) error {
 	dir, err := p.system.Read(dispatch)
 	if err != nil {

@@ -72,9 +72,8 @@ func (s *Service) openKeys(d sending.Domain) ([]sending.DKIMKey, error) {
 	return keys, nil
 }
 
-// signers returns the keys that sign mail from an address: those of its domain, or of the nearest
-// parent domain that the account has verified. A key that cannot be unsealed is logged and omitted,
-// since unsigned mail is better than none.
+// signers returns the keys that sign mail from an address: those of its domain, or of the nearest parent domain that the
+// account has verified. A key that cannot be unsealed is logged and omitted, since unsigned mail is better than none.
 func (s *Service) signers(ctx context.Context, r Reader, from string) ([]sending.DKIMKey, error) {
 	_, host, _ := plain.CutLast(from, "@")
 	host, err := idna.Lookup.ToASCII(host)

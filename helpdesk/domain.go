@@ -41,12 +41,11 @@ func domainName(text string) (name, problem string) {
 	return name, ""
 }
 
-// dkimBits is the length of DKIM keys: RFC 8301 section 3.2 requires at least 1024 and recommends
-// 2048.
+// dkimBits is the length of DKIM keys: RFC 8301 section 3.2 requires at least 1024 and recommends 2048.
 const dkimBits = 2048
 
-// newKey generates a domain's DKIM keys and the records to publish: an RSA key, which every
-// receiver supports, and an Ed25519 key (RFC 8463), which signs in addition.
+// newKey generates a domain's DKIM keys and the records to publish: an RSA key, which every receiver supports, and an
+// Ed25519 key (RFC 8463), which signs in addition.
 func (s *Service) newKey(d *sending.Domain) error {
 	key, err := rsa.GenerateKey(rand.Reader, dkimBits)
 	if err != nil {
@@ -82,8 +81,8 @@ func sealDomain(d sending.Domain) sending.Domain {
 	return d
 }
 
-// CreateDomain creates a domain with its own DKIM keys. It needs domains.create. A name that cannot
-// be registered, or that another domain of the account has, is an Invalid fault on domain.
+// CreateDomain creates a domain with its own DKIM keys. It needs domains.create. A name that cannot be registered, or that
+// another domain of the account has, is an Invalid fault on domain.
 func (d *Desk) CreateDomain(ctx context.Context, name string) (sending.Domain, error) {
 	begin, err := d.guard.Write(identity.DomainsCreate)
 	if err != nil {
@@ -113,8 +112,8 @@ func (d *Desk) CreateDomain(ctx context.Context, name string) (sending.Domain, e
 	return sealDomain(domain), nil
 }
 
-// UpdateDomain renames a domain. A new name gets new DKIM keys and new, unverified records; the
-// same name changes nothing. It needs domains.update.
+// UpdateDomain renames a domain. A new name gets new DKIM keys and new, unverified records; the same name changes nothing.
+// It needs domains.update.
 func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (sending.Domain, error) {
 	begin, err := d.guard.Write(identity.DomainsUpdate)
 	if err != nil {
@@ -160,13 +159,12 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (sending
 	return sealDomain(domain), nil
 }
 
-// VerifyDomain looks up a domain's records and records which exist. It needs domains.update.
-// Without Config.DNS it is a Disabled fault. A record whose look-up fails keeps its state and gets
-// a Problem that reports the failure. If the domain was renamed in the meantime, it is a Conflict
-// fault.
+// VerifyDomain looks up a domain's records and records which exist. It needs domains.update. Without Config.DNS it is a
+// Disabled fault. A record whose look-up fails keeps its state and gets a Problem that reports the failure. If the domain
+// was renamed in the meantime, it is a Conflict fault.
 //
-// Only the owner can have published the DKIM key, while any domain may have an SPF and a DMARC
-// record; these count only together with the key.
+// Only the owner can have published the DKIM key, while any domain may have an SPF and a DMARC record; these count only
+// together with the key.
 func (d *Desk) VerifyDomain(ctx context.Context, id int64) (sending.Domain, error) {
 	begin, err := d.guard.Write(identity.DomainsUpdate)
 	if err != nil {
@@ -215,8 +213,7 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (sending.Domain, erro
 	return sealDomain(domain), nil
 }
 
-// note copies look-up results, in the order of the records, into the domain and reports whether
-// anything changed.
+// note copies look-up results, in the order of the records, into the domain and reports whether anything changed.
 func noteResults(d *sending.Domain, results []sending.DNSResult) bool {
 	records := append([]sending.DNSRecord(nil), d.Records...)
 	proven := false

@@ -31,8 +31,8 @@ func (f *filing) doubled(ctx context.Context, tx Tx, row ledger.Mail) (string, e
 	}
 }
 
-// isThere reports, in words, as which message this one is in a conversation already, having arrived
-// through another mailbox; "" if it is not. The conversation is locked.
+// isThere reports, in words, as which message this one is in a conversation already, having arrived through another mailbox;
+// "" if it is not. The conversation is locked.
 func (f *filing) isThere(ctx context.Context, tx Tx, row ledger.Mail, conversationID int64) (string, error) {
 	copies, err := f.copies(ctx, tx, row, func(other ledger.Mail) bool { return other.ConversationID == conversationID })
 	if err != nil || len(copies) == 0 {
@@ -65,8 +65,8 @@ func (f *filing) copies(ctx context.Context, tx Tx, row ledger.Mail, asked func(
 	return copies, nil
 }
 
-// recognised reports whether a row with this message's former identity is the same message. The
-// former identity ignores subject and file names, and is weak without a Message-ID or a date.
+// recognised reports whether a row with this message's former identity is the same message. The former identity ignores
+// subject and file names, and is weak without a Message-ID or a date.
 func (f *filing) recognised(ctx context.Context, tx Tx, row, other ledger.Mail) (bool, error) {
 	switch {
 	case f.mail.MessageID == "" || f.mail.Date.IsZero():
@@ -97,8 +97,8 @@ func sameSubject(a, b string) bool {
 	return (a == "") == (b == "") && (strings.HasSuffix(a, b) || strings.HasSuffix(b, a))
 }
 
-// sameBytes reports whether two messages are identical. If the raw bytes are gone, as for a
-// tombstone, it compares only their sizes.
+// sameBytes reports whether two messages are identical. If the raw bytes are gone, as for a tombstone, it compares only
+// their sizes.
 func (f *filing) sameBytes(ctx context.Context, row, other ledger.Mail) (bool, error) {
 	if row.Size != other.Size || other.RawKey == "" || row.RawKey == "" {
 		return row.Size == other.Size, nil

@@ -16,12 +16,11 @@ type sealing struct {
 	refused string
 }
 
-// seal determines how a reply is encrypted. Encryption is required as soon as one recipient has a
-// key, even an expired one, and then for all recipients. If one lacks a usable key, nobody gets the
-// message, since all copies have the same text.
+// seal determines how a reply is encrypted. Encryption is required as soon as one recipient has a key, even an expired one,
+// and then for all recipients. If one lacks a usable key, nobody gets the message, since all copies have the same text.
 //
-// Recipients in To and Cc see each other and share one message. Each recipient in Bcc gets a
-// separate one, because every recipient can see the keys that a message is encrypted for.
+// Recipients in To and Cc see each other and share one message. Each recipient in Bcc gets a separate one, because every
+// recipient can see the keys that a message is encrypted for.
 func (s *Service) seal(ctx context.Context, tx Tx, deliveries, ready []sending.Delivery, now time.Time) (sealing, error) {
 	if s.cfg.ParseKey == nil {
 		return sealing{}, nil

@@ -17,9 +17,9 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// Erasure is the tombstone of an address of an erased customer. It contains no personal data, only
-// a keyed hash by which the address is recognized, so that no import, refetched mail or restored
-// backup silently brings the customer back. It is kept for as long as the account.
+// Erasure is the tombstone of an address of an erased customer. It contains no personal data, only a keyed hash by which the
+// address is recognized, so that no import, refetched mail or restored backup silently brings the customer back. It is kept
+// for as long as the account.
 type Erasure struct {
 	ID         int64
 	CustomerID int64  // the erased customer, as audit log and events name it; 0: of an account that was imported
@@ -46,8 +46,8 @@ type ErasureFilter struct {
 	Digests [][]byte // with any of these; empty: all
 }
 
-// ErasedCustomer is the address of the placeholder customer that stands for all erased customers of
-// an account. Mail to it is never delivered (RFC 6761 section 6.4), and it is never a participant.
+// ErasedCustomer is the address of the placeholder customer that stands for all erased customers of an account. Mail to it
+// is never delivered (RFC 6761 section 6.4), and it is never a participant.
 const ErasedCustomer = "erased-customer@mail.invalid"
 
 var erasedCustomer = mailaddr.Address{Name: "Erased customer", Email: ErasedCustomer}
@@ -61,8 +61,8 @@ const erasedBody = "<p>Erased.</p>"
 // erasedMail is the reason why messages of erased customers are ignored.
 const erasedMail = "its sender was erased as a customer"
 
-// Lengths of the keys that digests are made with. An account has one key, unless it received the
-// tombstones of another account.
+// Lengths of the keys that digests are made with. An account has one key, unless it received the tombstones of another
+// account.
 const (
 	erasureKeySize = 32
 	maxErasureKeys = 16
@@ -112,9 +112,8 @@ func ErasureKeys(ctx context.Context, r identity.AccountReader, sealer storage.S
 	return keysOf(sealer, a)
 }
 
-// AddErasureKeys adds keys to the account, so that tombstones made with them are recognized. Known
-// keys are ignored. More than 16 keys, or one that does not have 32 bytes, are an Invalid fault. It
-// is for imports.
+// AddErasureKeys adds keys to the account, so that tombstones made with them are recognized. Known keys are ignored. More
+// than 16 keys, or one that does not have 32 bytes, are an Invalid fault. It is for imports.
 func AddErasureKeys(ctx context.Context, tx Tx, sealer storage.Sealer, keys [][]byte) error {
 	_, err := addErasureKeys(ctx, tx, sealer, keys)
 	return err
@@ -153,8 +152,8 @@ func addErasureKeys(ctx context.Context, tx Tx, sealer storage.Sealer, keys [][]
 	return all, tx.UpdateAccount(ctx, &a)
 }
 
-// erased returns when addresses were erased, by mailaddr.Key; addresses that never were are absent. An
-// address may belong to a customer nevertheless, who wrote again since.
+// erased returns when addresses were erased, by mailaddr.Key; addresses that never were are absent. An address may belong to
+// a customer nevertheless, who wrote again since.
 func (s *Service) erased(ctx context.Context, r Reader, emailKeys []string) (map[string]time.Time, error) {
 	keys, err := ErasureKeys(ctx, r, s.cfg.Sealer)
 	if err != nil || len(keys) == 0 {
@@ -192,8 +191,8 @@ func erasedUnder(ctx context.Context, r Reader, keys erasureKeys, emailKeys []st
 	return at, nil
 }
 
-// Erasures lists the tombstones of erased customers, one for each address that they had, newest
-// first. A non-empty address limits the list to its own. It needs audit_log.view and all mailboxes.
+// Erasures lists the tombstones of erased customers, one for each address that they had, newest first. A non-empty address
+// limits the list to its own. It needs audit_log.view and all mailboxes.
 func (d *Desk) Erasures(ctx context.Context, email string, req storage.PageRequest) (storage.Page[Erasure], error) {
 	var none storage.Page[Erasure]
 	r, err := d.guard.Read(identity.AuditLogView)
@@ -239,8 +238,8 @@ func (s *Service) erasures(ctx context.Context, r Reader, email string, req stor
 		func(seek storage.Seek) ([]Erasure, error) { return r.Erasures().List(ctx, filter, seek) })
 }
 
-// Erased returns when addresses were erased, by address; those that never were are absent. Imports
-// leave out what these addresses wrote before.
+// Erased returns when addresses were erased, by address; those that never were are absent. Imports leave out what these
+// addresses wrote before.
 func (in *Intake) Erased(ctx context.Context, accountID int64, addresses []string) (map[string]time.Time, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
@@ -268,9 +267,8 @@ func (s *Service) erasedAddresses(ctx context.Context, r Reader, addresses []str
 	return out, nil
 }
 
-// dropErased ignores a message from before the erasure of one of the given addresses, such as one
-// that is fetched again. It leaves nothing of the message but its identity. Whoever writes again is
-// a new customer.
+// dropErased ignores a message from before the erasure of one of the given addresses, such as one that is fetched again. It
+// leaves nothing of the message but its identity. Whoever writes again is a new customer.
 func (f *filing) dropErased(ctx context.Context, tx Tx, row *ledger.Mail, shared *filingTogether, addresses ...mailaddr.Address) (bool, error) {
 	erased, err := shared.erasures(ctx, tx, f.svc)
 	if err != nil || len(erased) == 0 {
@@ -308,8 +306,8 @@ func (f *filing) passedOn() []mailaddr.Address {
 	return []mailaddr.Address{f.forward.customer}
 }
 
-// reached returns when a message reached the first server known to have received it. The Date,
-// which the sender's clock determines, counts only if nothing else is known.
+// reached returns when a message reached the first server known to have received it. The Date, which the sender's clock
+// determines, counts only if nothing else is known.
 func (f *filing) reached(row ledger.Mail) time.Time {
 	if !ofAnyAge(row) {
 		return row.ReceivedAt
@@ -330,9 +328,8 @@ func (f *filing) reached(row ledger.Mail) time.Time {
 	}
 }
 
-// erasures queries once for all messages filed together, with all addresses that they could be
-// filed under. Without the keys of the account, which only a wrong secret key explains, mail is
-// filed nevertheless: losing the mail of all would be worse.
+// erasures queries once for all messages filed together, with all addresses that they could be filed under. Without the keys
+// of the account, which only a wrong secret key explains, mail is filed nevertheless: losing the mail of all would be worse.
 func (shared *filingTogether) erasures(ctx context.Context, tx Tx, s *Service) (map[string]time.Time, error) {
 	if shared.erased != nil {
 		return shared.erased, nil

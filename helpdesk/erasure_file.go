@@ -39,9 +39,8 @@ type erasureLine struct {
 	Customer int64     `json:"customer_id"`
 }
 
-// WriteErasures writes the tombstones of an account as JSON lines, for [Admin.ApplyErasures], and
-// returns their number. The file contains no address, but its keys: whoever has it can find out
-// whether a given address was erased. Operators only.
+// WriteErasures writes the tombstones of an account as JSON lines, for [Admin.ApplyErasures], and returns their number. The
+// file contains no address, but its keys: whoever has it can find out whether a given address was erased. Operators only.
 func (a *Admin) WriteErasures(ctx context.Context, accountID int64, w io.Writer) (n int, err error) {
 	r, err := a.account(accountID)
 	if err != nil {
@@ -70,11 +69,10 @@ type AppliedErasures struct {
 	Customers  int // erased now, or in a dry run to be erased
 }
 
-// ApplyErasures adds the tombstones of a file of [Admin.WriteErasures] to an account, and erases the
-// customers whom they name again, as after restoring a backup from before their erasure. Customers
-// created since their erasure came of their own accord, and stay: apply the file before the
-// restored server runs. It works in several transactions; calling it again continues. dryRun changes
-// nothing. A file that is damaged, or made by a later version, is an Invalid fault, and nothing is
+// ApplyErasures adds the tombstones of a file of [Admin.WriteErasures] to an account, and erases the customers whom they
+// name again, as after restoring a backup from before their erasure. Customers created since their erasure came of their own
+// accord, and stay: apply the file before the restored server runs. It works in several transactions; calling it again
+// continues. dryRun changes nothing. A file that is damaged, or made by a later version, is an Invalid fault, and nothing is
 // changed. Operators only.
 func (a *Admin) ApplyErasures(ctx context.Context, accountID int64, file io.Reader, dryRun bool) (AppliedErasures, error) {
 	var done AppliedErasures

@@ -17,8 +17,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// shownAreas returns the areas whose events a caller may view, sorted; nil: all. Events of areas that
-// no domain announced are shown to those who may view all others.
+// shownAreas returns the areas whose events a caller may view, sorted; nil: all. Events of areas that no domain announced
+// are shown to those who may view all others.
 func (s *Service) shownAreas(holds func(identity.Permission) bool) []string {
 	areas, all := []string{}, true
 	for _, area := range s.registry.Areas() {
@@ -44,8 +44,7 @@ var eventTypePattern = regexp.MustCompile(`^[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*$`
 // maxEventTypes limits the event types in a query.
 const maxEventTypes = 50
 
-// checkEventTypes adds problems for invalid event types. Unknown types are valid, since later
-// versions may add them.
+// checkEventTypes adds problems for invalid event types. Unknown types are valid, since later versions may add them.
 func checkEventTypes(r *identity.Registry, problems *fault.Collector, field string, types []string) {
 	problems.Check(len(types) <= maxEventTypes, field, fmt.Sprintf("has more than %d types", maxEventTypes))
 	for i, kind := range types {
@@ -55,9 +54,8 @@ func checkEventTypes(r *identity.Registry, problems *fault.Collector, field stri
 	}
 }
 
-// CloudEvent converts an event of an account. Its data contains only ids: of the resource, and of
-// the mailbox, conversation and acting user if any. Readers fetch the resources with their own
-// permissions. The subject is "<area>/<id>".
+// CloudEvent converts an event of an account. Its data contains only ids: of the resource, and of the mailbox, conversation
+// and acting user if any. Readers fetch the resources with their own permissions. The subject is "<area>/<id>".
 func (s *Service) CloudEvent(accountID int64, e storage.Event) subscription.CloudEvent {
 	data := map[string]any{}
 	_ = json.Unmarshal(e.Data, &data) // other data than an object is dropped
@@ -75,8 +73,7 @@ func (s *Service) CloudEvent(accountID int64, e storage.Event) subscription.Clou
 	}
 }
 
-// viewsEvents returns a permission to view some area's events, preferably one that the member
-// holds.
+// viewsEvents returns a permission to view some area's events, preferably one that the member holds.
 func (d *Desk) viewsEvents() identity.Permission {
 	for _, area := range d.svc.registry.Areas() {
 		if p, _ := d.svc.registry.Views(area); d.guard.Allows(p) {
@@ -86,11 +83,10 @@ func (d *Desk) viewsEvents() identity.Permission {
 	return identity.ConversationsView
 }
 
-// Events lists the account's log, oldest first: the events of mailboxes that the member reaches and
-// those without a mailbox, about resources that the member may view. It needs the view permission
-// of any area. A conversation out of reach is a NotFound fault. If events after EventQuery.After
-// were pruned, see [Retention], it is an Invalid fault on "after" with code events_lost; the reader
-// must then reload its resources.
+// Events lists the account's log, oldest first: the events of mailboxes that the member reaches and those without a mailbox,
+// about resources that the member may view. It needs the view permission of any area. A conversation out of reach is a
+// NotFound fault. If events after EventQuery.After were pruned, see [Retention], it is an Invalid fault on "after" with code
+// events_lost; the reader must then reload its resources.
 func (d *Desk) Events(ctx context.Context, q subscription.EventQuery, req storage.PageRequest) (storage.Page[storage.Event], error) {
 	var none storage.Page[storage.Event]
 	r, err := d.guard.Read(d.viewsEvents())
@@ -159,19 +155,17 @@ func (d *Desk) sees(e storage.Event) bool {
 	return d.svc.shownAreas(d.guard.Allows) == nil
 }
 
-// recheck is the interval at which a follower's permissions are checked. Stores may remember them
-// for a second, so that changes take effect within 15.
+// recheck is the interval at which a follower's permissions are checked. Stores may remember them for a second, so that
+// changes take effect within 15.
 const recheck = 14 * time.Second
 
 // FollowInput selects the events to follow.
 type FollowInput struct {
 	ConversationID int64 // 0: the whole account
-	// After is the Seq of the last event seen. Absent or null starts with new events, as does one
-	// beyond the end of the log.
+	// After is the Seq of the last event seen. Absent or null starts with new events, as does one beyond the end of the log.
 	After storage.Opt[int64]
-	// Reopen opens the member's desk again with current permissions, or fails if they may no longer
-	// follow. If nil, the desk is opened again for the same caller, without
-	// authenticating again.
+	// Reopen opens the member's desk again with current permissions, or fails if they may no longer follow. If nil, the desk is
+	// opened again for the same caller, without authenticating again.
 	Reopen func(ctx context.Context) (*Desk, error)
 }
 
@@ -185,8 +179,8 @@ type EventFollower struct {
 	checked  time.Time
 }
 
-// Follow starts to read the log as it grows. Visibility and permissions are those of [Desk.Events].
-// Without Config.Feed it is a Disabled fault. The caller must close the follower.
+// Follow starts to read the log as it grows. Visibility and permissions are those of [Desk.Events]. Without Config.Feed it
+// is a Disabled fault. The caller must close the follower.
 func (d *Desk) Follow(ctx context.Context, in FollowInput) (*EventFollower, error) {
 	r, err := d.guard.Read(d.viewsEvents())
 	if err != nil {
@@ -223,8 +217,8 @@ func (d *Desk) Follow(ctx context.Context, in FollowInput) (*EventFollower, erro
 	}, nil
 }
 
-// LastEvent returns the Seq of the account's newest event, or 0 if there is none. Resources read
-// afterwards can be followed from there, see FollowInput.After. It needs the permissions of Follow.
+// LastEvent returns the Seq of the account's newest event, or 0 if there is none. Resources read afterwards can be followed
+// from there, see FollowInput.After. It needs the permissions of Follow.
 func (d *Desk) LastEvent(ctx context.Context) (int64, error) {
 	r, err := d.guard.Read(d.viewsEvents())
 	if err != nil {
@@ -236,14 +230,13 @@ func (d *Desk) LastEvent(ctx context.Context) (int64, error) {
 // Position returns the Seq of the last event that Next has passed, visible or not.
 func (f *EventFollower) Position() int64 { return f.position }
 
-// Reset reports whether FollowInput.After was beyond the end of the log, as after restoring a
-// backup, or before pruned events. The reader's data may then be outdated.
+// Reset reports whether FollowInput.After was beyond the end of the log, as after restoring a backup, or before pruned
+// events. The reader's data may then be outdated.
 func (f *EventFollower) Reset() bool { return f.reset }
 
-// Next waits for events and returns, in order, those that the member may view; the result may be
-// empty. It returns the context's error, after which it can be called again, or a fault once the
-// member may not follow any more. A removed membership or a changed role takes effect at once,
-// other changes within 15 seconds of calling Next.
+// Next waits for events and returns, in order, those that the member may view; the result may be empty. It returns the
+// context's error, after which it can be called again, or a fault once the member may not follow any more. A removed
+// membership or a changed role takes effect at once, other changes within 15 seconds of calling Next.
 func (f *EventFollower) Next(ctx context.Context) ([]storage.Event, error) {
 	now := f.desk.svc.now()
 	wait, cancel := context.WithTimeout(ctx, max(f.checked.Add(recheck).Sub(now), 0))
@@ -333,8 +326,7 @@ func assignedTo(old, c Conversation) string {
 	return ""
 }
 
-// updated returns the events of an updated conversation. Members of the mailbox that it left get
-// one that reports this.
+// updated returns the events of an updated conversation. Members of the mailbox that it left get one that reports this.
 func (d *Desk) updated(old, c Conversation) []storage.Event {
 	var events []storage.Event
 	if old.MailboxID != c.MailboxID {

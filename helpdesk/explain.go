@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// ThreadingExplanation explains why an interaction is in its conversation. It omits conversations
-// that the member does not reach.
+// ThreadingExplanation explains why an interaction is in its conversation. It omits conversations that the member does not
+// reach.
 type ThreadingExplanation struct {
-	// Rule is the reason for its current place: one of the threading rules, or RuleSplit,
-	// RuleRethread or RuleMerge if it was moved; "" if it was written there.
+	// Rule is the reason for its current place: one of the threading rules, or RuleSplit, RuleRethread or RuleMerge if it was
+	// moved; "" if it was written there.
 	Rule           string
 	ConversationID int64
 	Filed          Threading // result of the threading rules; zero if it did not arrive by mail
@@ -24,9 +24,8 @@ type ThreadingExplanation struct {
 	Words []string
 }
 
-// ExplainThreading explains why an interaction is in its conversation: the rule that matched, the
-// rejected candidates and the reasons, the authentication of its sender, and later moves. It needs
-// interactions.view.
+// ExplainThreading explains why an interaction is in its conversation: the rule that matched, the rejected candidates and
+// the reasons, the authentication of its sender, and later moves. It needs interactions.view.
 func (d *Desk) ExplainThreading(ctx context.Context, conversationID, id int64) (ThreadingExplanation, error) {
 	i, err := d.Interaction(ctx, conversationID, id)
 	if err != nil {

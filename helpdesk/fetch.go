@@ -55,8 +55,8 @@ func (s *Service) fetchSource(m Mailbox) ledger.FetchSource {
 	return source
 }
 
-// KeepRefreshToken stores the new refresh token from a token endpoint in place of the old one. If
-// the stored token was changed in the meantime, that one stays.
+// KeepRefreshToken stores the new refresh token from a token endpoint in place of the old one. If the stored token was
+// changed in the meantime, that one stays.
 func (in *Intake) KeepRefreshToken(ctx context.Context, accountID, mailboxID int64, old, next string) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
@@ -79,8 +79,7 @@ func (in *Intake) KeepRefreshToken(ctx context.Context, accountID, mailboxID int
 	})
 }
 
-// Taken returns those of the given positions of a source, at most 500, that are in a mailbox's
-// ledger.
+// Taken returns those of the given positions of a source, at most 500, that are in a mailbox's ledger.
 func (in *Intake) Taken(ctx context.Context, accountID, mailboxID int64, source string, positions []string) ([]string, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
@@ -89,11 +88,10 @@ func (in *Intake) Taken(ctx context.Context, accountID, mailboxID int64, source 
 	return r.InboundPositions(ctx, mailboxID, source, positions)
 }
 
-// TestMailbox tests whether a mailbox can be fetched. If so, it sends a message to the mailbox's
-// tagged address, unless one is already on its way. [Desk.TaggedAddress] later returns the result;
-// if it arrives, replies use such addresses, see [Mailbox]. A success also unparks the mailbox, see
-// [ledger.FetchStatus]. It needs mailboxes.connection. A mailbox of type FWD has no connection and is a
-// Conflict fault.
+// TestMailbox tests whether a mailbox can be fetched. If so, it sends a message to the mailbox's tagged address, unless one
+// is already on its way. [Desk.TaggedAddress] later returns the result; if it arrives, replies use such addresses, see
+// [Mailbox]. A success also unparks the mailbox, see [ledger.FetchStatus]. It needs mailboxes.connection. A mailbox of type
+// FWD has no connection and is a Conflict fault.
 func (d *Desk) TestMailbox(ctx context.Context, id int64) (ledger.ConnectionTest, error) {
 	source, err := d.fetchSource(ctx, id)
 	if err != nil {

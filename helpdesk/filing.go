@@ -21,9 +21,8 @@ import (
 
 var unknownSender = mailaddr.Address{Name: "Unknown sender", Email: ledger.UnknownSender}
 
-// File files a received message as an interaction of the conversation that it replies to, or of a
-// new one. The returned row contains the result: filed, ignored as a duplicate or as our own, or
-// quarantined. Filing again changes nothing.
+// File files a received message as an interaction of the conversation that it replies to, or of a new one. The returned row
+// contains the result: filed, ignored as a duplicate or as our own, or quarantined. Filing again changes nothing.
 func (in *Intake) File(ctx context.Context, accountID, id int64, mail ledger.Incoming) (ledger.Mail, error) {
 	rows, err := in.FileAll(ctx, accountID, []ledger.Parsed{{ID: id, Mail: mail}})
 	if err != nil {
@@ -32,10 +31,9 @@ func (in *Intake) File(ctx context.Context, accountID, id int64, mail ledger.Inc
 	return rows[0], nil
 }
 
-// FileAll is [Intake.File] for several messages, in order and in one transaction. After an error
-// none is filed; the caller should then file them one by one, so that the faulty one does not hold
-// up the others. Other writers in the account may have to wait, so there should be few messages. A
-// member's command mail has its own transaction, which ends the one before.
+// FileAll is [Intake.File] for several messages, in order and in one transaction. After an error none is filed; the caller
+// should then file them one by one, so that the faulty one does not hold up the others. Other writers in the account may
+// have to wait, so there should be few messages. A member's command mail has its own transaction, which ends the one before.
 func (in *Intake) FileAll(ctx context.Context, accountID int64, mails []ledger.Parsed) ([]ledger.Mail, error) {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
@@ -129,8 +127,8 @@ func (in *Intake) fileTogether(ctx context.Context, begin guard.Begin[Tx], all [
 	return rows, err
 }
 
-// discardAll removes stored parts without rows: all parts after an error, otherwise those of
-// messages that others have handled.
+// discardAll removes stored parts without rows: all parts after an error, otherwise those of messages that others have
+// handled.
 func discardAll(ctx context.Context, all []*filing, err error) {
 	for _, f := range all {
 		if err == nil && f.taken {
@@ -222,8 +220,8 @@ type filing struct {
 	token         int64 // conversation of its reply token; 0: none recorded
 }
 
-// prepareBody prepares the displayed body. A body over [MaxBody] is truncated and also attached as
-// a whole, so that nothing is lost.
+// prepareBody prepares the displayed body. A body over [MaxBody] is truncated and also attached as a whole, so that nothing
+// is lost.
 func (f *filing) prepareBody() {
 	html, text := f.mail.HTML, strings.TrimRight(f.mail.Text, " \t\r\n")
 	f.body = mailhtml.Clean(f.whole(html, "message.html", "text/html; charset=utf-8"))
@@ -380,10 +378,9 @@ func settle(ctx context.Context, tx Tx, row *ledger.Mail, state ledger.State, re
 	})
 }
 
-// ownMessage recognizes a copy of one of our replies, for example in a Sent folder. A matching
-// Message-ID is not sufficient, since recipients know it. Nor is the mailbox's address in From,
-// since a group may put it into all messages sent to it; our replies have no other address in
-// Reply-To.
+// ownMessage recognizes a copy of one of our replies, for example in a Sent folder. A matching Message-ID is not sufficient,
+// since recipients know it. Nor is the mailbox's address in From, since a group may put it into all messages sent to it; our
+// replies have no other address in Reply-To.
 func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, error) {
 	if f.mail.MessageID == "" || mailbox.EmailKey == "" || mailaddr.Key(f.mail.FirstAuthor().Email) != mailbox.EmailKey ||
 		f.customer.Email != f.mail.FirstAuthor().Email {
@@ -394,8 +391,7 @@ func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, 
 	return slices.ContainsFunc(known, ours), err
 }
 
-// belongs finds the message's conversation and customer. Only for a forwarded message does one
-// depend on the other.
+// belongs finds the message's conversation and customer. Only for a forwarded message does one depend on the other.
 func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, shared *filingTogether) (m match, customer Customer, created bool, err error) {
 	if f.forward != nil {
 		if m.why.Rule = RuleNew; !f.forward.explicit {
@@ -421,8 +417,8 @@ func (f *filing) belongs(ctx context.Context, tx Tx, mailbox Mailbox, shared *fi
 	return m, customer, created, err
 }
 
-// insert adds the message to its conversation, and its search terms to index. notForwarded is the
-// reason why it was not treated as a member's forward.
+// insert adds the message to its conversation, and its search terms to index. notForwarded is the reason why it was not
+// treated as a member's forward.
 func (f *filing) insert(ctx context.Context, tx Tx, row ledger.Mail, mailbox Mailbox, notForwarded string, shared *filingTogether) (ledger.Mail, error) {
 	index := &shared.index
 	match, customer, created, err := f.belongs(ctx, tx, mailbox, shared)
@@ -555,8 +551,7 @@ func (f *filing) putIn(ctx context.Context, tx Tx, c *Conversation, i *Interacti
 	return tx.Conversations().Update(ctx, c)
 }
 
-// dropTwice drops the message if the conversation already contains it. events are those of the work
-// so far.
+// dropTwice drops the message if the conversation already contains it. events are those of the work so far.
 func (f *filing) dropTwice(ctx context.Context, tx Tx, row *ledger.Mail, conversationID int64, events []storage.Event) (bool, error) {
 	twice, err := f.isThere(ctx, tx, *row, conversationID)
 	if err != nil || twice == "" {
@@ -633,8 +628,8 @@ func attach(ctx context.Context, tx Tx, i Interaction, files []Attachment) error
 	return tx.Attachments().Insert(ctx, rows...)
 }
 
-// bringsIn returns the participants that a customer's message adds to a conversation. The author of
-// an answer to a forward writes only to the agents and adds nobody.
+// bringsIn returns the participants that a customer's message adds to a conversation. The author of an answer to a forward
+// writes only to the agents and adds nobody.
 func (s *Service) bringsIn(accountID int64, mailbox Mailbox, from string, others []string, answersForward bool) []string {
 	var keys []string
 	if !Unreachable(from) {

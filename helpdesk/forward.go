@@ -17,8 +17,8 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// clockSkew is the tolerated difference between the clocks of two mail systems. It also applies to
-// a forwarded Date without a time zone.
+// clockSkew is the tolerated difference between the clocks of two mail systems. It also applies to a forwarded Date without
+// a time zone.
 const clockSkew = time.Hour
 
 // forward is a message forwarded by a member, with the data needed to verify that.
@@ -33,8 +33,7 @@ type forward struct {
 	member     identity.Grant
 }
 
-// findForward detects a possible forward by a member. It runs before the transaction, which then
-// verifies it.
+// findForward detects a possible forward by a member. It runs before the transaction, which then verifies it.
 func (in *Intake) findForward(ctx context.Context, f *filing) error {
 	user := f.users[mailaddr.Key(f.mail.FirstAuthor().Email)]
 	if user == 0 {
@@ -57,8 +56,8 @@ func (in *Intake) findForward(ctx context.Context, f *filing) error {
 	return err
 }
 
-// forwarded returns the message that this one forwards, nil if none: either quoted below its text,
-// or its only attached message if the subject derives from it.
+// forwarded returns the message that this one forwards, nil if none: either quoted below its text, or its only attached
+// message if the subject derives from it.
 func (f *filing) forwarded() *forward { return f.forwardedAs(f.mail.Subject) }
 
 // forwardedAs is forwarded for another subject.
@@ -112,8 +111,7 @@ func cleanForwarded(m *ledger.Forwarded) {
 	m.Subject = plain.Cut(plain.Line(m.Subject), 998)
 }
 
-// dateOf returns the date above a forwarded message, in the forwarder's zone; zero if that is later
-// than the forward.
+// dateOf returns the date above a forwarded message, in the forwarder's zone; zero if that is later than the forward.
 func (f *filing) dateOf(h mailhtml.ForwardedHeader) time.Time {
 	date := h.Date
 	if date.IsZero() {
@@ -132,8 +130,8 @@ func (f *filing) dateOf(h mailhtml.ForwardedHeader) time.Time {
 	return date
 }
 
-// believeForward decides whether the message is from the member and forwards another person's
-// message; why is the reason against it, or "".
+// believeForward decides whether the message is from the member and forwards another person's message; why is the reason
+// against it, or "".
 func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogether, mailbox Mailbox) (why string, err error) {
 	f.forward = nil
 	if f.passed == nil || f.forOthers {
@@ -159,8 +157,7 @@ func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogeth
 	return "", nil
 }
 
-// author returns the author of a forwarded message: From, or Reply-To if From is our own address or
-// an unread one.
+// author returns the author of a forwarded message: From, or Reply-To if From is our own address or an unread one.
 func (p *forward) author(own *ownAddresses, forwarder string) mailaddr.Address {
 	could := p.mail.ReplyTo[:min(len(p.mail.ReplyTo), maxReplyTo)]
 	switch {
@@ -183,8 +180,8 @@ func (h MailHeader) sent() time.Time {
 	return h.Date
 }
 
-// apply turns the interaction of a member's message into that of the forwarded one. Only its author
-// becomes a participant; the member's other recipients do not.
+// apply turns the interaction of a member's message into that of the forwarded one. Only its author becomes a participant;
+// the member's other recipients do not.
 func (p *forward) apply(i *Interaction) {
 	i.Body, i.Subject, i.AutoSubmitted, i.To, i.Cc = p.body, p.subject(i.Subject), p.auto, nil, nil
 	i.Mail.Forwarded, i.Threading.ForwardedBy = p.mail, p.mail.UserID
@@ -202,8 +199,7 @@ func (p *forward) subject(of string) string {
 	return cmp.Or(p.mail.Subject, rest)
 }
 
-// fileNote files what a member wrote beside a forwarded message as a note, since it was not meant
-// for the customer.
+// fileNote files what a member wrote beside a forwarded message as a note, since it was not meant for the customer.
 func (f *filing) fileNote(ctx context.Context, tx Tx, c Conversation, index *indexing) ([]storage.Event, error) {
 	if f.forward == nil || f.forward.note == "" {
 		return nil, nil
@@ -226,8 +222,8 @@ func (f *filing) fileNote(ctx context.Context, tx Tx, c Conversation, index *ind
 	}}, nil
 }
 
-// noteFiles returns the files for the note: the images that only its text shows or, if the
-// forwarded message is attached, all files but that message.
+// noteFiles returns the files for the note: the images that only its text shows or, if the forwarded message is attached,
+// all files but that message.
 func (f *filing) noteFiles() []Attachment {
 	if f.forward == nil || f.forward.note == "" {
 		return nil

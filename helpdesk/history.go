@@ -16,8 +16,8 @@ import (
 // QuotePolicy determines how much of a conversation is quoted below a reply.
 type QuotePolicy string
 
-// The policies. A message is quoted only to its author and recipients. Notes, forwards and
-// encrypted messages are never quoted.
+// The policies. A message is quoted only to its author and recipients. Notes, forwards and encrypted messages are never
+// quoted.
 const (
 	QuoteNone QuotePolicy = "none" // nothing; the default
 	QuoteLast QuotePolicy = "last" // the customer's last message
@@ -78,8 +78,7 @@ func (i Interaction) sharedWith(answer Interaction) bool {
 	return slices.ContainsFunc(slices.Concat(answer.To, answer.Cc), func(address string) bool { return keys[mailaddr.Key(address)] })
 }
 
-// quotedIn returns the quoted part of a reply's message. It omits interactions that were deleted or
-// moved in the meantime.
+// quotedIn returns the quoted part of a reply's message. It omits interactions that were deleted or moved in the meantime.
 func quotedIn(ctx context.Context, tx Tx, m Mailbox, answer Interaction) (string, error) {
 	if len(answer.Ending.Quotes) == 0 {
 		return "", nil
@@ -129,8 +128,8 @@ func (i Interaction) speaker(m Mailbox, userName string) string {
 	return i.CustomerEmail
 }
 
-// asQuote returns the interaction as quoted in a message, "" if nothing is left without its own
-// quotes. Its images are not sent again.
+// asQuote returns the interaction as quoted in a message, "" if nothing is left without its own quotes. Its images are not
+// sent again.
 func (i Interaction) asQuote(speaker string) string {
 	body := mailhtml.RewriteImages(mailhtml.Unquoted(i.Body, i.answers()), func(string) string { return "" })
 	if blank(body) {

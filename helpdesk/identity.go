@@ -96,13 +96,14 @@ type SignedInWith struct {
 //
 // A known identity is its user's, whatever the address is now. An unknown one becomes that of the user whose address the
 // provider vouches for, see [identity.Provider], if the user has confirmed the address here and is nobody else at the
-// provider; and where no user has the address, a user is made if a [identity.JoinRule] is for them. Else the fault is Forbidden.
+// provider; and where no user has the address, a user is made if a [identity.JoinRule] is for them. Else the fault is
+// Forbidden.
 //
 // Rules apply to who comes by an identity for the first time, and after a rule was made or changed: who was removed from an
 // account stays out until then.
 //
-// The fault is as of [Service.SignIn] for a disabled user, and for one who has a second factor, unless the provider has asked
-// for one.
+// The fault is as of [Service.SignIn] for a disabled user, and for one who has a second factor, unless the provider has
+// asked for one.
 func (s *Service) FinishSignInWith(ctx context.Context, current Caller, provider, kept string, answer url.Values) (SignedInWith, error) {
 	began, err := s.resume(provider, kept)
 	if err != nil {
@@ -343,8 +344,8 @@ func (a *Admin) Identities(ctx context.Context) ([]identity.Identity, error) {
 	return dir.IdentitiesOf(ctx, a.userID)
 }
 
-// Unlink disconnects an identity of the caller, whose password proves who asks, where there is one. The last way to sign
-// in is a Conflict fault with code last_sign_in. A caller with a token that has scopes may not.
+// Unlink disconnects an identity of the caller, whose password proves who asks, where there is one. The last way to sign in
+// is a Conflict fault with code last_sign_in. A caller with a token that has scopes may not.
 func (a *Admin) Unlink(ctx context.Context, password string, id int64) error {
 	return identities().removeOwn(ctx, a, password, id)
 }

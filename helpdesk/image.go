@@ -18,10 +18,9 @@ type RemoteImage struct {
 	Content     []byte
 }
 
-// RemoteImage fetches an image in a message on a reader's behalf: the sender sees our server's
-// address and no cookie. The token comes from [BodyView].ProxyURL. It alone grants access, because
-// browsers request images without an access token. A forged token, an unavailable image and content
-// that is no image are NotFound faults.
+// RemoteImage fetches an image in a message on a reader's behalf: the sender sees our server's address and no cookie. The
+// token comes from [BodyView].ProxyURL. It alone grants access, because browsers request images without an access token. A
+// forged token, an unavailable image and content that is no image are NotFound faults.
 func (s *Service) RemoteImage(ctx context.Context, accountID int64, token string) (RemoteImage, error) {
 	if s.cfg.FetchImage == nil {
 		return RemoteImage{}, fault.New(fault.Disabled, "This server does not fetch remote images.")
@@ -41,8 +40,7 @@ func RemoteAddress(token string) (address string, ok bool) {
 	return string(b), err == nil && mailhtml.Remote(string(b))
 }
 
-// imageToken returns a token for an address, which proves that a message of the account contains
-// it.
+// imageToken returns a token for an address, which proves that a message of the account contains it.
 func imageToken(key []byte, accountID int64, address string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("remote image v1\x00"))

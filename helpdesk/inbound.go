@@ -25,8 +25,7 @@ func cleanHead(h ledger.Head) ledger.Head {
 	}
 }
 
-// InboundMails lists a mailbox's ledger rows, newest first; no states means all. It needs
-// mailboxes.connection.
+// InboundMails lists a mailbox's ledger rows, newest first; no states means all. It needs mailboxes.connection.
 func (d *Desk) InboundMails(ctx context.Context, filter ledger.Filter, req storage.PageRequest) (storage.Page[ledger.Mail], error) {
 	var none storage.Page[ledger.Mail]
 	r, err := d.guard.Read(identity.MailboxesConnection)
@@ -56,8 +55,8 @@ func (d *Desk) InboundMail(ctx context.Context, mailboxID, id int64) (ledger.Mai
 	return m, nil
 }
 
-// OpenRaw opens the raw bytes of a received message. It needs mailboxes.connection. A message
-// deleted with its conversation is a NotFound fault.
+// OpenRaw opens the raw bytes of a received message. It needs mailboxes.connection. A message deleted with its conversation
+// is a NotFound fault.
 func (d *Desk) OpenRaw(ctx context.Context, mailboxID, id int64) (io.ReadCloser, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 // receive is the only permission of an Intake.
 const receive identity.Permission = "mail.receive"
 
-// Intake can only receive mail: it finds the mailbox of an address, takes raw messages into the
-// ledger and files them. It cannot read conversations or send mail.
+// Intake can only receive mail: it finds the mailbox of an address, takes raw messages into the ledger and files them. It
+// cannot read conversations or send mail.
 type Intake struct {
 	svc    *Service
 	system systemGuard
@@ -37,8 +37,7 @@ func (s *Service) Intake() *Intake {
 	}
 }
 
-// Recipient finds the mailbox of an internal address, with or without a reply token. Any other
-// address is a NotFound fault.
+// Recipient finds the mailbox of an internal address, with or without a reply token. Any other address is a NotFound fault.
 func (in *Intake) Recipient(ctx context.Context, address string) (Mailbox, error) {
 	dir, err := in.system.Read(receive)
 	if err != nil {
@@ -63,8 +62,7 @@ func (in *Intake) Cursor(ctx context.Context, accountID, mailboxID int64, folder
 	return r.FetchCursor(ctx, mailboxID, folder)
 }
 
-// ReportFetch records the result of fetching a mailbox. A zero LastSuccessAt or an empty LastError
-// keeps the previous value.
+// ReportFetch records the result of fetching a mailbox. A zero LastSuccessAt or an empty LastError keeps the previous value.
 func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status ledger.FetchStatus) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
@@ -94,9 +92,9 @@ func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status ledge
 	})
 }
 
-// Take makes messages durable: it stores their raw bytes as blobs, inserts a ledger row for each
-// and moves the cursor. When it returns nil, the source may discard them. Otherwise nothing was
-// taken and the source must retry. A job of kind [JobFileMail] files them later.
+// Take makes messages durable: it stores their raw bytes as blobs, inserts a ledger row for each and moves the cursor. When
+// it returns nil, the source may discard them. Otherwise nothing was taken and the source must retry. A job of kind
+// [JobFileMail] files them later.
 func (in *Intake) Take(ctx context.Context, accountID, mailboxID int64, source string, mails []ledger.Raw, cursor *ledger.FolderCursor) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
@@ -194,8 +192,7 @@ func (in *Intake) putAll(ctx context.Context, rows []ledger.Mail, mails []ledger
 	return nil
 }
 
-// Waiting lists a mailbox's messages that are received but not filed yet, oldest first, after a
-// given id.
+// Waiting lists a mailbox's messages that are received but not filed yet, oldest first, after a given id.
 func (in *Intake) Waiting(ctx context.Context, accountID, mailboxID, after int64, limit int) ([]ledger.Mail, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
@@ -220,8 +217,8 @@ func (in *Intake) Raw(ctx context.Context, accountID int64, m ledger.Mail) ([]by
 	return whole.Bytes(), err
 }
 
-// Quarantine sets aside a message that cannot be filed, with the reason. It does nothing if the
-// message was handled in the meantime.
+// Quarantine sets aside a message that cannot be filed, with the reason. It does nothing if the message was handled in the
+// meantime.
 func (in *Intake) Quarantine(ctx context.Context, accountID, id int64, reason string) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {

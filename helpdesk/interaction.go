@@ -59,16 +59,16 @@ type Interaction struct {
 	Threading       Threading  // why a received message is in this conversation
 	Security        ledger.Security
 	Authentication  ledger.Authentication
-	// At determines its place in the conversation. It equals CreatedAt, except for mail from a
-	// mailbox's backlog, which is placed by its Date as far as that is plausible.
+	// At determines its place in the conversation. It equals CreatedAt, except for mail from a mailbox's backlog, which is
+	// placed by its Date as far as that is plausible.
 	At         time.Time
 	ReceivedAt time.Time // when the destination server received the message; zero: unknown
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 }
 
-// MailHeader holds the author, recipients and date from a received message's header. It is the zero
-// value for messages filed before the header was kept.
+// MailHeader holds the author, recipients and date from a received message's header. It is the zero value for messages filed
+// before the header was kept.
 type MailHeader struct {
 	From    []mailaddr.Address `json:"from,omitempty"`
 	Sender  mailaddr.Address   `json:"sender,omitzero"`
@@ -78,9 +78,8 @@ type MailHeader struct {
 	Date    time.Time          `json:"date,omitzero"` // as given in the header, even if implausible; zero: unparsable
 	// Rewritten reports that a mailing list or group replaced From with its own address.
 	Rewritten bool `json:"rewritten,omitempty"`
-	// Forwarded is the customer's message that a member forwarded with this one, whose From is the
-	// member. The interaction then belongs to that message's author. The zero value: nothing was
-	// forwarded.
+	// Forwarded is the customer's message that a member forwarded with this one, whose From is the member. The interaction then
+	// belongs to that message's author. The zero value: nothing was forwarded.
 	Forwarded ledger.Forwarded `json:"forwarded,omitzero"`
 }
 
@@ -108,8 +107,7 @@ type MessageRef struct {
 	IsForward      bool
 }
 
-// Threading records why an incoming message was filed into its conversation;
-// [Desk.ExplainThreading] explains it in words.
+// Threading records why an incoming message was filed into its conversation; [Desk.ExplainThreading] explains it in words.
 type Threading struct {
 	Rule       string          `json:"rule,omitempty"`       // "token", "references", "colleague" or "new"; "" if not received by mail
 	Matched    string          `json:"matched,omitempty"`    // deciding Message-ID, for "references" and "colleague"
@@ -120,8 +118,8 @@ type Threading struct {
 	Refused    []RefusedThread `json:"refused,omitempty"`    // rejected candidate conversations
 	// ForwardedBy is the member who forwarded the message to the desk; 0: not forwarded.
 	ForwardedBy int64 `json:"forwarded_by,omitempty"`
-	// NotForwarded is the reason why a message that came from a member's address and forwards
-	// another one was filed as its sender's own; "" if that was not the case.
+	// NotForwarded is the reason why a message that came from a member's address and forwards another one was filed as its
+	// sender's own; "" if that was not the case.
 	NotForwarded string `json:"not_forwarded,omitempty"`
 	// Blocked is the blocked address or domain that made the message spam; "": none.
 	Blocked string `json:"blocked,omitempty"`
@@ -151,13 +149,11 @@ type InteractionInput struct {
 	Cc, Bcc   []string        // of a user interaction
 	IsForward bool            // of a user interaction: hidden from the customer
 	Source    string          // of a customer interaction; "" means "api"
-	// Seen is the newest interaction that the author of a user interaction has seen, see
-	// [NewestSeen]. Posting returns a Conflict fault with [CodeCrossed] if others have added
-	// something since. Absent or null skips the check.
+	// Seen is the newest interaction that the author of a user interaction has seen, see [NewestSeen]. Posting returns a
+	// Conflict fault with [CodeCrossed] if others have added something since. Absent or null skips the check.
 	Seen storage.Opt[int64]
-	// SendAt is when a posted user interaction is to be sent, within [MaxSendLater]; zero: at once.
-	// If a customer or another member contributes before, it becomes a draft again, see
-	// [Interaction.Scheduled].
+	// SendAt is when a posted user interaction is to be sent, within [MaxSendLater]; zero: at once. If a customer or another
+	// member contributes before, it becomes a draft again, see [Interaction.Scheduled].
 	SendAt time.Time
 }
 
@@ -173,8 +169,8 @@ type InteractionUpdate struct {
 	SendAt storage.Opt[time.Time]
 }
 
-// preparedInteraction is a validated input with sanitized HTML. Preparing it before the transaction
-// does this work only once.
+// preparedInteraction is a validated input with sanitized HTML. Preparing it before the transaction does this work only
+// once.
 type preparedInteraction struct {
 	Interaction
 	starter bool
@@ -292,9 +288,8 @@ func parseRecipient(s string) (address, name string, err error) {
 	return parsed.Address, parsed.Name, nil
 }
 
-// CreateInteraction adds an interaction to a conversation. A posted user interaction is queued for
-// sending when the transaction commits. It needs interactions.create; for a note, interactions.note
-// is enough.
+// CreateInteraction adds an interaction to a conversation. A posted user interaction is queued for sending when the
+// transaction commits. It needs interactions.create; for a note, interactions.note is enough.
 func (d *Desk) CreateInteraction(ctx context.Context, conversationID int64, in InteractionInput) (Interaction, error) {
 	begin, err := d.guard.Write(d.createPermission(in.Type))
 	if err != nil {
@@ -349,8 +344,7 @@ func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p pr
 	return created, indexMore(ctx, tx, c, created)
 }
 
-// add inserts a prepared interaction after those before it, and updates c accordingly; the caller
-// writes c.
+// add inserts a prepared interaction after those before it, and updates c accordingly; the caller writes c.
 func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, before *recent, mailbox Mailbox, p preparedInteraction) (Interaction, error) {
 	now := before.notBefore(d.svc.now())
 	i := p.Interaction // a copy: the transaction may run fn again
@@ -409,8 +403,8 @@ func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 	c.SnoozedUntil = time.Time{}
 }
 
-// stamp fixes the content of a posted interaction's message before the first attempt, so that every
-// attempt sends the same message.
+// stamp fixes the content of a posted interaction's message before the first attempt, so that every attempt sends the same
+// message.
 func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, before *recent, mailbox Mailbox, i *Interaction) error {
 	i.PostedAt, i.PostedByID = d.svc.now(), d.userID
 	if err := d.addressed(ctx, tx, c, before, i); err != nil || i.Scheduled() {
@@ -449,9 +443,9 @@ func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, before *rec
 	return err
 }
 
-// references returns the Message-IDs for a reply's References header field, with the message being
-// answered last: the customer's newest, if any. The IDs that the message itself refers to come
-// first; some may be unknown here (RFC 5322 section 3.6.4).
+// references returns the Message-IDs for a reply's References header field, with the message being answered last: the
+// customer's newest, if any. The IDs that the message itself refers to come first; some may be unknown here (RFC 5322
+// section 3.6.4).
 func references(ctx context.Context, tx Tx, before *recent) ([]string, error) {
 	thread, err := before.thread(ctx, tx, 50)
 	if err != nil || len(thread) == 0 {
@@ -479,8 +473,7 @@ func references(ctx context.Context, tx Tx, before *recent) ([]string, error) {
 	return append(earlier, known...), nil
 }
 
-// send queues the message of a posted interaction and updates c as answered, unless it is
-// scheduled.
+// send queues the message of a posted interaction and updates c as answered, unless it is scheduled.
 func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
 	if err := d.svc.overtake(ctx, tx, *c, all, i); err != nil {
 		return err
@@ -516,8 +509,8 @@ func (c *Conversation) answeredBy(i Interaction) {
 	c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
 }
 
-// queue creates one delivery per recipient, under the first header field that contains the
-// recipient, and adds the recipients as participants.
+// queue creates one delivery per recipient, under the first header field that contains the recipient, and adds the
+// recipients as participants.
 func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction, sendAt time.Time) error {
 	var deliveries []sending.Delivery
 	var keys []string
@@ -565,8 +558,8 @@ func (d *Desk) Interaction(ctx context.Context, conversationID, id int64) (Inter
 	return d.concealed(ctx, identity.InteractionsView, i, err)
 }
 
-// Interactions lists a conversation's interactions in order: as they arrived, except mail from a
-// mailbox's backlog, which is ordered by its sending time. It needs interactions.view.
+// Interactions lists a conversation's interactions in order: as they arrived, except mail from a mailbox's backlog, which is
+// ordered by its sending time. It needs interactions.view.
 func (d *Desk) Interactions(ctx context.Context, conversationID int64, req storage.PageRequest) (storage.Page[Interaction], error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
@@ -594,10 +587,10 @@ func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]sendin
 	return r.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: interactionIDs}, storage.Seek{Limit: storage.NoLimit})
 }
 
-// UpdateInteraction changes an interaction. Drafts, notes and customer interactions may change at
-// any time. A posted user interaction may change only until sending begins; after that, a change of
-// body, recipients or kind is a Conflict fault. Changing a draft's status to posted sends it in the
-// caller's name. It needs interactions.update, and interactions.create to post.
+// UpdateInteraction changes an interaction. Drafts, notes and customer interactions may change at any time. A posted user
+// interaction may change only until sending begins; after that, a change of body, recipients or kind is a Conflict fault.
+// Changing a draft's status to posted sends it in the caller's name. It needs interactions.update, and interactions.create
+// to post.
 func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, in InteractionUpdate) (Interaction, error) {
 	begin, err := d.guard.Write(identity.InteractionsUpdate)
 	if err != nil {
@@ -760,8 +753,7 @@ func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, all *re
 	return d.stamp(ctx, tx, c, all, mailbox, i)
 }
 
-// requeue replaces the recipients of a message whose sending has not begun. It keeps the time at
-// which it is due.
+// requeue replaces the recipients of a message whose sending has not begun. It keeps the time at which it is due.
 func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
 	old, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
@@ -801,8 +793,8 @@ func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
 	return nil
 }
 
-// DeleteInteraction removes an interaction. A message whose sending has not begun is not sent; one
-// that was sent cannot be recalled. It needs interactions.delete.
+// DeleteInteraction removes an interaction. A message whose sending has not begun is not sent; one that was sent cannot be
+// recalled. It needs interactions.delete.
 func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) error {
 	begin, err := d.guard.Write(identity.InteractionsDelete)
 	if err != nil {

@@ -28,8 +28,8 @@ func invitationToken(key, nonce []byte) string {
 // proofSize is the length of the suffix that mailedToken adds.
 const proofSize = 26
 
-// mailedToken returns the token as mailed. The inviting member also knows the plain token, so only
-// the mailed suffix proves ownership of the address.
+// mailedToken returns the token as mailed. The inviting member also knows the plain token, so only the mailed suffix proves
+// ownership of the address.
 func mailedToken(key, nonce []byte) string {
 	return invitationToken(key, nonce) + ofNonce(key, "invitation mail", nonce)[:proofSize]
 }
@@ -62,8 +62,7 @@ func eachInvitation(ctx context.Context, r Reader, visit func(identity.Invitatio
 	return each(list, func(i identity.Invitation) int64 { return i.ID }, visit)
 }
 
-// Invitations lists the invitations that were not accepted, including expired ones, by id. It needs
-// memberships.view.
+// Invitations lists the invitations that were not accepted, including expired ones, by id. It needs memberships.view.
 func (d *Desk) Invitations(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Invitation], error) {
 	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
@@ -75,9 +74,9 @@ func (d *Desk) Invitations(ctx context.Context, req storage.PageRequest) (storag
 		})
 }
 
-// Invite creates an invitation, mails it and returns its token, which is not stored. It is valid
-// for seven days and replaces an earlier one to the same address. It needs memberships.create; its
-// grants are limited as in [Desk.UpdateMember]. The address of a member is an Invalid fault.
+// Invite creates an invitation, mails it and returns its token, which is not stored. It is valid for seven days and replaces
+// an earlier one to the same address. It needs memberships.create; its grants are limited as in [Desk.UpdateMember]. The
+// address of a member is an Invalid fault.
 func (d *Desk) Invite(ctx context.Context, in identity.InvitationInput) (identity.Invitation, string, error) {
 	begin, err := d.guard.Write(identity.MembershipsCreate)
 	if err != nil {
@@ -132,8 +131,7 @@ func (d *Desk) Invite(ctx context.Context, in identity.InvitationInput) (identit
 	return invitation, token, nil
 }
 
-// makeRoom returns a fault for an address of a member, and removes invitations that are expired or
-// to the same address.
+// makeRoom returns a fault for an address of a member, and removes invitations that are expired or to the same address.
 func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 	var users []int64
 	err := eachMember(ctx, tx.Reader(), func(m identity.Membership) error {
@@ -167,8 +165,8 @@ func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 	return err
 }
 
-// DeleteInvitation revokes an invitation. It needs memberships.delete and everything that the
-// invitation grants, as in [Desk.UpdateMember].
+// DeleteInvitation revokes an invitation. It needs memberships.delete and everything that the invitation grants, as in
+// [Desk.UpdateMember].
 func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.MembershipsDelete)
 	if err != nil {
@@ -190,8 +188,8 @@ func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
 	})
 }
 
-// Invited returns what a page for accepting an invitation shows. A token that
-// [Service.AcceptInvitation] would reject is a NotFound fault.
+// Invited returns what a page for accepting an invitation shows. A token that [Service.AcceptInvitation] would reject is a
+// NotFound fault.
 func (s *Service) Invited(ctx context.Context, token string) (identity.Invited, error) {
 	i, _, err := s.invitationOf(ctx, token)
 	if err != nil {
@@ -204,20 +202,18 @@ func (s *Service) Invited(ctx context.Context, token string) (identity.Invited, 
 	return identity.Invited{Account: account.Name, Email: i.Email, Name: i.Name}, err
 }
 
-// AcceptInvitation makes the holder of an invitation's token a member, once. A token that is
-// unknown, used or expired is a NotFound fault, and so is one whose inviter no longer holds what it
-// grants.
+// AcceptInvitation makes the holder of an invitation's token a member, once. A token that is unknown, used or expired is a
+// NotFound fault, and so is one whose inviter no longer holds what it grants.
 //
-// If the address belongs to an existing user, the caller must be that user, or be anonymous and
-// give that user's password; otherwise it is an Unauthenticated fault, because the inviter knows
-// the token, too. Another user, or a token with scopes, is a Forbidden fault. For a new address, a
-// user is created with name and password. An existing member is a Conflict fault. The new access
-// token expires with the caller's own.
+// If the address belongs to an existing user, the caller must be that user, or be anonymous and give that user's password;
+// otherwise it is an Unauthenticated fault, because the inviter knows the token, too. Another user, or a token with scopes,
+// is a Forbidden fault. For a new address, a user is created with name and password. An existing member is a Conflict fault.
+// The new access token expires with the caller's own.
 //
-// Only the mailed token verifies the address. It also reclaims the address from a user that someone
-// created without verifying it: the given password replaces theirs, and all their sessions and
-// tokens end. A user with a second factor is not reclaimed, so that someone who reads their mail
-// cannot take over: it is an Unauthenticated fault until [Admin.ResetSecondFactor].
+// Only the mailed token verifies the address. It also reclaims the address from a user that someone created without
+// verifying it: the given password replaces theirs, and all their sessions and tokens end. A user with a second factor is
+// not reclaimed, so that someone who reads their mail cannot take over: it is an Unauthenticated fault until
+// [Admin.ResetSecondFactor].
 func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, in identity.AcceptInput) (identity.Accepted, error) {
 	invitation, mailed, err := s.invitationOf(ctx, token)
 	if err != nil {
@@ -255,8 +251,8 @@ func (s *Service) stillCovered(ctx context.Context, i identity.Invitation) error
 	return err
 }
 
-// invited finds or prepares the invitation's user. taken reports that someone else created the user
-// without owning the address.
+// invited finds or prepares the invitation's user. taken reports that someone else created the user without owning the
+// address.
 func (s *Service) invited(ctx context.Context, c Caller, i identity.Invitation, in identity.AcceptInput, mailed bool) (user identity.User, taken bool, err error) {
 	user, err = s.cfg.Store.UserByEmail(ctx, i.EmailKey)
 	known := err == nil
@@ -332,8 +328,8 @@ func (s *Service) join(ctx context.Context, system SystemTx, i identity.Invitati
 	return identity.Accepted{Membership: m, AccountID: i.AccountID, Secret: in.Secret}, err
 }
 
-// settleUser writes an invitation's user if it is new or its address was verified. For a reclaimed
-// user it ends all sessions and tokens.
+// settleUser writes an invitation's user if it is new or its address was verified. For a reclaimed user it ends all sessions
+// and tokens.
 func (s *Service) settleUser(ctx context.Context, system SystemTx, user *identity.User, taken bool) error {
 	if user.ID == 0 {
 		return takenField(system.InsertUser(ctx, user), identity.UniqueUserEmail, "email")
@@ -379,8 +375,7 @@ func (s *Service) settleUser(ctx context.Context, system SystemTx, user *identit
 	return s.ownCredentialChanged(ctx, system, auditPassword, user.ID, user.ID, 0, "")
 }
 
-// forgetSignIns removes the identities and passkeys of a reclaimed user: they are those of whoever
-// took the address.
+// forgetSignIns removes the identities and passkeys of a reclaimed user: they are those of whoever took the address.
 func (s *Service) forgetSignIns(ctx context.Context, tx SystemTx, userID int64) error {
 	identities, err := tx.IdentitiesOf(ctx, userID)
 	if err != nil {

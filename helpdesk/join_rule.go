@@ -121,9 +121,9 @@ func (d *Desk) mayRule(ctx context.Context, r Reader, rule identity.JoinRule) er
 	return d.mayGrant(ctx, r, rule.RoleIDs, rule.MailboxIDs)
 }
 
-// CreateJoinRule makes a rule, which applies to those who sign in from then on. It needs memberships.create; what it
-// grants is limited as in [Desk.UpdateMember]. A second rule for a domain and provider, and a domain that the provider is
-// not believed about, are Invalid faults on domain.
+// CreateJoinRule makes a rule, which applies to those who sign in from then on. It needs memberships.create; what it grants
+// is limited as in [Desk.UpdateMember]. A second rule for a domain and provider, and a domain that the provider is not
+// believed about, are Invalid faults on domain.
 func (d *Desk) CreateJoinRule(ctx context.Context, in identity.JoinRuleInput) (identity.JoinRule, error) {
 	begin, err := d.guard.Write(identity.MembershipsCreate)
 	if err != nil {
@@ -160,8 +160,8 @@ func (d *Desk) CreateJoinRule(ctx context.Context, in identity.JoinRuleInput) (i
 	return rule, err
 }
 
-// UpdateJoinRule changes a rule, of which the caller becomes the maker. It applies again to those who sign in from then
-// on, also to members who were removed. It needs memberships.create, and all that the rule granted and is to grant.
+// UpdateJoinRule changes a rule, of which the caller becomes the maker. It applies again to those who sign in from then on,
+// also to members who were removed. It needs memberships.create, and all that the rule granted and is to grant.
 func (d *Desk) UpdateJoinRule(ctx context.Context, id int64, in identity.JoinRuleInput) (identity.JoinRule, error) {
 	begin, err := d.guard.Write(identity.MembershipsCreate)
 	if err != nil {
@@ -197,8 +197,8 @@ func (d *Desk) UpdateJoinRule(ctx context.Context, id int64, in identity.JoinRul
 	return rule, err
 }
 
-// DeleteJoinRule removes a rule; who joined by it stays a member. It needs memberships.delete, and all that the rule
-// grants, as in [Desk.UpdateMember].
+// DeleteJoinRule removes a rule; who joined by it stays a member. It needs memberships.delete, and all that the rule grants,
+// as in [Desk.UpdateMember].
 func (d *Desk) DeleteJoinRule(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.MembershipsDelete)
 	if err != nil {

@@ -50,8 +50,8 @@ func commandLine(line string) string {
 // isCommand reports whether a line is a command.
 func isCommand(line string) bool { return strings.HasPrefix(commandLine(line), "@") }
 
-// readCommands parses the lines above a text. Its error describes the problem to people. If any
-// part is not understood, nothing of the mail is done.
+// readCommands parses the lines above a text. Its error describes the problem to people. If any part is not understood,
+// nothing of the mail is done.
 func readCommands(lines []string, now time.Time) (mailCommands, error) {
 	var c mailCommands
 	if len(lines) > maxCommands {

@@ -25,9 +25,9 @@ type Mailbox struct {
 	From          string // sender's display name with placeholders :mailbox.name and :user.name
 	InternalLocal string // local part of the internal address; unique over all accounts
 	Inbound       ledger.Inbound
-	// ReplyAddress selects the address that replies are directed to. Stores keep the configured
-	// value, "" if none. The service returns the effective one: for a forwarded mailbox
-	// ReplyIntake, for others ReplyPlain until Probe shows that ReplySubaddress works.
+	// ReplyAddress selects the address that replies are directed to. Stores keep the configured value, "" if none. The service
+	// returns the effective one: for a forwarded mailbox ReplyIntake, for others ReplyPlain until Probe shows that
+	// ReplySubaddress works.
 	ReplyAddress ReplyAddress
 	Probe        AddressProbe
 	Signature    string      // appended to replies, below the member's own: sanitized HTML with placeholders
@@ -44,8 +44,7 @@ type InboundInput struct {
 	Host     string
 	Port     int
 	Username string
-	// Password may be absent in an update that keeps Host and Username; the stored one is then
-	// kept.
+	// Password may be absent in an update that keeps Host and Username; the stored one is then kept.
 	Password            storage.Opt[string]
 	Encryption          mailserver.Encryption
 	ValidateCertificate storage.Opt[bool]
@@ -54,8 +53,8 @@ type InboundInput struct {
 	// Auth defaults to AuthPassword. If empty in an update without a password, it is unchanged.
 	Auth  ledger.InboundAuth
 	OAuth OAuthInput // for AuthOAuth2
-	// ImportSince skips messages that the server received before that day; absent in an update, it
-	// is unchanged. IMAP only, because POP3 has no dates.
+	// ImportSince skips messages that the server received before that day; absent in an update, it is unchanged. IMAP only,
+	// because POP3 has no dates.
 	ImportSince storage.Opt[time.Time]
 }
 
@@ -64,34 +63,32 @@ type OAuthInput struct {
 	ClientID string // required
 	TokenURL string // required: https, or http on this machine
 	Scope    string
-	// ClientSecret may be empty, since not every client has one. RefreshToken may be absent in an
-	// update that keeps the servers, the user and the client; both secrets are then kept.
+	// ClientSecret may be empty, since not every client has one. RefreshToken may be absent in an update that keeps the
+	// servers, the user and the client; both secrets are then kept.
 	ClientSecret storage.Opt[string]
 	RefreshToken storage.Opt[string]
 }
 
-// MailboxInput creates or changes a mailbox. Absent fields are unchanged, or empty in a new
-// mailbox. An absent Inbound means FWD in a new mailbox.
+// MailboxInput creates or changes a mailbox. Absent fields are unchanged, or empty in a new mailbox. An absent Inbound means
+// FWD in a new mailbox.
 type MailboxInput struct {
 	Name    storage.Opt[string] // at most 200 characters; empty: the address
 	Email   storage.Opt[string]
 	From    storage.Opt[string] // at most 200 characters; empty: the mailbox's name
 	Inbound storage.Opt[InboundInput]
-	// ReplyAddress selects the address that replies are directed to. Null selects one known to
-	// work, see [Mailbox].
+	// ReplyAddress selects the address that replies are directed to. Null selects one known to work, see [Mailbox].
 	ReplyAddress storage.Opt[ReplyAddress]
-	// Signature is HTML or text with the placeholders of [SignaturePlaceholders], at most 16 KiB.
-	// Empty means no signature.
+	// Signature is HTML or text with the placeholders of [SignaturePlaceholders], at most 16 KiB. Empty means no signature.
 	Signature storage.Opt[string]
 	// Quotes defaults to QuoteNone.
 	Quotes storage.Opt[QuotePolicy]
-	// IsDefault true makes the mailbox the default for conversations that name none. False, on the
-	// current default, makes the account's oldest mailbox the default again.
+	// IsDefault true makes the mailbox the default for conversations that name none. False, on the current default, makes the
+	// account's oldest mailbox the default again.
 	IsDefault storage.Opt[bool]
 }
 
-// CreateMailbox creates a mailbox. It needs mailboxes.create, and mailboxes.connection to set
-// Inbound to anything but FWD. An address that another mailbox has is an Invalid fault on email.
+// CreateMailbox creates a mailbox. It needs mailboxes.create, and mailboxes.connection to set Inbound to anything but FWD.
+// An address that another mailbox has is an Invalid fault on email.
 func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, error) {
 	begin, err := d.guard.Write(identity.MailboxesCreate)
 	if err != nil {
@@ -123,8 +120,7 @@ func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, err
 	return d.shown(m), nil
 }
 
-// UpdateMailbox changes a mailbox. It needs mailboxes.update, and
-// mailboxes.connection to set Inbound.
+// UpdateMailbox changes a mailbox. It needs mailboxes.update, and mailboxes.connection to set Inbound.
 func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Mailbox, error) {
 	begin, err := d.guard.Write(identity.MailboxesUpdate)
 	if err != nil {
@@ -206,8 +202,7 @@ func (d *Desk) chooseDefault(ctx context.Context, tx Tx, m *Mailbox, choice stor
 	return err
 }
 
-// defaultMailbox returns the configured default mailbox, or the oldest visible one; 0 if there is
-// none.
+// defaultMailbox returns the configured default mailbox, or the oldest visible one; 0 if there is none.
 func defaultMailbox(ctx context.Context, r Reader, account identity.Account) (int64, error) {
 	if account.DefaultMailboxID != 0 {
 		return account.DefaultMailboxID, nil
@@ -334,8 +329,7 @@ func (d *Desk) Mailbox(ctx context.Context, id int64) (Mailbox, error) {
 	return one[0], nil
 }
 
-// Mailboxes lists the mailboxes that the member reaches, by id. It needs
-// mailboxes.view.
+// Mailboxes lists the mailboxes that the member reaches, by id. It needs mailboxes.view.
 func (d *Desk) Mailboxes(ctx context.Context, req storage.PageRequest) (storage.Page[Mailbox], error) {
 	r, err := d.guard.Read(identity.MailboxesView)
 	if err != nil {
@@ -348,8 +342,7 @@ func (d *Desk) Mailboxes(ctx context.Context, req storage.PageRequest) (storage.
 		})
 }
 
-// MailboxesByID returns those of the given mailboxes that the member reaches. It needs
-// mailboxes.view.
+// MailboxesByID returns those of the given mailboxes that the member reaches. It needs mailboxes.view.
 func (d *Desk) MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error) {
 	r, err := d.guard.Read(identity.MailboxesView)
 	if err != nil || len(ids) == 0 {
@@ -373,9 +366,9 @@ func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (ledger.FetchSt
 	return status, err
 }
 
-// DeleteMailbox removes a mailbox. A mailbox that has conversations is a Conflict fault unless
-// force is set. Force removes the conversations first, in several transactions if there are many,
-// so some may be gone after an error. It needs mailboxes.delete, and conversations.delete to force.
+// DeleteMailbox removes a mailbox. A mailbox that has conversations is a Conflict fault unless force is set. Force removes
+// the conversations first, in several transactions if there are many, so some may be gone after an error. It needs
+// mailboxes.delete, and conversations.delete to force.
 func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 	begin, err := d.guard.Write(identity.MailboxesDelete)
 	if err != nil {

@@ -65,8 +65,8 @@ func sameLogin(i ledger.Inbound, other ledger.Inbound) bool {
 	return i.Type == other.Type && i.Host == other.Host && i.Username == other.Username
 }
 
-// applyCredentials sets the credentials of next. A stored secret must not be sent to another
-// server, user or client on behalf of a caller who does not know it.
+// applyCredentials sets the credentials of next. A stored secret must not be sent to another server, user or client on
+// behalf of a caller who does not know it.
 func (d *Desk) applyCredentials(problems *fault.Collector, m *Mailbox, next *ledger.Inbound, in InboundInput) error {
 	old := m.Inbound
 	next.Auth = in.Auth

@@ -13,8 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Intervals of writing marks: by Run, or by a request that finds them overdue if Run is not
-// running.
+// Intervals of writing marks: by Run, or by a request that finds them overdue if Run is not running.
 const (
 	markInterval = 2 * time.Second
 	marksOverdue = 30 * time.Second
@@ -72,10 +71,9 @@ func (s *Service) mark(ctx context.Context, m mark, at time.Time) {
 	}
 }
 
-// Run writes marks every two seconds until ctx ends: the last use of tokens and portal keys,
-// members' activity, and which replies were seen. At the end it writes the remaining ones. Without
-// Run, requests write them every half minute, and the program should call [Service.FlushMarks]
-// before it exits. Killing the process loses the last seconds' marks.
+// Run writes marks every two seconds until ctx ends: the last use of tokens and portal keys, members' activity, and which
+// replies were seen. At the end it writes the remaining ones. Without Run, requests write them every half minute, and the
+// program should call [Service.FlushMarks] before it exits. Killing the process loses the last seconds' marks.
 func (s *Service) Run(ctx context.Context) error {
 	s.marks.running.Add(1)
 	defer s.marks.running.Add(-1)

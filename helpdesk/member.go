@@ -36,10 +36,9 @@ func (d *Desk) Member(ctx context.Context, id int64) (identity.Membership, error
 
 // UpdateMember changes a member's roles and mailboxes. It needs memberships.update.
 //
-// A caller may neither change a member who holds more than the caller, nor grant more than the
-// caller holds, in permissions and in mailboxes; both are Forbidden faults. A role or mailbox that
-// is absent or invisible to the caller is a NotFound fault. The last owner of all mailboxes can
-// neither lose that role nor be limited: a Conflict fault with code last_owner.
+// A caller may neither change a member who holds more than the caller, nor grant more than the caller holds, in permissions
+// and in mailboxes; both are Forbidden faults. A role or mailbox that is absent or invisible to the caller is a NotFound
+// fault. The last owner of all mailboxes can neither lose that role nor be limited: a Conflict fault with code last_owner.
 func (d *Desk) UpdateMember(ctx context.Context, id int64, in identity.MembershipUpdate) (identity.Membership, error) {
 	begin, err := d.guard.Write(identity.MembershipsUpdate)
 	if err != nil {
@@ -84,9 +83,9 @@ func (d *Desk) UpdateMember(ctx context.Context, id int64, in identity.Membershi
 	return m, err
 }
 
-// RemoveMember ends a membership; members may end their own. The member leaves all teams, and a job
-// soon unassigns the member's conversations. It needs memberships.delete. A member who holds more
-// than the caller is a Forbidden fault; the last owner is a Conflict fault with code last_owner.
+// RemoveMember ends a membership; members may end their own. The member leaves all teams, and a job soon unassigns the
+// member's conversations. It needs memberships.delete. A member who holds more than the caller is a Forbidden fault; the
+// last owner is a Conflict fault with code last_owner.
 func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.MembershipsDelete)
 	if err != nil {
@@ -223,8 +222,8 @@ func (d *Desk) holdsAll(permissions []identity.Permission) bool {
 	return !slices.ContainsFunc(permissions, func(p identity.Permission) bool { return !d.permissions[p] })
 }
 
-// keepOwner returns a fault if a change would leave no owner of all mailboxes. Otherwise, what the
-// remaining members cannot reach would stay unreachable. The account must be locked.
+// keepOwner returns a fault if a change would leave no owner of all mailboxes. Otherwise, what the remaining members cannot
+// reach would stay unreachable. The account must be locked.
 func keepOwner(ctx context.Context, r Reader, old, m identity.Membership) error {
 	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {

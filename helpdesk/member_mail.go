@@ -22,8 +22,8 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// MemberMail records a member's command mail, so that each is executed only once. It also records
-// mails to the member, to limit their number per hour.
+// MemberMail records a member's command mail, so that each is executed only once. It also records mails to the member, to
+// limit their number per hour.
 type MemberMail struct {
 	ID        int64
 	UserID    int64
@@ -64,11 +64,10 @@ type MemberMailFilter struct {
 }
 
 const (
-	// returnsAnHour limits the mails returned to a member per hour; of unproven ones, only one is
-	// returned. Others are only in the ledger.
+	// returnsAnHour limits the mails returned to a member per hour; of unproven ones, only one is returned. Others are only in
+	// the ledger.
 	returnsAnHour = 20
-	// memberMailLife is how long a member's mail is recorded: longer than the notification that it
-	// replies to can be answered.
+	// memberMailLife is how long a member's mail is recorded: longer than the notification that it replies to can be answered.
 	memberMailLife = 2 * mailWorkLife
 )
 
@@ -79,8 +78,7 @@ type memberWork struct {
 	forward bool // it begins with @fwd
 }
 
-// findWork detects a member's command mail. Such mail never becomes a customer's message, whatever
-// its outcome.
+// findWork detects a member's command mail. Such mail never becomes a customer's message, whatever its outcome.
 func (in *Intake) findWork(ctx context.Context, f *filing) error {
 	if f.mail.Archived { // its commands are from the past
 		return nil
@@ -237,8 +235,7 @@ func (f *filing) workKey() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// worker returns the desk of the mail's member, with current permissions. It returns a refusal if
-// the author is in doubt.
+// worker returns the desk of the mail's member, with current permissions. It returns a refusal if the author is in doubt.
 func (f *filing) worker(ctx context.Context, sys SystemTx, row ledger.Mail) (*Desk, identity.User, memberToken, error) {
 	fail := func(err error) (*Desk, identity.User, memberToken, error) {
 		return nil, identity.User{}, memberToken{}, err
@@ -316,8 +313,8 @@ func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (identi
 	return user, desk, err
 }
 
-// proves reports whether the user is proven to be the author, with the same requirements as for a
-// member's forward, see believeForward.
+// proves reports whether the user is proven to be the author, with the same requirements as for a member's forward, see
+// believeForward.
 func (f *filing) proves(u identity.User) bool {
 	return mailaddr.Key(f.mail.FirstAuthor().Email) == u.EmailKey && len(f.mail.From) < 2 && !f.mail.Guessed && !f.mail.Rewritten &&
 		f.auth.FromAligned && !f.auth.Refused()
@@ -353,8 +350,7 @@ type mailWorker struct {
 	token memberToken
 }
 
-// refused converts an error about permissions or input to a refusal. Errors of the store stay
-// errors.
+// refused converts an error about permissions or input to a refusal. Errors of the store stay errors.
 func (w *mailWorker) refused(err error) error {
 	if back, ok := errors.AsType[*refusal](err); ok {
 		if back.to.ID == 0 {
@@ -471,8 +467,7 @@ func (w *mailWorker) conversation(ctx context.Context) (Conversation, error) {
 	return c, err
 }
 
-// say posts the text as a reply or a note. If others contributed since, it is returned to the
-// member.
+// say posts the text as a reply or a note. If others contributed since, it is returned to the member.
 func (w *mailWorker) say(ctx context.Context, c Conversation, commands mailCommands, body string, files []Attachment) (Interaction, error) {
 	in := InteractionInput{Type: TypeUser, Body: body, Seen: storage.Some(w.token.seen)}
 	if commands.Note {
@@ -641,8 +636,8 @@ func (w *mailWorker) tags(ctx context.Context, names []string) ([]int64, error) 
 // signatureTypes are files that should not be passed on.
 var signatureTypes = []string{"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"}
 
-// sentAlong returns the message's files that belong to the member's text, without the images of
-// quotes and signatures. Their types must be allowed for uploads.
+// sentAlong returns the message's files that belong to the member's text, without the images of quotes and signatures. Their
+// types must be allowed for uploads.
 func (w *mailWorker) sentAlong(ctx context.Context, body string) ([]Attachment, error) {
 	shown, all := mailhtml.CIDs(body), mailhtml.CIDs(w.body)
 	var files []Attachment
@@ -691,8 +686,8 @@ func (d *Desk) attachAll(ctx context.Context, i Interaction, files []Attachment)
 	})
 }
 
-// settle finishes the message's ledger row: it refers to the new interaction, or is set aside if
-// there is none. Files without a row are removed.
+// settle finishes the message's ledger row: it refers to the new interaction, or is set aside if there is none. Files
+// without a row are removed.
 func (w *mailWorker) settle(ctx context.Context, row *ledger.Mail, c Conversation, said Interaction, commands mailCommands, files []Attachment) error {
 	tx := w.sys.Within(Scope{AccountID: w.accountID})
 	unused := slices.DeleteFunc(slices.Clone(w.parts()), func(a Attachment) bool {
@@ -717,8 +712,7 @@ func (w *mailWorker) settle(ctx context.Context, row *ledger.Mail, c Conversatio
 	return tx.UpdateInbound(ctx, row)
 }
 
-// forward opens a conversation with the author of a message that the member forwards, and applies
-// the commands there.
+// forward opens a conversation with the author of a message that the member forwards, and applies the commands there.
 func (w *mailWorker) forward(ctx context.Context, row ledger.Mail) (ledger.Mail, error) {
 	if w.passed == nil {
 		return row, refuse("the mail that it passes on cannot be read: forward it inline, or attach it as one file")

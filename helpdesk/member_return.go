@@ -46,8 +46,8 @@ type memberWords struct {
 	Seen         int64 `json:"seen"`
 }
 
-// giveBack finishes a command mail that is not executed: only its ledger row is kept, and it is
-// returned to the member with the reason.
+// giveBack finishes a command mail that is not executed: only its ledger row is kept, and it is returned to the member with
+// the reason.
 func (f *filing) giveBack(ctx context.Context, sys SystemTx, back *refusal) (ledger.Mail, error) {
 	tx := sys.Within(Scope{AccountID: f.accountID})
 	row, done, err := f.startWork(ctx, tx)
@@ -82,8 +82,7 @@ func (f *filing) giveBack(ctx context.Context, sys SystemTx, back *refusal) (led
 	return row, f.drop(ctx, tx, &row, ledger.Ignored, fmt.Sprintf("a member's mail that was not accepted, %s: %s", told, back.reason))
 }
 
-// mayReturn reports whether a mail may be returned to a member within the hourly limit. It also
-// removes old records.
+// mayReturn reports whether a mail may be returned to a member within the hourly limit. It also removes old records.
 func (f *filing) mayReturn(ctx context.Context, tx Tx, m MemberMail) (bool, error) {
 	if err := tx.LockAccount(ctx); err != nil {
 		return false, err
@@ -174,8 +173,7 @@ func (s *Service) returnedMail(ctx context.Context, r Reader, job storage.Claime
 	if err != nil {
 		return sending.SystemMail{}, err
 	}
-	// Without a conversation, the address contains an expired token: mail to it is returned and
-	// opens no conversation.
+	// Without a conversation, the address contains an expired token: mail to it is returned and opens no conversation.
 	token := memberToken{
 		account: job.AccountID, user: order.Token.User, conversation: order.Token.Conversation, returned: true,
 		expires: order.Token.Expires, seen: order.Token.Seen,

@@ -16,8 +16,8 @@ const memberTag addressTag = "a-"
 // mailWorkLife is how long a member may reply to a notification mail.
 const mailWorkLife = 14 * 24 * time.Hour
 
-// memberToken names the member and the conversation of a reply. It is no proof of authorship, since
-// it is in the header of a mail that others may see.
+// memberToken names the member and the conversation of a reply. It is no proof of authorship, since it is in the header of a
+// mail that others may see.
 type memberToken struct {
 	account, user, conversation int64
 	returned                    bool  // from a returned mail
@@ -46,8 +46,8 @@ const memberNumbers = 5
 // memberDetail returns the detail of a tagged address.
 func (s *Service) memberDetail(t memberToken) string { return s.sign(memberTag, t.numbers()...) }
 
-// memberAddress returns the address for a member's reply, "" if tagged addresses of the mailbox are
-// not known to work, or it would be too long.
+// memberAddress returns the address for a member's reply, "" if tagged addresses of the mailbox are not known to work, or it
+// would be too long.
 func (s *Service) memberAddress(m Mailbox, t memberToken) string {
 	switch m.repliesTo(s.now()) {
 	case ReplySubaddress:
@@ -58,8 +58,8 @@ func (s *Service) memberAddress(m Mailbox, t memberToken) string {
 	return ""
 }
 
-// mailWork returns the Reply-To and the footer that let a member reply to a mail. Both are "" if no
-// such address is known to work.
+// mailWork returns the Reply-To and the footer that let a member reply to a mail. Both are "" if no such address is known to
+// work.
 func (s *Service) mailWork(m Mailbox, t memberToken) (replyTo, footer string) {
 	if replyTo = s.memberAddress(m, t); replyTo == "" {
 		return "", ""
@@ -70,8 +70,8 @@ func (s *Service) mailWork(m Mailbox, t memberToken) (replyTo, footer string) {
 const mailWorkFooter = "Answer this mail to reply to the customer; with @note on the first line your text is for colleagues only.\n" +
 	"@close, @reopen, @assign me, @assign colleague@example.org, @unassign, @tag name and @snooze 2d on the first lines do so. An empty line ends them."
 
-// memberToken parses the token in an address or in our Message-ID. formal reports whether it has
-// the form of a token, genuine or not.
+// memberToken parses the token in an address or in our Message-ID. formal reports whether it has the form of a token,
+// genuine or not.
 func (s *Service) memberToken(detail string) (t memberToken, formal, genuine bool) {
 	n, genuine := s.signed(memberTag, detail, memberNumbers)
 	if !genuine {
@@ -80,8 +80,7 @@ func (s *Service) memberToken(detail string) (t memberToken, formal, genuine boo
 	return memberToken{account: n[0], user: n[1], conversation: n[2], returned: n[3]&1 == 1, expires: n[3] >> 1, seen: n[4]}, true, true
 }
 
-// memberForm reports whether a detail looks like a token, even one that was signed with another key
-// or changed.
+// memberForm reports whether a detail looks like a token, even one that was signed with another key or changed.
 func memberForm(detail string) bool {
 	encoded, found := strings.CutPrefix(mailaddr.Fold(detail), string(memberTag))
 	if !found {
@@ -114,8 +113,7 @@ func (f *filing) memberTokens() (tokens []memberToken, formal bool) {
 	return tokens, formal
 }
 
-// aboutMemberMail reports whether the message is an automatic reply to, a report on, or a forward
-// of a mail to a member.
+// aboutMemberMail reports whether the message is an automatic reply to, a report on, or a forward of a mail to a member.
 func (f *filing) aboutMemberMail() bool {
 	ids := append(f.candidates(), cleanIDs([]string{f.mail.MessageID})...)
 	if f.mail.Report != nil {
@@ -132,8 +130,7 @@ func (f *filing) aboutMemberMail() bool {
 	})
 }
 
-// memberMessageID returns the Message-ID of a mail to a member. The serial distinguishes mails with
-// the same token.
+// memberMessageID returns the Message-ID of a mail to a member. The serial distinguishes mails with the same token.
 func (s *Service) memberMessageID(t memberToken, serial int64, from string) string {
 	_, domain, _ := plain.CutLast(mailaddr.Key(from), "@") // in ASCII, as msg-id requires
 	return fmt.Sprintf("%s.%d@%s", s.memberDetail(t), serial, domain)

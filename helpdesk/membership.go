@@ -24,8 +24,7 @@ func (d *Desk) Membership(ctx context.Context) (identity.Membership, error) {
 	return r.Memberships().Get(ctx, d.membershipID)
 }
 
-// Touch records that the caller is active. It is written later, see [Service.Run], so that readers
-// need not wait.
+// Touch records that the caller is active. It is written later, see [Service.Run], so that readers need not wait.
 func (d *Desk) Touch(ctx context.Context) error {
 	if _, err := d.guard.Write(anyMember); err != nil {
 		return err

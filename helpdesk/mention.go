@@ -14,9 +14,8 @@ import (
 // MaxMentions limits the members that a note mentions.
 const MaxMentions = 50
 
-// linkMentions turns "@" followed by a member's address into a mention. It keeps only mentions of
-// members who may see the mailbox's conversations; all others become text, so that nothing is
-// revealed about users of other accounts.
+// linkMentions turns "@" followed by a member's address into a mention. It keeps only mentions of members who may see the
+// mailbox's conversations; all others become text, so that nothing is revealed about users of other accounts.
 func (d *Desk) linkMentions(ctx context.Context, tx Tx, mailboxID int64, i *Interaction) error {
 	if i.Type != TypeNote {
 		return nil
@@ -66,8 +65,8 @@ func (d *Desk) mentionable(ctx context.Context, r Reader, mailboxID int64) ([]id
 	return users, err
 }
 
-// Mentionable returns the members who can be mentioned in a conversation's notes, which are those
-// who may see it, by id. It needs conversations.view.
+// Mentionable returns the members who can be mentioned in a conversation's notes, which are those who may see it, by id. It
+// needs conversations.view.
 func (d *Desk) Mentionable(ctx context.Context, conversationID int64) ([]identity.User, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
@@ -80,8 +79,8 @@ func (d *Desk) Mentionable(ctx context.Context, conversationID int64) ([]identit
 	return d.mentionable(ctx, r, c.MailboxID)
 }
 
-// mentioned returns the occurrence of a note mentioning members, without those it mentioned before.
-// They follow the conversation from then on, unless they stopped following it.
+// mentioned returns the occurrence of a note mentioning members, without those it mentioned before. They follow the
+// conversation from then on, unless they stopped following it.
 func (d *Desk) mentioned(ctx context.Context, tx Tx, c Conversation, i Interaction, before []int64) ([]occurrence, error) {
 	if i.Type != TypeNote {
 		return nil, nil
@@ -112,8 +111,8 @@ func (d *Desk) mentioned(ctx context.Context, tx Tx, c Conversation, i Interacti
 	return []occurrence{{Kind: NotifyMentioned, ConversationID: c.ID, InteractionID: i.ID, ActorID: d.userID, UserIDs: ids}}, nil
 }
 
-// withMentions replaces the names in displayed mentions with current ones. A former member keeps
-// the name from when the mention was made.
+// withMentions replaces the names in displayed mentions with current ones. A former member keeps the name from when the
+// mention was made.
 func (d *Desk) withMentions(ctx context.Context, r Reader, list []Interaction, shown []ShownBody) error {
 	var ids []int64
 	for _, i := range list {

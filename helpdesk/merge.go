@@ -9,14 +9,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MergeConversation merges a conversation into another one of the account and returns that one. It
-// moves interactions with attachments and deliveries, participants, ledger rows and tags, and
-// removes the merged conversation; replies to its messages arrive in the other one. It needs
-// conversations.update.
+// MergeConversation merges a conversation into another one of the account and returns that one. It moves interactions with
+// attachments and deliveries, participants, ledger rows and tags, and removes the merged conversation; replies to its
+// messages arrive in the other one. It needs conversations.update.
 //
-// The other conversation keeps its customer, subject, mailbox, assignee and status. If the customer
-// of the merged one awaits a reply, it awaits one, too, and is reopened if closed or pending. For a
-// user who has not read both, it is unread from its beginning.
+// The other conversation keeps its customer, subject, mailbox, assignee and status. If the customer of the merged one awaits
+// a reply, it awaits one, too, and is reopened if closed or pending. For a user who has not read both, it is unread from its
+// beginning.
 //
 // If into is 0, it is the conversation that this one refers to, see [Conversation].RefersTo.
 func (d *Desk) MergeConversation(ctx context.Context, id, into int64) (Conversation, error) {
@@ -59,8 +58,8 @@ func referred(ctx context.Context, tx Tx, id int64) (int64, error) {
 	return c.RefersTo, nil
 }
 
-// Reached returns which of the given conversations, such as those that others refer to, the member
-// reaches. It needs conversations.view.
+// Reached returns which of the given conversations, such as those that others refer to, the member reaches. It needs
+// conversations.view.
 func (d *Desk) Reached(ctx context.Context, ids []int64) (map[int64]bool, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil || len(ids) == 0 {

@@ -29,9 +29,8 @@ func (d *Desk) move(rule string, from, into int64) Move {
 // moveBatch is the number of interactions moved per statement.
 const moveBatch = 500
 
-// moveInteractions moves some interactions of a conversation, in order, into another one, and
-// updates what both conversations derive from their interactions. Both are locked, and the first
-// keeps at least one interaction.
+// moveInteractions moves some interactions of a conversation, in order, into another one, and updates what both
+// conversations derive from their interactions. Both are locked, and the first keeps at least one interaction.
 func (d *Desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved []Interaction, from, into Conversation) (Conversation, error) {
 	if err := d.returnAll(ctx, tx, ReturnedBySplit, from, into); err != nil {
 		return Conversation{}, err
@@ -78,8 +77,8 @@ func (d *Desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved [
 	return into, tx.Emit(ctx, slices.Concat(events, d.updated(oldFrom, from), d.updated(oldInto, into))...)
 }
 
-// waits returns the time of the first unanswered customer message, for conversations that have been
-// awaiting a reply since a time; zero if there is none.
+// waits returns the time of the first unanswered customer message, for conversations that have been awaiting a reply since a
+// time; zero if there is none.
 func waits(all []Interaction, since time.Time) (first time.Time) {
 	for _, i := range all {
 		unanswered := i.Type == TypeCustomer && !i.IsForward && !i.AutoSubmitted && !since.IsZero() && !i.At.Before(since)
@@ -90,8 +89,7 @@ func waits(all []Interaction, since time.Time) (first time.Time) {
 	return first
 }
 
-// waiting computes since when a customer awaits a reply in a conversation: since the first message
-// after the last reply.
+// waiting computes since when a customer awaits a reply in a conversation: since the first message after the last reply.
 func (d *Desk) waiting(ctx context.Context, tx Tx, c Conversation) (first time.Time, err error) {
 	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 100})
 	for _, i := range last {
@@ -105,8 +103,7 @@ func (d *Desk) waiting(ctx context.Context, tx Tx, c Conversation) (first time.T
 	return first, err
 }
 
-// stillWaits computes since when a customer awaits a reply after some interactions were removed
-// from the conversation.
+// stillWaits computes since when a customer awaits a reply after some interactions were removed from the conversation.
 func (d *Desk) stillWaits(ctx context.Context, tx Tx, c Conversation) (time.Time, error) {
 	if c.AwaitingSince.IsZero() {
 		return time.Time{}, nil
@@ -158,8 +155,8 @@ func firsts(ctx context.Context, tx Tx, conversationIDs ...int64) ([]int64, erro
 	return ids, nil
 }
 
-// oneStarter marks the first interaction of a conversation as its only starter, unless it is a
-// note. Previous starters are among those given.
+// oneStarter marks the first interaction of a conversation as its only starter, unless it is a note. Previous starters are
+// among those given.
 func oneStarter(ctx context.Context, tx Tx, conversationID int64, among []int64) error {
 	first, err := firsts(ctx, tx, conversationID)
 	if err != nil || len(first) == 0 {

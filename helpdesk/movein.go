@@ -159,10 +159,11 @@ func (s *Service) unerased(ctx context.Context, r Reader, all []PastCustomer) ([
 }
 
 // File files conversations in one transaction, so they should be few. source is the help desk they come from, such as
-// "zendesk"; with the keys of a conversation and a message it says which message that is, in whatever mailbox it was filed. A
-// message that was filed before is left alone, and so are all of a conversation that was deleted here, or that is from before
-// its customer was erased, see [Erasure]. Of what an erased customer wrote in conversations of others only the place is filed. A conversation that is
-// here takes over status, priority, assignees and tags where it was changed there later than here.
+// "zendesk"; with the keys of a conversation and a message it says which message that is, in whatever mailbox it was filed.
+// A message that was filed before is left alone, and so are all of a conversation that was deleted here, or that is from
+// before its customer was erased, see [Erasure]. Of what an erased customer wrote in conversations of others only the place
+// is filed. A conversation that is here takes over status, priority, assignees and tags where it was changed there later
+// than here.
 func (m *MoveIn) File(ctx context.Context, accountID, mailboxID int64, source string, all []PastConversation) ([]PastResult, error) {
 	begin, err := m.desk(accountID).Write(moveIn)
 	if err != nil {

@@ -64,10 +64,10 @@ type PastCustomer struct {
 	Phones, Websites []string
 }
 
-// Customers makes customers, and gives those that are here what they lack, in one transaction, so they should be few. One that
-// has any of the addresses is that customer; what a customer has here is never changed. What is too long is cut, and what is
-// too much is left out: see [MaxEmails]. Customers of whom an address was erased are left out, see [Erasure]. It returns how many were
-// made, and how many changed.
+// Customers makes customers, and gives those that are here what they lack, in one transaction, so they should be few. One
+// that has any of the addresses is that customer; what a customer has here is never changed. What is too long is cut, and
+// what is too much is left out: see [MaxEmails]. Customers of whom an address was erased are left out, see [Erasure]. It
+// returns how many were made, and how many changed.
 func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []PastCustomer) (created, changed int, err error) {
 	begin, err := m.desk(accountID).Write(moveIn)
 	if err != nil {
@@ -178,8 +178,8 @@ func (in PastCustomer) fill(ctx context.Context, tx Tx, c *Customer) error {
 	return nil
 }
 
-// Replies makes saved replies that all members see, in one transaction. One whose name is taken by such a one is left out. It
-// returns which were made. What [SavedReplyInput] does not allow is an Invalid fault; with dryRun nothing is made.
+// Replies makes saved replies that all members see, in one transaction. One whose name is taken by such a one is left out.
+// It returns which were made. What [SavedReplyInput] does not allow is an Invalid fault; with dryRun nothing is made.
 func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyInput, dryRun bool) (created []bool, err error) {
 	begin, err := m.desk(accountID).Write(moveIn)
 	if err != nil {

@@ -44,8 +44,7 @@ func NotificationChannels() []NotificationChannel {
 	return []NotificationChannel{ChannelDesk, ChannelBrowser, ChannelMail}
 }
 
-// Notification notifies a user of another's action. It is kept for 90 days, within the newest 500
-// of its user.
+// Notification notifies a user of another's action. It is kept for 90 days, within the newest 500 of its user.
 type Notification struct {
 	ID             int64
 	UserID         int64 // the recipient
@@ -62,8 +61,7 @@ type Notification struct {
 	CreatedAt      time.Time
 }
 
-// UniqueNotification is the code of a store's Conflict fault for a duplicate (account, UserID,
-// Source).
+// UniqueNotification is the code of a store's Conflict fault for a duplicate (account, UserID, Source).
 const UniqueNotification = "notification"
 
 // NotificationFilter narrows a list of notifications.
@@ -110,8 +108,7 @@ type Follower struct {
 
 // NotificationReader reads followers and choices.
 type NotificationReader interface {
-	// Followers lists the followers of conversations, including those who stopped following, by
-	// conversation and user.
+	// Followers lists the followers of conversations, including those who stopped following, by conversation and user.
 	Followers(ctx context.Context, conversationIDs []int64) ([]Follower, error)
 	// NotifyChoices lists users' choices, by user; without ids, of all users.
 	NotifyChoices(ctx context.Context, userIDs []int64) ([]NotifyChoices, error)
@@ -123,12 +120,10 @@ type NotificationWriter interface {
 	SaveFollowers(ctx context.Context, all []Follower) error
 	// SaveNotifyChoices writes a user's choices.
 	SaveNotifyChoices(ctx context.Context, c NotifyChoices) error
-	// MarkNotifications marks the matches of a filter and returns their number. A read notification
-	// keeps its time.
+	// MarkNotifications marks the matches of a filter and returns their number. A read notification keeps its time.
 	MarkNotifications(ctx context.Context, filter NotificationFilter, mark NotificationMark, at time.Time) (int, error)
-	// PruneNotifications removes at most n of the account's notifications, even outside the scope,
-	// that were made before a time or are not among the newest keep of their user. It returns the
-	// number removed.
+	// PruneNotifications removes at most n of the account's notifications, even outside the scope, that were made before a time
+	// or are not among the newest keep of their user. It returns the number removed.
 	PruneNotifications(ctx context.Context, before time.Time, keep, n int) (int, error)
 }
 
@@ -185,8 +180,7 @@ func checkChoices(problems *fault.Collector, all []NotifyChoice) {
 	problems.Check(len(all) <= len(NotificationKinds()), "choices", "lists a kind twice")
 }
 
-// NotifyChoices returns the caller's channels for each kind, with defaults where nothing was
-// chosen.
+// NotifyChoices returns the caller's channels for each kind, with defaults where nothing was chosen.
 func (d *Desk) NotifyChoices(ctx context.Context) (NotifyChoices, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil {
@@ -198,8 +192,8 @@ func (d *Desk) NotifyChoices(ctx context.Context) (NotifyChoices, error) {
 	return d.notifyChoices(ctx, r)
 }
 
-// ownRow reads the caller's membership before rows that may not exist yet, because a conditional
-// change needs an existing row to lock.
+// ownRow reads the caller's membership before rows that may not exist yet, because a conditional change needs an existing
+// row to lock.
 func (d *Desk) ownRow(ctx context.Context, rows storage.RowReader[identity.Membership, storage.NoFilter]) error {
 	_, err := rows.Get(ctx, d.membershipID)
 	return err
@@ -216,8 +210,7 @@ func (d *Desk) notifyChoices(ctx context.Context, r interface {
 	return own.all(), err
 }
 
-// ChooseNotifications sets the caller's channels for some kinds and leaves others unchanged. It
-// returns all choices.
+// ChooseNotifications sets the caller's channels for some kinds and leaves others unchanged. It returns all choices.
 func (d *Desk) ChooseNotifications(ctx context.Context, choices []NotifyChoice) (NotifyChoices, error) {
 	begin, err := d.guard.Write(anyMember)
 	if err != nil {
@@ -246,9 +239,8 @@ func (d *Desk) ChooseNotifications(ctx context.Context, choices []NotifyChoice) 
 	return chosen, err
 }
 
-// Notifications lists the caller's notifications in the desk, newest first, optionally only unread
-// ones. It omits those about conversations or mailboxes that the caller no longer reaches. It needs
-// conversations.view.
+// Notifications lists the caller's notifications in the desk, newest first, optionally only unread ones. It omits those
+// about conversations or mailboxes that the caller no longer reaches. It needs conversations.view.
 func (d *Desk) Notifications(ctx context.Context, unread bool, req storage.PageRequest) (storage.Page[Notification], error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
@@ -259,8 +251,8 @@ func (d *Desk) Notifications(ctx context.Context, unread bool, req storage.PageR
 		func(seek storage.Seek) ([]Notification, error) { return r.Notifications().List(ctx, filter, seek) })
 }
 
-// UnreadNotifications counts the caller's unread notifications in the desk, up to
-// [MaxNotificationsCount]. It needs conversations.view.
+// UnreadNotifications counts the caller's unread notifications in the desk, up to [MaxNotificationsCount]. It needs
+// conversations.view.
 func (d *Desk) UnreadNotifications(ctx context.Context) (int, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
@@ -278,9 +270,8 @@ func (d *Desk) unreadNotifications() NotificationFilter {
 	return NotificationFilter{UserID: d.userID, Shown: true, Unread: true}
 }
 
-// BrowserNotifications returns the notifications that the caller's browser shows now, newest first:
-// at most 5 unread ones from the last 5 minutes, with an ID above after. It needs
-// conversations.view.
+// BrowserNotifications returns the notifications that the caller's browser shows now, newest first: at most 5 unread ones
+// from the last 5 minutes, with an ID above after. It needs conversations.view.
 func (d *Desk) BrowserNotifications(ctx context.Context, after int64) ([]Notification, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
@@ -291,8 +282,8 @@ func (d *Desk) BrowserNotifications(ctx context.Context, after int64) ([]Notific
 	return slices.DeleteFunc(found, func(n Notification) bool { return n.ID <= after || n.CreatedAt.Before(since) }), err
 }
 
-// ReadNotification marks one of the caller's notifications as read. Another user's is a NotFound
-// fault. It needs conversations.view.
+// ReadNotification marks one of the caller's notifications as read. Another user's is a NotFound fault. It needs
+// conversations.view.
 func (d *Desk) ReadNotification(ctx context.Context, id int64) (Notification, error) {
 	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
@@ -316,9 +307,8 @@ func (d *Desk) ReadNotification(ctx context.Context, id int64) (Notification, er
 	return n, nil
 }
 
-// ReadNotifications marks the caller's notifications as read: those of a conversation, or all (0),
-// with an ID up to upTo (0: all). Reading a conversation also does so, see [Desk.MarkRead]. It
-// needs conversations.view.
+// ReadNotifications marks the caller's notifications as read: those of a conversation, or all (0), with an ID up to upTo (0:
+// all). Reading a conversation also does so, see [Desk.MarkRead]. It needs conversations.view.
 func (d *Desk) ReadNotifications(ctx context.Context, conversationID, upTo int64) error {
 	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {

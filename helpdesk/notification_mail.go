@@ -18,22 +18,19 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// Notifications are mailed in two steps. When a member's first one is due, a job takes all pending
-// ones of the same conversation, marks them as mailed and orders one mail, in one transaction.
-// Another job sends it. So each is mailed once, and a mail sent twice after an uncertain failure
-// has the same Message-ID.
+// Notifications are mailed in two steps. When a member's first one is due, a job takes all pending ones of the same
+// conversation, marks them as mailed and orders one mail, in one transaction. Another job sends it. So each is mailed once,
+// and a mail sent twice after an uncertain failure has the same Message-ID.
 
 const (
-	// tellsAnHour limits notification mails to a member per hour. Further notifications wait, and
-	// share a mail if there is no room for one per conversation.
+	// tellsAnHour limits notification mails to a member per hour. Further notifications wait, and share a mail if there is no
+	// room for one per conversation.
 	tellsAnHour = 30
-	// tellsAtOnce limits the separate mails for conversations that are due together; more share one
-	// mail.
+	// tellsAtOnce limits the separate mails for conversations that are due together; more share one mail.
 	tellsAtOnce = 10
 	// tellLife is how long the delivery of a mail is retried.
 	tellLife = 24 * time.Hour
-	// tellInteractions and tellText limit the quoted text in a mail, tellLines the number of
-	// conversations.
+	// tellInteractions and tellText limit the quoted text in a mail, tellLines the number of conversations.
 	tellInteractions = 10
 	tellText         = 4000
 	tellLines        = 50
@@ -62,8 +59,8 @@ func mailSoon(accountID int64, rows []Notification) []storage.Job {
 	return jobs
 }
 
-// MailNotifications runs a [JobMailNotifications] job: it orders mails of a member's due, unread
-// notifications. Running it again does not mail any of them twice.
+// MailNotifications runs a [JobMailNotifications] job: it orders mails of a member's due, unread notifications. Running it
+// again does not mail any of them twice.
 func (s *Service) MailNotifications(ctx context.Context, job storage.ClaimedJob) error {
 	err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
 		return s.mailNotifications(ctx, tx, job.AccountID, job.Subject)
@@ -133,8 +130,8 @@ func lettersOf(ctx context.Context, tx Tx, userID int64, now time.Time) (ids []i
 
 func (o tellOrder) last() int64 { return o.IDs[len(o.IDs)-1] }
 
-// dueLetters returns a letter for each conversation and each mailbox with a due notification. Read
-// notifications are in no letter, but in ids as settled.
+// dueLetters returns a letter for each conversation and each mailbox with a due notification. Read notifications are in no
+// letter, but in ids as settled.
 func dueLetters(waiting []Notification, now time.Time) (ids []int64, letters []tellOrder) {
 	type about struct{ conversation, mailbox int64 }
 	due := map[about]bool{}
@@ -176,8 +173,8 @@ func oneLetter(letters []tellOrder) tellOrder {
 	return one
 }
 
-// mayTell returns how many mails may be sent to a member now, and if none, when the next one may.
-// It also removes old records.
+// mayTell returns how many mails may be sent to a member now, and if none, when the next one may. It also removes old
+// records.
 func (s *Service) mayTell(ctx context.Context, tx Tx, userID int64) (free int, again time.Time, err error) {
 	now := s.now()
 	if err := forgetMemberMails(ctx, tx, userID, now); err != nil {
@@ -193,8 +190,7 @@ func (s *Service) mayTell(ctx context.Context, tx Tx, userID int64) (free int, a
 	return max(0, free), again, err
 }
 
-// toTell returns the interactions to quote in a letter: those of the notifications, or the
-// customer's latest one.
+// toTell returns the interactions to quote in a letter: those of the notifications, or the customer's latest one.
 func toTell(ctx context.Context, tx Tx, letter tellOrder) ([]int64, error) {
 	if letter.Conversation == 0 || letter.Many {
 		return nil, nil
@@ -231,8 +227,7 @@ type tellMail struct {
 	customers     map[int64]Customer
 }
 
-// tellMail builds the mail of a [JobTellMail] job, unless the member has read everything or may no
-// longer see it.
+// tellMail builds the mail of a [JobTellMail] job, unless the member has read everything or may no longer see it.
 func (s *Service) tellMail(ctx context.Context, r Reader, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
 	t := &tellMail{Service: s, links: links, accountID: job.AccountID}
 	if err := json.Unmarshal(job.Payload, &t.order); err != nil {
@@ -263,8 +258,8 @@ func (s *Service) tellMail(ctx context.Context, r Reader, job storage.ClaimedJob
 	return t.ofConversation(ctx)
 }
 
-// memberToMail returns a member whose address may get mail, with the given address if it is not "".
-// Otherwise it logs the reason and returns a NotFound fault.
+// memberToMail returns a member whose address may get mail, with the given address if it is not "". Otherwise it logs the
+// reason and returns a NotFound fault.
 func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64, email string) (identity.User, error) {
 	users, err := r.UsersByID(ctx, []int64{userID})
 	if err != nil {
@@ -498,8 +493,8 @@ func (t *tellMail) foot(work string) string {
 	return "-- \n" + work + "\n\nWhat you are told by mail: " + t.links.Notifications(t.accountID)
 }
 
-// said returns the quoted interactions with file names. Members' replies to customers are not
-// quoted, since they may have been sent encrypted.
+// said returns the quoted interactions with file names. Members' replies to customers are not quoted, since they may have
+// been sent encrypted.
 func (t *tellMail) said(ctx context.Context, c Conversation) ([]string, error) {
 	found, err := t.r.Interactions().ByIDs(ctx, t.order.Interactions)
 	if err != nil {
@@ -554,8 +549,8 @@ func tellBody(body string) string {
 	return text
 }
 
-// noAnswer returns the Reply-To of a mail about no particular conversation. Mail to it is returned
-// to the member and opens no conversation.
+// noAnswer returns the Reply-To of a mail about no particular conversation. Mail to it is returned to the member and opens
+// no conversation.
 func (t *tellMail) noAnswer(m Mailbox) (token memberToken, replyTo string) {
 	token = memberToken{account: t.accountID, user: t.user.ID}
 	return token, t.memberAddress(m, token)

@@ -16,10 +16,9 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// An operation that members are notified of leaves an occurrence in a job, in the same transaction.
-// The job determines the recipients with a fixed number of queries and one insert, so the cost of
-// filing mail does not depend on the number of members. A notification contains its occurrence's
-// unique source, so running a job again notifies nobody twice.
+// An operation that members are notified of leaves an occurrence in a job, in the same transaction. The job determines the
+// recipients with a fixed number of queries and one insert, so the cost of filing mail does not depend on the number of
+// members. A notification contains its occurrence's unique source, so running a job again notifies nobody twice.
 
 // occurrence is an event that members are notified of.
 type occurrence struct {
@@ -86,8 +85,8 @@ func said(c Conversation, i Interaction, isNew bool, actor int64) []occurrence {
 // eventNotified is the event of notifying members. Its data contains their ids.
 const eventNotified = "notification.created"
 
-// Notify runs a [JobNotify] job: it notifies the members who may now see what happened. Running it
-// again notifies nobody twice.
+// Notify runs a [JobNotify] job: it notifies the members who may now see what happened. Running it again notifies nobody
+// twice.
 func (s *Service) Notify(ctx context.Context, job storage.ClaimedJob) error {
 	var what told
 	if err := json.Unmarshal(job.Payload, &what); err != nil {
@@ -149,8 +148,8 @@ func (s *Service) notify(ctx context.Context, tx Tx, accountID int64, what told)
 	return tx.Emit(ctx, events...)
 }
 
-// notified returns the event for notifications of one occurrence. It belongs to the mailbox, so
-// that nobody else sees it, and contains only ids.
+// notified returns the event for notifications of one occurrence. It belongs to the mailbox, so that nobody else sees it,
+// and contains only ids.
 func (s *Service) notified(mailboxID int64, o occurrence, rows []Notification, now time.Time) storage.Event {
 	users := make([]int64, len(rows))
 	for i, row := range rows {
@@ -184,8 +183,8 @@ type toldOf struct {
 	teams         map[int64]Team
 }
 
-// recipientsOf reads everything that determines the recipients, with a fixed number of queries for
-// any number of members and occurrences.
+// recipientsOf reads everything that determines the recipients, with a fixed number of queries for any number of members and
+// occurrences.
 func (s *Service) recipientsOf(ctx context.Context, r Reader, all []occurrence) (toldOf, error) {
 	to := toldOf{members: map[int64]reached{}, conversations: map[int64]Conversation{}, followers: map[int64][]int64{}, teams: map[int64]Team{}}
 	var ids []int64
@@ -262,8 +261,8 @@ func (t toldOf) findTeams(ctx context.Context, r Reader, all []Conversation) err
 	return err
 }
 
-// assignedTeam returns the members of the team that a conversation was assigned to. An assigned
-// user is an explicit recipient.
+// assignedTeam returns the members of the team that a conversation was assigned to. An assigned user is an explicit
+// recipient.
 func (t toldOf) assignedTeam(o occurrence, c Conversation) []int64 {
 	if c.TeamID != o.TeamID {
 		return nil // assigned to another team in the meantime
@@ -278,8 +277,7 @@ func (t toldOf) mailboxOf(o occurrence) int64 {
 	return o.MailboxID
 }
 
-// of returns the recipients of an occurrence, by id: those concerned who may now see it and did not
-// cause it.
+// of returns the recipients of an occurrence, by id: those concerned who may now see it and did not cause it.
 func (t toldOf) of(o occurrence) []reached {
 	c, there := t.conversations[o.ConversationID]
 	if o.ConversationID != 0 && !there {
@@ -331,8 +329,7 @@ func (m reached) isFor(k NotificationKind) bool {
 	return m.may[identity.ConversationsView] && m.may[identity.InteractionsView]
 }
 
-// PruneNotifications runs a [JobPruneNotifications] job: it removes notifications beyond the limits
-// of age and number.
+// PruneNotifications runs a [JobPruneNotifications] job: it removes notifications beyond the limits of age and number.
 func (s *Service) PruneNotifications(ctx context.Context, job storage.ClaimedJob) error {
 	const batch = 1000
 	for removed := batch; removed == batch; {
@@ -361,8 +358,8 @@ func needsAttention(s ledger.FetchStatus) bool {
 	return s.LastErrorAt.Sub(s.LastSuccessAt) >= ledger.FailingLong
 }
 
-// tellBegun notifies members of a conversation that a caller starts with some interactions: of its
-// assignment, of mentions, and of a waiting customer without assignee.
+// tellBegun notifies members of a conversation that a caller starts with some interactions: of its assignment, of mentions,
+// and of a waiting customer without assignee.
 func (d *Desk) tellBegun(ctx context.Context, tx Tx, c Conversation, said []Interaction) error {
 	all := d.assigned(Conversation{}, c)
 	waits := slices.IndexFunc(said, func(i Interaction) bool { return i.Type == TypeCustomer })
@@ -379,8 +376,8 @@ func (d *Desk) tellBegun(ctx context.Context, tx Tx, c Conversation, said []Inte
 	return d.svc.tell(ctx, tx, d.scope.AccountID, all...)
 }
 
-// tellSaid notifies members of an interaction that a caller added or changed. Members mentioned in
-// the previous body are not notified again.
+// tellSaid notifies members of an interaction that a caller added or changed. Members mentioned in the previous body are not
+// notified again.
 func (d *Desk) tellSaid(ctx context.Context, tx Tx, c Conversation, i Interaction, before []int64) error {
 	all, err := d.mentioned(ctx, tx, c, i, before)
 	if err != nil {

@@ -30,8 +30,8 @@ func (s *Service) Outgoing() *Outgoing {
 	return &Outgoing{svc: s, desk: func(accountID int64) deskGuard { return s.scoped(Scope{AccountID: accountID}, allows) }}
 }
 
-// OutgoingMail is a reply to be sent. Every attempt gets the same content; only the recipients
-// differ, since they are those still waiting.
+// OutgoingMail is a reply to be sent. Every attempt gets the same content; only the recipients differ, since they are those
+// still waiting.
 type OutgoingMail struct {
 	AccountID     int64
 	InteractionID int64
@@ -39,8 +39,8 @@ type OutgoingMail struct {
 	Date          time.Time
 	From          mailaddr.Address
 	ReplyTo       string // contains the reply token; "": From, see [Mailbox].ReplyAddress
-	// ReturnPaths are the envelope senders by delivery, so that a bounce identifies its recipient.
-	// Deliveries without one use From.
+	// ReturnPaths are the envelope senders by delivery, so that a bounce identifies its recipient. Deliveries without one use
+	// From.
 	ReturnPaths map[int64]string
 	To, Cc      []string
 	Subject     string // without "Re:"
@@ -49,32 +49,29 @@ type OutgoingMail struct {
 	HTML        string // the body with its ending, see [Ending]
 	Attachments []Attachment
 	Due         []sending.Delivery // recipients of this attempt, including Bcc; empty if it is to be encrypted
-	// Encrypted, if not empty, are the copies to send instead, each encrypted for its own
-	// recipients; Due is then empty. If both are empty, nobody is due.
+	// Encrypted, if not empty, are the copies to send instead, each encrypted for its own recipients; Due is then empty. If
+	// both are empty, nobody is due.
 	Encrypted []sending.EncryptedMail
-	// SeenToken identifies the message to [Service.SeenByPixel]; "" unless it is to contain a
-	// tracking image.
+	// SeenToken identifies the message to [Service.SeenByPixel]; "" unless it is to contain a tracking image.
 	SeenToken string
 	// NextTry is the earliest next attempt for the other recipients; zero if there are none.
 	NextTry time.Time
 	DKIM    []sending.DKIMKey // published keys to sign with; none: unsigned
 }
 
-// maxTry limits how long a job may hold the recipients of one attempt. Afterwards, other jobs may
-// take them.
+// maxTry limits how long a job may hold the recipients of one attempt. Afterwards, other jobs may take them.
 const maxTry = 30 * time.Minute
 
-// Begin takes a reply for a job to send now and freezes it: it can no longer be edited. The job
-// holds the due recipients until it reports, or for half an hour; no other job gets them, but the
-// same job does after an interruption. Beginning a scheduled reply posts it. If its author may no
-// longer reply, it fails visibly. An interaction that is absent or not a posted user interaction is
-// a NotFound fault.
+// Begin takes a reply for a job to send now and freezes it: it can no longer be edited. The job holds the due recipients
+// until it reports, or for half an hour; no other job gets them, but the same job does after an interruption. Beginning a
+// scheduled reply posts it. If its author may no longer reply, it fails visibly. An interaction that is absent or not a
+// posted user interaction is a NotFound fault.
 //
-// Suppressed recipients are no longer due, and those that got more than Config.MaxMailPerAddress
-// wait; both show in the deliveries.
+// Suppressed recipients are no longer due, and those that got more than Config.MaxMailPerAddress wait; both show in the
+// deliveries.
 //
-// Where PGP is enabled, a reply with a recipient who has a key is sent encrypted, or fails for all
-// waiting recipients with nobody due: see [OutgoingMail].Encrypted.
+// Where PGP is enabled, a reply with a recipient who has a key is sent encrypted, or fails for all waiting recipients with
+// nobody due: see [OutgoingMail].Encrypted.
 func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID, job int64) (OutgoingMail, error) {
 	return o.beginOne(ctx, accountID, Start{InteractionID: interactionID, Job: job}, nil)
 }
@@ -177,8 +174,8 @@ func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, er
 	return c, i, nil
 }
 
-// withhold settles the due recipients that must not be attempted now: suppressed addresses, and
-// those that got too many messages.
+// withhold settles the due recipients that must not be attempted now: suppressed addresses, and those that got too many
+// messages.
 func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, all, due []sending.Delivery, with underway) error {
 	keys := make([]string, len(due))
 	for n, d := range due {
@@ -214,8 +211,8 @@ func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conve
 	return o.conclude(ctx, tx, accountID, c, i, changed, now)
 }
 
-// refuse fails all waiting recipients. The decision is final, so that a message is never sent
-// unencrypted to some after others were refused.
+// refuse fails all waiting recipients. The decision is final, so that a message is never sent unencrypted to some after
+// others were refused.
 func (o *Outgoing) refuse(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, deliveries []sending.Delivery, reason string) error {
 	var outcomes []Outcome
 	for _, d := range deliveries {
@@ -286,8 +283,7 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, shelf *shelf, reply start, o
 	return err
 }
 
-// returnPaths sets the envelope sender for every recipient of an attempt, where such addresses
-// exist.
+// returnPaths sets the envelope sender for every recipient of an attempt, where such addresses exist.
 func (o *Outgoing) returnPaths(mailbox Mailbox, out *OutgoingMail) {
 	base := o.svc.returnsTo(mailbox, out.From.Email, len(out.DKIM) > 0, o.svc.now())
 	if base == "" {
@@ -332,10 +328,9 @@ type Outcome struct {
 	Response     string
 }
 
-// Report records an attempt's outcomes and returns when the next one is due, zero when nobody is
-// waiting. A recipient deferred for longer than Config.MaxSendTime fails. A failure reopens a
-// closed conversation, so that someone notices. An interaction deleted in the meantime is not an
-// error.
+// Report records an attempt's outcomes and returns when the next one is due, zero when nobody is waiting. A recipient
+// deferred for longer than Config.MaxSendTime fails. A failure reopens a closed conversation, so that someone notices. An
+// interaction deleted in the meantime is not an error.
 func (o *Outgoing) Report(ctx context.Context, accountID, interactionID int64, outcomes []Outcome) (time.Time, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
@@ -400,8 +395,8 @@ func (o *Outgoing) apply(deliveries []sending.Delivery, outcomes []Outcome, post
 	return changed
 }
 
-// sendBackoff returns the delay after a number of deferrals: short at first, for greylisting, then
-// as RFC 5321 section 4.5.4.1 advises.
+// sendBackoff returns the delay after a number of deferrals: short at first, for greylisting, then as RFC 5321 section
+// 4.5.4.1 advises.
 func sendBackoff(attempts int) time.Duration {
 	steps := []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour}
 	if attempts <= len(steps) {

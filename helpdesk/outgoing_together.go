@@ -22,9 +22,9 @@ type Begun struct {
 	Err  error
 }
 
-// BeginAll is [Outgoing.Begin] for several replies of an account, in the order of starts. It takes
-// those that need no decision in one transaction, and each other reply in one of its own, so that
-// no reply depends on another, except that all count towards the hourly limits of their addresses.
+// BeginAll is [Outgoing.Begin] for several replies of an account, in the order of starts. It takes those that need no
+// decision in one transaction, and each other reply in one of its own, so that no reply depends on another, except that all
+// count towards the hourly limits of their addresses.
 func (o *Outgoing) BeginAll(ctx context.Context, accountID int64, starts []Start) ([]Begun, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
@@ -62,8 +62,8 @@ func (o *Outgoing) BeginAll(ctx context.Context, accountID int64, starts []Start
 	return out, nil
 }
 
-// singly reports whether replies whose common transaction failed may succeed one by one, because
-// one of them may be the cause.
+// singly reports whether replies whose common transaction failed may succeed one by one, because one of them may be the
+// cause.
 func singly(ctx context.Context, err error) bool { return ctx.Err() == nil && !fault.Passes(err) }
 
 // start is a reply that BeginAll takes together with others.
@@ -76,8 +76,8 @@ type start struct {
 	mail       OutgoingMail
 }
 
-// beginTogether takes the replies that need no decision, by their index in starts. Scheduled ones,
-// those to be encrypted and those with a recipient that must not be attempted are left to Begin.
+// beginTogether takes the replies that need no decision, by their index in starts. Scheduled ones, those to be encrypted and
+// those with a recipient that must not be attempted are left to Begin.
 func (o *Outgoing) beginTogether(ctx context.Context, tx Tx, accountID int64, starts []Start) (map[int]OutgoingMail, error) {
 	ids := make([]int64, len(starts))
 	for n, s := range starts {
@@ -121,8 +121,8 @@ func (o *Outgoing) beginTogether(ctx context.Context, tx Tx, accountID int64, st
 	return out, nil
 }
 
-// lockReplies locks replies after their conversations, and returns them by id with their
-// deliveries. It leaves out those that have moved meanwhile.
+// lockReplies locks replies after their conversations, and returns them by id with their deliveries. It leaves out those
+// that have moved meanwhile.
 func lockReplies(ctx context.Context, tx Tx, ids []int64) (map[int64]start, error) {
 	at, err := tx.Interactions().ByIDs(ctx, sortedSet(ids))
 	if err != nil {
@@ -173,8 +173,8 @@ func deliveriesOf(ctx context.Context, tx Tx, ids []int64) (map[int64][]sending.
 	return out, err
 }
 
-// undisputed returns the replies that may be sent as they are: no recipient is suppressed, got too
-// many messages or has a PGP key.
+// undisputed returns the replies that may be sent as they are: no recipient is suppressed, got too many messages or has a
+// PGP key.
 func (o *Outgoing) undisputed(ctx context.Context, tx Tx, ready []start) ([]start, error) {
 	var due, all []string
 	for _, r := range ready {
@@ -341,9 +341,8 @@ type Reported struct {
 	Err  error
 }
 
-// ReportAll is [Outgoing.Report] for several replies of an account, in the order of reports. It
-// records those that were sent to all recipients in one transaction, and each other reply in one of
-// its own.
+// ReportAll is [Outgoing.Report] for several replies of an account, in the order of reports. It records those that were sent
+// to all recipients in one transaction, and each other reply in one of its own.
 func (o *Outgoing) ReportAll(ctx context.Context, accountID int64, reports []Report) ([]Reported, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
@@ -382,8 +381,8 @@ func (r Report) sent() bool {
 	return !slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o.State != sending.Sent })
 }
 
-// reportTogether records replies that were sent, given as indexes of reports by interaction, and
-// returns by index when the next attempt of each is due. It leaves out those that were deleted.
+// reportTogether records replies that were sent, given as indexes of reports by interaction, and returns by index when the
+// next attempt of each is due. It leaves out those that were deleted.
 func (o *Outgoing) reportTogether(ctx context.Context, tx Tx, accountID int64, reports []Report, sent map[int64]int) (map[int]time.Time, error) {
 	ids := slices.Collect(maps.Keys(sent))
 	found, err := tx.Interactions().ByIDs(ctx, sortedSet(ids))

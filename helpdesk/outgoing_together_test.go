@@ -114,8 +114,8 @@ func TestReportAll(t *testing.T) {
 	}
 }
 
-// Replies to one address that are begun together count for its hourly limit, in the order in which
-// they are begun, however they are.
+// Replies to one address that are begun together count for its hourly limit, in the order in which they are begun, however
+// they are.
 func TestBeginAllOverBudget(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t).with(func(cfg *helpdesk.Config) { cfg.MaxMailPerAddress = 2 })

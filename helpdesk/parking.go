@@ -9,15 +9,14 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// A mail server's data may crash the process, for instance by exhausting memory. So a process
-// records the mailboxes that it works on. If it dies there, other processes count that, and after a
-// few times leave the mailbox alone.
+// A mail server's data may crash the process, for instance by exhausting memory. So a process records the mailboxes that it
+// works on. If it dies there, other processes count that, and after a few times leave the mailbox alone.
 const (
 	maxFruitless = 3  // crashes in a row, with nothing fetched in between
 	maxDeaths    = 10 // crashes within deathsWindow, whatever was fetched in between
 	deathsWindow = time.Hour
-	// A parked mailbox is retried alone after firstRest, since it may not have caused the crashes.
-	// The rest doubles with each further crash, up to longestRest.
+	// A parked mailbox is retried alone after firstRest, since it may not have caused the crashes. The rest doubles with each
+	// further crash, up to longestRest.
 	firstRest   = time.Minute
 	longestRest = 24 * time.Hour
 )
@@ -68,10 +67,9 @@ func unpark(s *ledger.FetchStatus) {
 	s.Deaths, s.Fruitless, s.ParkedAt = nil, 0, time.Time{}
 }
 
-// BeginFetch records that this process starts work on a mailbox that could crash it. It does not if
-// the mailbox is parked, or if it is suspect and alone is false; a caller with alone set works on
-// no other suspect mailbox. [Intake.EndFetch] clears the record. Without Config.Processes nothing
-// is recorded.
+// BeginFetch records that this process starts work on a mailbox that could crash it. It does not if the mailbox is parked,
+// or if it is suspect and alone is false; a caller with alone set works on no other suspect mailbox. [Intake.EndFetch]
+// clears the record. Without Config.Processes nothing is recorded.
 func (in *Intake) BeginFetch(ctx context.Context, accountID, mailboxID int64, alone bool) (ledger.FetchLeave, error) {
 	return in.svc.beginFetch(ctx, in.desk(accountID), receive, accountID, mailboxID, alone)
 }
@@ -125,8 +123,7 @@ func (s *Service) beginFetch(ctx context.Context, g deskGuard, p identity.Permis
 	return leave, err
 }
 
-// EndFetch clears the record of BeginFetch. If the work was done, earlier crashes are not
-// attributed to the mailbox.
+// EndFetch clears the record of BeginFetch. If the work was done, earlier crashes are not attributed to the mailbox.
 func (in *Intake) EndFetch(ctx context.Context, accountID, mailboxID int64, done bool) error {
 	return in.svc.endFetch(ctx, in.desk(accountID), receive, mailboxID, func(status *ledger.FetchStatus, noted bool) {
 		if done && noted {
@@ -181,8 +178,8 @@ func absolve(ctx context.Context, tx Tx, mailboxID int64) error {
 	return tx.SaveFetchStatus(ctx, status)
 }
 
-// atWork runs an interactive operation on a mailbox's mail server, with the record of BeginFetch.
-// If it succeeds and clears is set, a parked mailbox is fetched again.
+// atWork runs an interactive operation on a mailbox's mail server, with the record of BeginFetch. If it succeeds and clears
+// is set, a parked mailbox is fetched again.
 func (d *Desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func() error) error {
 	if _, err := d.svc.beginFetch(ctx, d.guard, identity.MailboxesConnection, d.scope.AccountID, mailboxID, true); err != nil {
 		return err
@@ -205,12 +202,12 @@ func (d *Desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func
 	return err
 }
 
-// deathsAtMail is the number of crashes at one message before it is quarantined. After the first
-// one, which may have another cause, the message is filed alone.
+// deathsAtMail is the number of crashes at one message before it is quarantined. After the first one, which may have another
+// cause, the message is filed alone.
 const deathsAtMail = 4
 
-// StartMail records that a message is about to be filed alone, after a crash while filing it or
-// others. After too many crashes it quarantines the message and reports false.
+// StartMail records that a message is about to be filed alone, after a crash while filing it or others. After too many
+// crashes it quarantines the message and reports false.
 func (in *Intake) StartMail(ctx context.Context, accountID, id int64) (ok bool, err error) {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {
@@ -231,8 +228,7 @@ func (in *Intake) StartMail(ctx context.Context, accountID, id int64) (ok bool, 
 	return ok, err
 }
 
-// StopMail clears the record of StartMail for a message that still waits, since the process
-// survived.
+// StopMail clears the record of StartMail for a message that still waits, since the process survived.
 func (in *Intake) StopMail(ctx context.Context, accountID, id int64) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {

@@ -74,9 +74,9 @@ func (s *Service) resumePasskey(kept string, userID int64) (passkeyAttempt, erro
 	return a, nil
 }
 
-// BeginPasskey begins to register a passkey of the caller, whose password proves who asks, where
-// there is one. [Admin.FinishPasskey] goes on. A caller with a token that has scopes may not. A
-// server whose address does not allow passkeys is a Disabled fault with code passkeys_off.
+// BeginPasskey begins to register a passkey of the caller, whose password proves who asks, where there is one.
+// [Admin.FinishPasskey] goes on. A caller with a token that has scopes may not. A server whose address does not allow
+// passkeys is a Disabled fault with code passkeys_off.
 func (a *Admin) BeginPasskey(ctx context.Context, password string) (identity.PasskeyStart, error) {
 	if _, err := a.guard.Write(ownUser); err != nil {
 		return identity.PasskeyStart{}, err
@@ -124,9 +124,8 @@ func tooManyPasskeys() error {
 	return fault.Newf(fault.Conflict, "A user has at most %d passkeys. Remove one first.", identity.MaxPasskeys)
 }
 
-// FinishPasskey registers the passkey that [Admin.BeginPasskey] began, by what the browser kept and
-// answered. It counts once, for the session that began it, and not after the user was changed.
-// The name has 1 to 100 characters.
+// FinishPasskey registers the passkey that [Admin.BeginPasskey] began, by what the browser kept and answered. It counts
+// once, for the session that began it, and not after the user was changed. The name has 1 to 100 characters.
 func (a *Admin) FinishPasskey(ctx context.Context, kept, name string, answer []byte) (identity.Passkey, error) {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {
@@ -177,8 +176,7 @@ func (a *Admin) FinishPasskey(ctx context.Context, kept, name string, answer []b
 	return made, err
 }
 
-// registering locks a user who registers a passkey. An attempt ends with any change of the user, so
-// that it counts once.
+// registering locks a user who registers a passkey. An attempt ends with any change of the user, so that it counts once.
 func (a *Admin) registering(ctx context.Context, tx SystemTx, attempt passkeyAttempt) (identity.User, error) {
 	user, err := tx.UserForUpdate(ctx, a.userID)
 	if err != nil {
@@ -216,8 +214,8 @@ func (s *Service) passkeysChanged(ctx context.Context, tx SystemTx, user *identi
 	return s.credentialChanged(ctx, tx, user.ID, s.entry(action, p.ID, actorID, tokenID, s.now()), p.Name)
 }
 
-// RenamePasskey gives a passkey of the caller another name, of 1 to 100 characters. A caller with a
-// token that has scopes may not.
+// RenamePasskey gives a passkey of the caller another name, of 1 to 100 characters. A caller with a token that has scopes
+// may not.
 func (a *Admin) RenamePasskey(ctx context.Context, id int64, name string) (identity.Passkey, error) {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {
@@ -252,9 +250,8 @@ func (a *Admin) Passkeys(ctx context.Context) ([]identity.Passkey, error) {
 	return dir.PasskeysOf(ctx, a.userID)
 }
 
-// RemovePasskey removes a passkey of the caller, whose password proves who asks, where there is one.
-// The last way to sign in is a Conflict fault with code last_sign_in. A caller with a token that has
-// scopes may not.
+// RemovePasskey removes a passkey of the caller, whose password proves who asks, where there is one. The last way to sign in
+// is a Conflict fault with code last_sign_in. A caller with a token that has scopes may not.
 func (a *Admin) RemovePasskey(ctx context.Context, password string, id int64) error {
 	return passkeys().removeOwn(ctx, a, password, id)
 }
@@ -266,9 +263,8 @@ func (s *Service) dropPasskey(ctx context.Context, tx SystemTx, user *identity.U
 	return s.passkeysChanged(ctx, tx, user, p, auditPasskeyGone, actorID, tokenID)
 }
 
-// RemoveMemberPasskeys removes all passkeys of a member, under the conditions of
-// [Desk.DisableMember], and ends the member's sessions: for somebody who has lost a device. Who has
-// no password can ask for one by mail, as in [Service.ForgotPassword].
+// RemoveMemberPasskeys removes all passkeys of a member, under the conditions of [Desk.DisableMember], and ends the member's
+// sessions: for somebody who has lost a device. Who has no password can ask for one by mail, as in [Service.ForgotPassword].
 func (d *Desk) RemoveMemberPasskeys(ctx context.Context, membershipID int64) error {
 	return d.aboutUser(ctx, membershipID, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return passkeys().removeAll(ctx, tx, d.svc, userID, d.userID, d.caller.tokenID)

@@ -7,9 +7,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// BeginPasskeySignIn begins a sign-in with a passkey, whosever it is. [Service.FinishPasskeySignIn]
-// goes on. A server whose address does not allow passkeys is a Disabled fault with code
-// passkeys_off.
+// BeginPasskeySignIn begins a sign-in with a passkey, whosever it is. [Service.FinishPasskeySignIn] goes on. A server whose
+// address does not allow passkeys is a Disabled fault with code passkeys_off.
 func (s *Service) BeginPasskeySignIn(_ context.Context) (identity.PasskeyStart, error) {
 	verifier, err := s.passkeys()
 	if err != nil {
@@ -22,10 +21,10 @@ func (s *Service) BeginPasskeySignIn(_ context.Context) (identity.PasskeyStart, 
 	return s.keepAttempt(options, passkeyAttempt{Secret: secret, Began: s.now()})
 }
 
-// FinishPasskeySignIn returns the user of a passkey, by what the browser kept and answered. The
-// caller counts as signed in with two factors, so that no code is asked for. Each challenge is
-// accepted once, for five minutes, and only while no later one was answered by the same passkey.
-// Every refusal is an Unauthenticated fault; its code says which. A disabled user gets user_disabled.
+// FinishPasskeySignIn returns the user of a passkey, by what the browser kept and answered. The caller counts as signed in
+// with two factors, so that no code is asked for. Each challenge is accepted once, for five minutes, and only while no later
+// one was answered by the same passkey. Every refusal is an Unauthenticated fault; its code says which. A disabled user gets
+// user_disabled.
 func (s *Service) FinishPasskeySignIn(ctx context.Context, kept string, answer []byte) (Caller, error) {
 	verifier, err := s.passkeys()
 	if err != nil {
@@ -105,8 +104,8 @@ func usedChallenge() error {
 	return &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyExpired, Message: "This sign-in was already used. Try again."}
 }
 
-// refuseClone refuses a passkey whose count of signatures did not rise: another device has a copy of
-// its key (WebAuthn Level 3, section 6.1.1).
+// refuseClone refuses a passkey whose count of signatures did not rise: another device has a copy of its key (WebAuthn Level
+// 3, section 6.1.1).
 func (s *Service) refuseClone(ctx context.Context, p identity.Passkey) error {
 	s.cfg.Logger.WarnContext(ctx, "a passkey was refused: its count of signatures did not rise, so a copy of it may exist", "user_id", p.UserID, "passkey_id", p.ID)
 	user, err := s.cfg.Store.User(ctx, p.UserID)

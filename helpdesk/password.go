@@ -11,8 +11,7 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Argon2id with the second recommended option of RFC 9106 section 4: 64 MiB, three
-// passes, four lanes.
+// Argon2id with the second recommended option of RFC 9106 section 4: 64 MiB, three passes, four lanes.
 const (
 	argonTime    = 3
 	argonMemory  = 64 << 10 // KiB

@@ -16,8 +16,7 @@ import (
 const (
 	// forgottenLife is how long a password link is valid.
 	forgottenLife = time.Hour
-	// forgottenMails limits password mails to an address per hour, forgottenTries the requests from
-	// one network.
+	// forgottenMails limits password mails to an address per hour, forgottenTries the requests from one network.
 	forgottenMails = 3
 	forgottenTries = 20
 )
@@ -28,11 +27,10 @@ type forgotten struct {
 	At    time.Time `json:"at"`
 }
 
-// ForgotPassword mails a link with which the user of an address can choose another password, see
-// [Service.ChoosePassword]. The link is valid once, for an hour. Neither the result nor the time
-// reveals whether the user exists, since only the job that sends the mail looks it up. An address
-// gets only a few mails per hour; further requests succeed without one. An invalid address is an
-// Invalid fault on email. Too many requests from one client, see [Service.From], are a RateLimited
+// ForgotPassword mails a link with which the user of an address can choose another password, see [Service.ChoosePassword].
+// The link is valid once, for an hour. Neither the result nor the time reveals whether the user exists, since only the job
+// that sends the mail looks it up. An address gets only a few mails per hour; further requests succeed without one. An
+// invalid address is an Invalid fault on email. Too many requests from one client, see [Service.From], are a RateLimited
 // fault.
 func (s *Service) ForgotPassword(ctx context.Context, email string) error {
 	email = plain.Line(email)
@@ -58,8 +56,8 @@ func (s *Service) ForgotPassword(ctx context.Context, email string) error {
 	})
 }
 
-// passwordMail builds the mail for a forgotten password, from the first account that the user is a
-// member of. Without a user or an account there is none.
+// passwordMail builds the mail for a forgotten password, from the first account that the user is a member of. Without a user
+// or an account there is none.
 func (s *Service) passwordMail(ctx context.Context, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
 	var order forgotten
 	if err := json.Unmarshal(job.Payload, &order); err != nil {

@@ -18,10 +18,9 @@ import (
 // passwordTokens is an encoding that is safe in URLs.
 var passwordTokens = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// CreatePasswordToken creates a token with which its holder can choose a user's password, see
-// [Service.ChoosePassword]. It is valid once, until the password changes, and for life at most (0:
-// no limit). Operators create one for any user. Others create one for themselves while they have no
-// password; a token with scopes may not.
+// CreatePasswordToken creates a token with which its holder can choose a user's password, see [Service.ChoosePassword]. It
+// is valid once, until the password changes, and for life at most (0: no limit). Operators create one for any user. Others
+// create one for themselves while they have no password; a token with scopes may not.
 func (a *Admin) CreatePasswordToken(ctx context.Context, userID int64, life time.Duration) (string, error) {
 	dir, err := a.guard.Read(ownUser)
 	if err != nil {
@@ -62,8 +61,8 @@ func passwordMAC(key, body []byte, user identity.User) []byte {
 	return mac.Sum(nil)[:20]
 }
 
-// PasswordTokenUser returns the user whose password a token lets its holder choose. A token that is
-// forged, used or expired, or belongs to a disabled user, is a NotFound fault.
+// PasswordTokenUser returns the user whose password a token lets its holder choose. A token that is forged, used or expired,
+// or belongs to a disabled user, is a NotFound fault.
 func (s *Service) PasswordTokenUser(ctx context.Context, token string) (identity.User, error) {
 	missing := fault.Missing("password token", 0)
 	text, found := strings.CutPrefix(token, identity.PasswordTokenPrefix)
@@ -94,10 +93,9 @@ func (s *Service) PasswordTokenUser(ctx context.Context, token string) (identity
 	return user, nil
 }
 
-// ChoosePassword sets the password of a token's user, ends their sessions and returns them as the
-// caller. For a user with a second factor the returned caller is anonymous, and they must sign in.
-// Access tokens stay valid. The token is used up: afterwards it is a NotFound fault. An address
-// that another user has is an Invalid fault.
+// ChoosePassword sets the password of a token's user, ends their sessions and returns them as the caller. For a user with a
+// second factor the returned caller is anonymous, and they must sign in. Access tokens stay valid. The token is used up:
+// afterwards it is a NotFound fault. An address that another user has is an Invalid fault.
 func (s *Service) ChoosePassword(ctx context.Context, token string, in identity.PasswordChoice) (Caller, error) {
 	before, err := s.PasswordTokenUser(ctx, token)
 	if err != nil {

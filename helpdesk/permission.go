@@ -7,8 +7,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Domain announces the permissions and the event areas of the help desk, see [storage.Domain]. Every
-// [Service] has it.
+// Domain announces the permissions and the event areas of the help desk, see [storage.Domain]. Every [Service] has it.
 func Domain() storage.Domain {
 	return storage.Domain{
 		Permissions: names(permissions()...),

@@ -14,8 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// PGPKey is an OpenPGP public key for encrypting mail to one of a customer's addresses. It is
-// removed with the address.
+// PGPKey is an OpenPGP public key for encrypting mail to one of a customer's addresses. It is removed with the address.
 type PGPKey struct {
 	ID              int64
 	CustomerEmailID int64
@@ -81,9 +80,9 @@ func (s *Service) pgpEnabled() error {
 	return nil
 }
 
-// CreatePGPKey adds a key to one of a customer's addresses. It needs pgp_keys.create. A key that
-// cannot encrypt mail, or that is not for the address, is an Invalid fault on content with the
-// reason. Like all methods for keys, it is a Disabled fault without Config.ParseKey.
+// CreatePGPKey adds a key to one of a customer's addresses. It needs pgp_keys.create. A key that cannot encrypt mail, or
+// that is not for the address, is an Invalid fault on content with the reason. Like all methods for keys, it is a Disabled
+// fault without Config.ParseKey.
 func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInput) (AddressedKey, error) {
 	begin, err := d.guard.Write(identity.PGPKeysCreate)
 	if err != nil {
@@ -266,8 +265,8 @@ func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name stri
 	return key, nil
 }
 
-// DeletePGPKey removes a key. Afterwards, mail to the address is sent unencrypted unless it has
-// another key. It needs pgp_keys.delete.
+// DeletePGPKey removes a key. Afterwards, mail to the address is sent unencrypted unless it has another key. It needs
+// pgp_keys.delete.
 func (d *Desk) DeletePGPKey(ctx context.Context, customerID, id int64) error {
 	begin, err := d.guard.Write(identity.PGPKeysDelete)
 	if err != nil {

@@ -22,14 +22,13 @@ import (
 // correspond is the only permission of a Portal.
 const correspond identity.Permission = "portal.use"
 
-// Portal is the handle of one customer. It reads the customer's own conversations, as far as they
-// are between the customer and the desk, and adds the customer's messages.
+// Portal is the handle of one customer. It reads the customer's own conversations, as far as they are between the customer
+// and the desk, and adds the customer's messages.
 //
-// It shows the interactions whose [Interaction.Audience] contains an address of the customer.
-// Conversations without any are invisible. Fields for members only are empty: assignee, Bcc,
-// Message-IDs, threading, other people's ids. Preview, UpdatedAt and AwaitingSince of a
-// conversation are computed from what the customer sees, so that notes and unsent replies do not
-// affect them.
+// It shows the interactions whose [Interaction.Audience] contains an address of the customer. Conversations without any are
+// invisible. Fields for members only are empty: assignee, Bcc, Message-IDs, threading, other people's ids. Preview,
+// UpdatedAt and AwaitingSince of a conversation are computed from what the customer sees, so that notes and unsent replies
+// do not affect them.
 type Portal struct {
 	svc     *Service
 	guard   deskGuard
@@ -38,9 +37,9 @@ type Portal struct {
 	name    string
 }
 
-// Portal opens an account for one customer, whom the embedding application has identified by
-// address. The customer need not exist; it is created with the first message. An invalid address is
-// an Invalid fault on email, an absent account a NotFound fault.
+// Portal opens an account for one customer, whom the embedding application has identified by address. The customer need not
+// exist; it is created with the first message. An invalid address is an Invalid fault on email, an absent account a NotFound
+// fault.
 func (s *Service) Portal(ctx context.Context, accountID int64, email string) (*Portal, error) {
 	email = plain.Line(email)
 	if !mailaddr.Valid(email) {
@@ -71,9 +70,8 @@ func (s *Service) portal(accountID int64, email, name string) *Portal {
 // IsPortalToken reports whether a bearer token is a portal token rather than an access token.
 func IsPortalToken(token string) bool { return portaltoken.Looks(token) }
 
-// AuthenticatePortal opens an account for the customer that a portal token names: a JSON Web Token
-// (RFC 7519) that an application signed with a key registered by [Desk.CreatePortalKey]. Its header
-// contains the key's id as kid. Its claims:
+// AuthenticatePortal opens an account for the customer that a portal token names: a JSON Web Token (RFC 7519) that an
+// application signed with a key registered by [Desk.CreatePortalKey]. Its header contains the key's id as kid. Its claims:
 //
 //   - aud, required: "account:<id>" of the account, alone or among others
 //   - email, required: the customer's address, verified by the application
@@ -82,9 +80,8 @@ func IsPortalToken(token string) bool { return portaltoken.Looks(token) }
 //   - name: of the customer, used if the customer is created
 //   - iss, sub and others: ignored
 //
-// Clocks may differ by 30 seconds. The token's algorithm must be the key's. A rejected token is an
-// Unauthenticated fault that contains the reason but does not reveal whether an account or a key
-// exists.
+// Clocks may differ by 30 seconds. The token's algorithm must be the key's. A rejected token is an Unauthenticated fault
+// that contains the reason but does not reveal whether an account or a key exists.
 func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token string) (*Portal, error) {
 	kid, err := portaltoken.KeyID(token)
 	if err != nil {
@@ -166,8 +163,8 @@ func (p *Portal) read(ctx context.Context) (reading, error) {
 	return p.at(ctx, r)
 }
 
-// conversation finds a conversation of the customer, also by the id of one merged into it, together
-// with the newest interaction that the customer sees.
+// conversation finds a conversation of the customer, also by the id of one merged into it, together with the newest
+// interaction that the customer sees.
 func (r reading) conversation(ctx context.Context, id int64) (Conversation, Interaction, error) {
 	missing := fault.Missing("conversation", id)
 	c, err := r.Conversations().Get(ctx, id)
@@ -228,8 +225,8 @@ func (r reading) shown(i Interaction) Interaction {
 	return i
 }
 
-// Conversations lists the customer's conversations, newest first. Statuses, if any, limits them to
-// posted, pending or closed.
+// Conversations lists the customer's conversations, newest first. Statuses, if any, limits them to posted, pending or
+// closed.
 func (p *Portal) Conversations(ctx context.Context, statuses []Status, req storage.PageRequest) (storage.Page[Conversation], error) {
 	var none storage.Page[Conversation]
 	r, err := p.read(ctx)
@@ -272,8 +269,7 @@ func (p *Portal) Conversations(ctx context.Context, statuses []Status, req stora
 	return page, nil
 }
 
-// Conversation returns one of the customer's conversations. The id of one merged into another of
-// theirs returns that one.
+// Conversation returns one of the customer's conversations. The id of one merged into another of theirs returns that one.
 func (p *Portal) Conversation(ctx context.Context, id int64) (Conversation, error) {
 	r, err := p.read(ctx)
 	if err != nil {
@@ -342,8 +338,7 @@ func (p *Portal) CreateConversation(ctx context.Context, in PortalConversationIn
 	return p.Conversation(ctx, c.ID)
 }
 
-// Interactions lists what the customer sees of a conversation, oldest first. It marks the page's
-// replies as seen.
+// Interactions lists what the customer sees of a conversation, oldest first. It marks the page's replies as seen.
 func (p *Portal) Interactions(ctx context.Context, conversationID int64, req storage.PageRequest) (storage.Page[Interaction], error) {
 	var none storage.Page[Interaction]
 	r, err := p.read(ctx)
@@ -392,8 +387,7 @@ func (r reading) interaction(ctx context.Context, conversationID, id int64) (Con
 	return c, i, nil
 }
 
-// show marks replies as seen and returns the customer's view of them. It returns them even if
-// marking fails.
+// show marks replies as seen and returns the customer's view of them. It returns them even if marking fails.
 func (p *Portal) show(ctx context.Context, r reading, c Conversation, rows []Interaction) []Interaction {
 	var unseen []int64
 	out := make([]Interaction, len(rows))
@@ -426,8 +420,7 @@ func (p *Portal) show(ctx context.Context, r reading, c Conversation, rows []Int
 	return out
 }
 
-// CreateInteraction adds a message to a conversation. It reopens the conversation as incoming mail
-// from the customer does.
+// CreateInteraction adds a message to a conversation. It reopens the conversation as incoming mail from the customer does.
 func (p *Portal) CreateInteraction(ctx context.Context, conversationID int64, m PortalMessage) (Interaction, error) {
 	begin, err := p.guard.Write(correspond)
 	if err != nil {
@@ -465,9 +458,8 @@ const (
 	PortalFilesFor = time.Hour
 )
 
-// CreateAttachment attaches a file to a message that the customer posted here, within an hour of
-// posting and at most 25 per message; otherwise it is a Conflict fault. The file's limits are those
-// of [Desk.CreateAttachment].
+// CreateAttachment attaches a file to a message that the customer posted here, within an hour of posting and at most 25 per
+// message; otherwise it is a Conflict fault. The file's limits are those of [Desk.CreateAttachment].
 func (p *Portal) CreateAttachment(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
 	begin, err := p.guard.Write(correspond)
 	if err != nil {
@@ -558,8 +550,7 @@ func (r reading) attachment(ctx context.Context, conversationID, interactionID, 
 	return a, nil
 }
 
-// OpenAttachment opens length bytes of a file starting at offset; a negative length means to the
-// end.
+// OpenAttachment opens length bytes of a file starting at offset; a negative length means to the end.
 func (p *Portal) OpenAttachment(ctx context.Context, a Attachment, offset, length int64) (io.ReadCloser, error) {
 	r, err := p.read(ctx)
 	if err != nil {

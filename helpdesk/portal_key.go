@@ -22,8 +22,8 @@ const (
 // PortalSecretPrefix begins the secret of every HS256 key.
 const PortalSecretPrefix = "hwk_"
 
-// PortalKey verifies the portal tokens that an application signs, see [Service.AuthenticatePortal].
-// Tokens refer to it by id. It is valid while its creator holds the permissions to create it.
+// PortalKey verifies the portal tokens that an application signs, see [Service.AuthenticatePortal]. Tokens refer to it by
+// id. It is valid while its creator holds the permissions to create it.
 type PortalKey struct {
 	ID           int64
 	Name         string
@@ -61,12 +61,11 @@ func (k PortalKey) open(s *Service, accountID int64) (portaltoken.Key, error) {
 	return key, nil
 }
 
-// CreatePortalKey registers a key. For HS256 the service generates the secret and returns it, which
-// is not shown again; the secret's text itself is the HMAC key. It needs accounts.update and all
-// that the key grants: conversations.view, conversations.create, interactions.view and
-// interactions.create, in all mailboxes. It also needs a caller who is not an expiring access
-// token. Otherwise it is a Forbidden fault. Once the creator loses these permissions or leaves, the
-// key's tokens are rejected, so another member must create a replacement first.
+// CreatePortalKey registers a key. For HS256 the service generates the secret and returns it, which is not shown again; the
+// secret's text itself is the HMAC key. It needs accounts.update and all that the key grants: conversations.view,
+// conversations.create, interactions.view and interactions.create, in all mailboxes. It also needs a caller who is not an
+// expiring access token. Otherwise it is a Forbidden fault. Once the creator loses these permissions or leaves, the key's
+// tokens are rejected, so another member must create a replacement first.
 func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key PortalKey, secret string, err error) {
 	begin, err := d.guard.Write(identity.AccountsUpdate)
 	if err != nil {

@@ -33,8 +33,7 @@ const (
 	presenceAgain = 15 * time.Second
 )
 
-// eventPresence is the event of a user arriving at a conversation, leaving it, or changing
-// activity.
+// eventPresence is the event of a user arriving at a conversation, leaving it, or changing activity.
 const eventPresence = "conversation.presence"
 
 // maxPresence limits the conversations in one query.
@@ -42,15 +41,14 @@ const maxPresence = 100
 
 // PresenceWriter records who is present at conversations.
 type PresenceWriter interface {
-	// SavePresence records a user's activity at a conversation; Gone removes it. It also removes
-	// the account's records up to the time until, even outside the scope.
+	// SavePresence records a user's activity at a conversation; Gone removes it. It also removes the account's records up to
+	// the time until, even outside the scope.
 	SavePresence(ctx context.Context, p Presence, until time.Time) error
 }
 
-// Present records the caller's activity at a conversation, and returns who is present, including
-// the caller. A user is gone after [PresenceTime] without a report; a desk reports about every 20
-// seconds, and Gone when leaving the conversation. The event conversation.presence reports changes
-// to members. It needs conversations.view and does not change the conversation.
+// Present records the caller's activity at a conversation, and returns who is present, including the caller. A user is gone
+// after [PresenceTime] without a report; a desk reports about every 20 seconds, and Gone when leaving the conversation. The
+// event conversation.presence reports changes to members. It needs conversations.view and does not change the conversation.
 func (d *Desk) Present(ctx context.Context, conversationID int64, doing Doing) ([]Presence, error) {
 	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
@@ -102,8 +100,8 @@ func presenceOf(there []Presence, userID int64) (Presence, bool) {
 	return Presence{}, false
 }
 
-// PresenceOf returns who is present at conversations, at most 100 of them, by conversation and
-// user. It needs conversations.view.
+// PresenceOf returns who is present at conversations, at most 100 of them, by conversation and user. It needs
+// conversations.view.
 func (d *Desk) PresenceOf(ctx context.Context, conversationIDs []int64) ([]Presence, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {

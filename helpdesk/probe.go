@@ -16,8 +16,8 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// AddressProbe is the state of the probe by which [Desk.TestMailbox] tests whether a mailbox
-// receives mail to its tagged address. The zero value means that none was sent.
+// AddressProbe is the state of the probe by which [Desk.TestMailbox] tests whether a mailbox receives mail to its tagged
+// address. The zero value means that none was sent.
 type AddressProbe struct {
 	SentAt  time.Time // of the latest probe
 	SeenAt  time.Time // arrival of the latest probe that arrived
@@ -46,8 +46,8 @@ func (p AddressProbe) state(now time.Time) ledger.ProbeState {
 	return ledger.ProbeMissing
 }
 
-// works reports whether tagged addresses are known to work: the latest probe arrived, or an earlier
-// one did and the latest is still on its way.
+// works reports whether tagged addresses are known to work: the latest probe arrived, or an earlier one did and the latest
+// is still on its way.
 func (p AddressProbe) works(now time.Time) bool {
 	state := p.state(now)
 	return state == ledger.ProbeArrived || state == ledger.ProbePending && !p.SeenAt.IsZero()
@@ -131,8 +131,7 @@ func (s *Service) whyNoProbe(m Mailbox) string {
 	return ""
 }
 
-// probeToken returns the tag of a probe. Its seconds distinguish a mailbox's probes, see
-// probePause.
+// probeToken returns the tag of a probe. Its seconds distinguish a mailbox's probes, see probePause.
 func (s *Service) probeToken(accountID int64, m Mailbox) string {
 	return s.sign(probeTag, accountID, m.ID, m.Probe.SentAt.Unix())
 }
@@ -148,8 +147,7 @@ func (s *Service) probeID(m Mailbox) string {
 	return s.probeToken(m.AccountID, m) + "@" + domain
 }
 
-// probe sends a message to the tagged address of a mailbox whose connection works, unless one is on
-// its way.
+// probe sends a message to the tagged address of a mailbox whose connection works, unless one is on its way.
 func (d *Desk) probe(ctx context.Context, id int64) (ledger.TaggedAddress, error) {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
@@ -188,8 +186,8 @@ func (d *Desk) probe(ctx context.Context, id int64) (ledger.TaggedAddress, error
 	return out, err
 }
 
-// probeMail returns the probe to send for a mailbox, if one is requested and has not ended. Other
-// readers of the mailbox see it, too.
+// probeMail returns the probe to send for a mailbox, if one is requested and has not ended. Other readers of the mailbox see
+// it, too.
 func (s *Service) probeMail(ctx context.Context, r Reader, mailboxID int64) (sending.SystemMail, error) {
 	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {
@@ -210,8 +208,7 @@ func (s *Service) probeMail(ctx context.Context, r Reader, mailboxID int64) (sen
 	}, nil
 }
 
-// reportProbe records that a probe was deferred or failed. One that ended in the meantime is
-// unchanged.
+// reportProbe records that a probe was deferred or failed. One that ended in the meantime is unchanged.
 func (s *Service) reportProbe(ctx context.Context, tx Tx, mailboxID int64, sent sending.SystemMail, out Outcome) error {
 	m, err := tx.Mailboxes().Lock(ctx, mailboxID)
 	if fault.Is(err, fault.NotFound) {
@@ -252,8 +249,8 @@ func (s *Service) probe(detail string) (probeName, bool) {
 	return probeName{account: n[0], mailbox: n[1], sent: n[2]}, true
 }
 
-// probed handles a message about one of our probes: the probe itself, a report on it, or an
-// automatic reply to it. None of them is filed.
+// probed handles a message about one of our probes: the probe itself, a report on it, or an automatic reply to it. None of
+// them is filed.
 func (f *filing) probed(ctx context.Context, tx Tx, row *ledger.Mail) (bool, error) {
 	if name, ok := f.isProbe(); ok {
 		err := f.aboutProbe(ctx, tx, name, func(m *Mailbox) bool {
@@ -281,8 +278,8 @@ func (f *filing) probed(ctx context.Context, tx Tx, row *ledger.Mail) (bool, err
 	return false, nil
 }
 
-// isProbe reports whether the message is a probe: it is addressed to its tagged address and comes
-// from the same address without the tag. Relays may have changed its Message-ID.
+// isProbe reports whether the message is a probe: it is addressed to its tagged address and comes from the same address
+// without the tag. Relays may have changed its Message-ID.
 func (f *filing) isProbe() (probeName, bool) {
 	from := mailaddr.Key(f.mail.FirstAuthor().Email)
 	for _, address := range slices.Concat(emails(f.mail.DeliveredTo), emails(f.mail.To), emails(f.mail.Cc)) {

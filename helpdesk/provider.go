@@ -23,14 +23,13 @@ var providers = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// publicProvider reports whether anybody can have an email address at a domain, or at its parent
-// domain.
+// publicProvider reports whether anybody can have an email address at a domain, or at its parent domain.
 func publicProvider(domain string) bool {
 	return providers()[domain] || providers()[organization(domain)]
 }
 
-// organization returns the registered domain, below which everything belongs to one owner (RFC 7489
-// section 3.2); "" for a public suffix and for anything but a domain.
+// organization returns the registered domain, below which everything belongs to one owner (RFC 7489 section 3.2); "" for a
+// public suffix and for anything but a domain.
 func organization(domain string) string {
 	if strings.ContainsAny(domain, "[]:") {
 		return ""
@@ -42,8 +41,7 @@ func organization(domain string) string {
 	return registered
 }
 
-// colleagueDomain returns the organization of an address whose users work together; "" if anybody
-// can have such an address.
+// colleagueDomain returns the organization of an address whose users work together; "" if anybody can have such an address.
 func colleagueDomain(address string) string {
 	_, domain, found := plain.CutLast(mailaddr.Key(address), "@")
 	if !found || publicProvider(domain) {

@@ -7,20 +7,19 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// A member limited to some mailboxes creates nothing that reaches further: no key, role or webhook
-// that shows what the member may not see, and no change to what other mailboxes use. The methods
-// below enforce this; a test of all methods ensures that none is forgotten.
+// A member limited to some mailboxes creates nothing that reaches further: no key, role or webhook that shows what the
+// member may not see, and no change to what other mailboxes use. The methods below enforce this; a test of all methods
+// ensures that none is forgotten.
 //
-// What a member created is limited by the member's current permissions, see stillMay: after
-// removal, limitation or loss of a permission, nothing that reaches further stays in effect.
+// What a member created is limited by the member's current permissions, see stillMay: after removal, limitation or loss of a
+// permission, nothing that reaches further stays in effect.
 
 // limited returns the fault for reaching further than the member does.
 func limited(message string) error {
 	return &fault.Error{Kind: fault.Forbidden, Code: "mailbox_limit", Message: message}
 }
 
-// reachesAll returns a fault for members limited to some mailboxes, for operations on the whole
-// account.
+// reachesAll returns a fault for members limited to some mailboxes, for operations on the whole account.
 func (d *Desk) reachesAll() error {
 	if d.scope.Mailboxes == nil {
 		return nil
@@ -28,8 +27,8 @@ func (d *Desk) reachesAll() error {
 	return limited("You are limited to some mailboxes, and this concerns all of them.")
 }
 
-// reachesWhole returns a fault for members limited to some mailboxes if a customer has written to
-// others, because the portal shows all of a customer's conversations to the owner of any address.
+// reachesWhole returns a fault for members limited to some mailboxes if a customer has written to others, because the portal
+// shows all of a customer's conversations to the owner of any address.
 func (d *Desk) reachesWhole(ctx context.Context, r Reader, customers ...int64) error {
 	if d.scope.Mailboxes == nil {
 		return nil
@@ -46,8 +45,8 @@ func (d *Desk) reachesWhole(ctx context.Context, r Reader, customers ...int64) e
 	return nil
 }
 
-// stillMay reports whether the creator of a portal key, a webhook or an invitation could create it
-// now. 0 stands for no creator, as for rows from an embedding application.
+// stillMay reports whether the creator of a portal key, a webhook or an invitation could create it now. 0 stands for no
+// creator, as for rows from an embedding application.
 func (s *Service) stillMay(ctx context.Context, accountID, makerID int64, may func(*Desk) error) (bool, error) {
 	if makerID == 0 {
 		return true, nil

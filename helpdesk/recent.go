@@ -9,16 +9,16 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// How many interactions are read of a conversation that gets another one. The recipients of a reply
-// that names none may be further back.
+// How many interactions are read of a conversation that gets another one. The recipients of a reply that names none may be
+// further back.
 const (
 	recentForNote    = 1
 	recentForReply   = 8
 	recentForAnswers = 20
 )
 
-// recent are the last interactions of a locked conversation by place, last first. They are read
-// once for all that posting into it asks; what they cannot answer is asked of the store.
+// recent are the last interactions of a locked conversation by place, last first. They are read once for all that posting
+// into it asks; what they cannot answer is asked of the store.
 type recent struct {
 	conversationID int64
 	last           []Interaction
@@ -59,8 +59,8 @@ func (r *recent) put(changed []Interaction) {
 	}
 }
 
-// notBefore returns the time for a new entry: now, but not before existing entries. Process clocks
-// differ, and a caller that waited for a lock read its clock before waiting.
+// notBefore returns the time for a new entry: now, but not before existing entries. Process clocks differ, and a caller that
+// waited for a lock read its clock before waiting.
 func (r *recent) notBefore(now time.Time) time.Time {
 	if len(r.last) > 0 && r.last[0].At.After(now) {
 		return r.last[0].At

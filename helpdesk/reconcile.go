@@ -25,9 +25,9 @@ func belongs(s ledger.ServerMails, m ledger.Mail) bool {
 // named limits the messages of each kind that a reconciliation names.
 const named = 100
 
-// ReconcileMailbox compares the messages on a mailbox's server with the ledger. It changes nothing.
-// It needs mailboxes.connection. A mailbox of type FWD is a Conflict fault; an unreachable server
-// is an Unavailable fault with the reason.
+// ReconcileMailbox compares the messages on a mailbox's server with the ledger. It changes nothing. It needs
+// mailboxes.connection. A mailbox of type FWD is a Conflict fault; an unreachable server is an Unavailable fault with the
+// reason.
 func (d *Desk) ReconcileMailbox(ctx context.Context, id int64) (ledger.Reconciliation, error) {
 	source, err := d.fetchSource(ctx, id)
 	if err != nil {
@@ -69,8 +69,8 @@ type comparison struct {
 type serverFolder struct {
 	ledger.ServerMails
 	cursor mailserver.Cursor
-	// there contains a hash of each position on the server. For a hundred thousand messages, the
-	// positions themselves would take ten times the memory.
+	// there contains a hash of each position on the server. For a hundred thousand messages, the positions themselves would
+	// take ten times the memory.
 	there map[uint64]struct{}
 }
 
@@ -151,11 +151,10 @@ func (c *comparison) row(row ledger.Mail) {
 	c.result.Elsewhere++
 }
 
-// Backfill imports, in the background, the messages that a mailbox's server received on a day or
-// later and that are not in the ledger, whatever was fetched before: those skipped by ImportSince,
-// or missed when the server renumbered its messages. A message imported under another position is
-// recognized by its identity and not filed twice. It needs mailboxes.connection. Mailboxes of type
-// FWD and POP3 are Conflict faults; POP3 imports everything on the server anyway.
+// Backfill imports, in the background, the messages that a mailbox's server received on a day or later and that are not in
+// the ledger, whatever was fetched before: those skipped by ImportSince, or missed when the server renumbered its messages.
+// A message imported under another position is recognized by its identity and not filed twice. It needs
+// mailboxes.connection. Mailboxes of type FWD and POP3 are Conflict faults; POP3 imports everything on the server anyway.
 func (d *Desk) Backfill(ctx context.Context, mailboxID int64, since time.Time) error {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
@@ -187,8 +186,7 @@ func (d *Desk) Backfill(ctx context.Context, mailboxID int64, since time.Time) e
 	})
 }
 
-// Source returns one mailbox to fetch. A mailbox of type FWD, or an absent one, is a NotFound
-// fault.
+// Source returns one mailbox to fetch. A mailbox of type FWD, or an absent one, is a NotFound fault.
 func (in *Intake) Source(ctx context.Context, accountID, mailboxID int64) (ledger.FetchSource, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
@@ -213,9 +211,8 @@ func (in *Intake) Mail(ctx context.Context, accountID, id int64) (ledger.Mail, e
 	return r.InboundMail(ctx, id)
 }
 
-// Refetched takes a message that was fetched again because it was incomplete. A complete one is
-// filed next; one with a Problem stays quarantined with that reason. A row handled in the meantime
-// is unchanged.
+// Refetched takes a message that was fetched again because it was incomplete. A complete one is filed next; one with a
+// Problem stays quarantined with that reason. A row handled in the meantime is unchanged.
 func (in *Intake) Refetched(ctx context.Context, accountID, id int64, mail ledger.Raw) error {
 	begin, err := in.desk(accountID).Write(receive)
 	if err != nil {

@@ -37,9 +37,9 @@ func inboundIn(ctx context.Context, tx Tx, mailboxID, id int64) (ledger.Mail, er
 	return m, nil
 }
 
-// ReplayInbound files a quarantined or ignored message again, after the cause was fixed. An
-// incomplete message is first fetched again, in the background. One that waits to be filed is
-// unchanged; a filed one is a Conflict fault. It needs mailboxes.connection.
+// ReplayInbound files a quarantined or ignored message again, after the cause was fixed. An incomplete message is first
+// fetched again, in the background. One that waits to be filed is unchanged; a filed one is a Conflict fault. It needs
+// mailboxes.connection.
 func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (ledger.Mail, error) {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
@@ -86,9 +86,9 @@ func replayJob(accountID int64, m ledger.Mail, now time.Time) storage.Job {
 	return storage.Job{Kind: JobFileMail, AccountID: accountID, Subject: m.MailboxID, RunAt: now}
 }
 
-// IgnoreInbound sets a quarantined message aside permanently: it is listed as ignored, with who did
-// it, when, and a note of at most 500 characters. [Desk.ReplayInbound] reverts that. An ignored
-// message is unchanged; any other is a Conflict fault. It needs mailboxes.connection.
+// IgnoreInbound sets a quarantined message aside permanently: it is listed as ignored, with who did it, when, and a note of
+// at most 500 characters. [Desk.ReplayInbound] reverts that. An ignored message is unchanged; any other is a Conflict fault.
+// It needs mailboxes.connection.
 func (d *Desk) IgnoreInbound(ctx context.Context, mailboxID, id int64, note string) (ledger.Mail, error) {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
@@ -127,9 +127,9 @@ type Replay struct {
 	UserID int64     `json:"user_id"`
 }
 
-// ReplayMailbox replays, in the background, all messages of a mailbox that are quarantined now, and
-// returns their number. One that fails again is quarantined again with its new reason. Calling it
-// twice replays nothing twice. It needs mailboxes.connection.
+// ReplayMailbox replays, in the background, all messages of a mailbox that are quarantined now, and returns their number.
+// One that fails again is quarantined again with its new reason. Calling it twice replays nothing twice. It needs
+// mailboxes.connection.
 func (d *Desk) ReplayMailbox(ctx context.Context, mailboxID int64) (int64, error) {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
@@ -156,8 +156,8 @@ func (d *Desk) ReplayMailbox(ctx context.Context, mailboxID int64) (int64, error
 // replayBatch is the number of messages per transaction.
 const replayBatch = 100
 
-// ReplayMails runs a [JobReplayMail] job: it queues the messages of a mailbox that were quarantined
-// at the time of the request for filing or fetching, a hundred at a time. It is idempotent.
+// ReplayMails runs a [JobReplayMail] job: it queues the messages of a mailbox that were quarantined at the time of the
+// request for filing or fetching, a hundred at a time. It is idempotent.
 func (s *Service) ReplayMails(ctx context.Context, job storage.ClaimedJob) error {
 	var order Replay
 	if err := json.Unmarshal(job.Payload, &order); err != nil {

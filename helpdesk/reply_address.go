@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// ReplyAddress selects the address that replies are directed to, and the envelope sender. A tagged
-// address is useful only if mail to it arrives.
+// ReplyAddress selects the address that replies are directed to, and the envelope sender. A tagged address is useful only if
+// mail to it arrives.
 type ReplyAddress string
 
 // The kinds of reply addresses.
@@ -27,9 +27,8 @@ const (
 	ReplyIntake ReplyAddress = "intake"
 )
 
-// repliesTo returns the effective kind of reply address of a mailbox: the configured one, or what
-// is known to work. A mail server is not known to accept tagged addresses until a probe has
-// arrived.
+// repliesTo returns the effective kind of reply address of a mailbox: the configured one, or what is known to work. A mail
+// server is not known to accept tagged addresses until a probe has arrived.
 func (m Mailbox) repliesTo(now time.Time) ReplyAddress {
 	switch {
 	case m.ReplyAddress != "":
@@ -42,8 +41,8 @@ func (m Mailbox) repliesTo(now time.Time) ReplyAddress {
 	return ReplyPlain
 }
 
-// An addressTag is the kind of a signed detail of a local part (RFC 5233). Whoever has such an
-// address got it, directly or indirectly, from one of our messages:
+// An addressTag is the kind of a signed detail of a local part (RFC 5233). Whoever has such an address got it, directly or
+// indirectly, from one of our messages:
 //
 //	support+r-<token>@example.org
 type addressTag string
@@ -51,8 +50,7 @@ type addressTag string
 const (
 	// replyTag marks a conversation's Reply-To address.
 	replyTag addressTag = "r-"
-	// bounceTag marks a delivery's envelope sender, so that a bounce identifies its recipient
-	// reliably.
+	// bounceTag marks a delivery's envelope sender, so that a bounce identifies its recipient reliably.
 	bounceTag addressTag = "b-"
 	// probeTag marks a mailbox's probe.
 	probeTag addressTag = "p-"
@@ -106,8 +104,7 @@ func (s *Service) signed(t addressTag, detail string, count int) (numbers []int6
 	return numbers, len(body) == 0
 }
 
-// tagged returns an address with a tag; "" if its local part would exceed 64 octets (RFC 5321
-// section 4.5.3.1.1).
+// tagged returns an address with a tag; "" if its local part would exceed 64 octets (RFC 5321 section 4.5.3.1.1).
 func tagged(address, detail string) string {
 	local, domain, found := plain.CutLast(address, "@")
 	if !found || len(local)+1+len(detail) > 64 {
@@ -116,8 +113,7 @@ func tagged(address, detail string) string {
 	return local + "+" + detail + "@" + domain
 }
 
-// replyAddress returns an address with a conversation's token, or without it if it would be too
-// long.
+// replyAddress returns an address with a conversation's token, or without it if it would be too long.
 func (s *Service) replyAddress(address string, accountID, conversationID int64) string {
 	if with := tagged(address, s.sign(replyTag, accountID, conversationID)); with != "" {
 		return with
@@ -162,10 +158,9 @@ func (s *Service) isOurs(accountID int64, address string) bool {
 	return false
 }
 
-// returnsTo returns the address whose tagged forms a mailbox's replies use as envelope senders; ""
-// if the mailbox's plain address must be used. Bounces must not go to an address that does not
-// exist, and a message must not fail SPF or DMARC (RFC 7489 section 3.1) for the sake of its
-// bounces: if the domain differs from that of From, a DKIM signature is required.
+// returnsTo returns the address whose tagged forms a mailbox's replies use as envelope senders; "" if the mailbox's plain
+// address must be used. Bounces must not go to an address that does not exist, and a message must not fail SPF or DMARC (RFC
+// 7489 section 3.1) for the sake of its bounces: if the domain differs from that of From, a DKIM signature is required.
 func (s *Service) returnsTo(m Mailbox, from string, signed bool, now time.Time) string {
 	switch m.repliesTo(now) {
 	case ReplySubaddress:

@@ -10,8 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// ReplyFile is a file of a saved reply. Replies made from it get a copy. Its contents are in its
-// own blob.
+// ReplyFile is a file of a saved reply. Replies made from it get a copy. Its contents are in its own blob.
 type ReplyFile struct {
 	ID          int64
 	ReplyID     int64
@@ -31,10 +30,9 @@ type ReplyFileFilter struct{ ReplyIDs []int64 }
 // MaxReplyFiles is the maximum number of files of a saved reply.
 const MaxReplyFiles = 10
 
-// CreateReplyFile adds a file to a saved reply. More than [MaxReplyFiles] is a Conflict fault.
-// Types and sizes are those of [Desk.CreateAttachment]; Upload.IsInline is ignored. It needs
-// interactions.create, and for a shared reply views.update; members limited to some mailboxes
-// cannot change a shared one (Forbidden).
+// CreateReplyFile adds a file to a saved reply. More than [MaxReplyFiles] is a Conflict fault. Types and sizes are those of
+// [Desk.CreateAttachment]; Upload.IsInline is ignored. It needs interactions.create, and for a shared reply views.update;
+// members limited to some mailboxes cannot change a shared one (Forbidden).
 func (d *Desk) CreateReplyFile(ctx context.Context, replyID int64, up Upload) (ReplyFile, error) {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
@@ -116,8 +114,7 @@ func replyFileKeys(ctx context.Context, r Reader, replyID int64) ([]string, erro
 	return keys, err
 }
 
-// ReplyFiles lists the files of a saved reply, the caller's own or a shared one, oldest
-// first. It needs interactions.view.
+// ReplyFiles lists the files of a saved reply, the caller's own or a shared one, oldest first. It needs interactions.view.
 func (d *Desk) ReplyFiles(ctx context.Context, replyID int64) ([]ReplyFile, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
@@ -129,8 +126,7 @@ func (d *Desk) ReplyFiles(ctx context.Context, replyID int64) ([]ReplyFile, erro
 	return replyFiles(ctx, r, replyID)
 }
 
-// ReplyFilesOf lists the files of the given saved replies that the caller sees. It needs
-// interactions.view.
+// ReplyFilesOf lists the files of the given saved replies that the caller sees. It needs interactions.view.
 func (d *Desk) ReplyFilesOf(ctx context.Context, replyIDs []int64) ([]ReplyFile, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil || len(replyIDs) == 0 {
@@ -152,8 +148,8 @@ func (d *Desk) ReplyFilesOf(ctx context.Context, replyIDs []int64) ([]ReplyFile,
 	return r.ReplyFiles().List(ctx, ReplyFileFilter{ReplyIDs: seen}, storage.Seek{Limit: storage.NoLimit})
 }
 
-// ReplyFile returns the description of a file of a saved reply, the caller's own or a shared
-// one. It needs interactions.view.
+// ReplyFile returns the description of a file of a saved reply, the caller's own or a shared one. It needs
+// interactions.view.
 func (d *Desk) ReplyFile(ctx context.Context, replyID, id int64) (ReplyFile, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
@@ -176,8 +172,8 @@ func (d *Desk) replyFile(ctx context.Context, r Reader, replyID, id int64) (Repl
 	return f, nil
 }
 
-// OpenReplyFile opens length bytes of a file starting at offset; a negative length means to the
-// end. It needs interactions.view.
+// OpenReplyFile opens length bytes of a file starting at offset; a negative length means to the end. It needs
+// interactions.view.
 func (d *Desk) OpenReplyFile(ctx context.Context, f ReplyFile, offset, length int64) (io.ReadCloser, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
@@ -191,8 +187,8 @@ func (d *Desk) OpenReplyFile(ctx context.Context, f ReplyFile, offset, length in
 	return d.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
 }
 
-// DeleteReplyFile removes a file from a saved reply. Copies in replies stay. It needs the
-// permissions of [Desk.CreateReplyFile].
+// DeleteReplyFile removes a file from a saved reply. Copies in replies stay. It needs the permissions of
+// [Desk.CreateReplyFile].
 func (d *Desk) DeleteReplyFile(ctx context.Context, replyID, id int64) error {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
@@ -217,9 +213,9 @@ func (d *Desk) DeleteReplyFile(ctx context.Context, replyID, id int64) error {
 	})
 }
 
-// AttachReplyFiles attaches copies of a saved reply's files, if any, to an interaction and returns
-// them; the body comes from [Desk.FillReply]. Copies stay when the saved reply changes or is
-// deleted. Permissions and faults are those of [Desk.CreateAttachment].
+// AttachReplyFiles attaches copies of a saved reply's files, if any, to an interaction and returns them; the body comes from
+// [Desk.FillReply]. Copies stay when the saved reply changes or is deleted. Permissions and faults are those of
+// [Desk.CreateAttachment].
 func (d *Desk) AttachReplyFiles(ctx context.Context, conversationID, interactionID, replyID int64) ([]Attachment, error) {
 	r, begin, err := d.mayAttach(ctx, conversationID, interactionID)
 	if err != nil {

@@ -9,19 +9,18 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Retention contains the retention periods of growing data. 0 is the default, a negative period
-// means forever.
+// Retention contains the retention periods of growing data. 0 is the default, a negative period means forever.
 type Retention struct {
 	Audit time.Duration // entries of audit logs; default two years
-	// Events of the logs; default 90 days. The period is at least Deliveries, since these refer to
-	// events. Events that webhooks still need, and the newest of each account, are kept.
+	// Events of the logs; default 90 days. The period is at least Deliveries, since these refer to events. Events that webhooks
+	// still need, and the newest of each account, are kept.
 	Events     time.Duration
 	Deliveries time.Duration // finished webhook deliveries, at most the newest 10,000 of each webhook; default 30 days
 	Sessions   time.Duration // after expiry; default one day
 	BuriedJobs time.Duration // given-up jobs, after they were due; default 180 days
-	// RawMails are the raw bytes of received messages that were filed or ignored; default forever.
-	// Texts and attachments of the conversations remain, but [Desk.Source], [Desk.OpenRaw] and a
-	// replay find nothing. Messages that wait or could not be filed are kept.
+	// RawMails are the raw bytes of received messages that were filed or ignored; default forever. Texts and attachments of the
+	// conversations remain, but [Desk.Source], [Desk.OpenRaw] and a replay find nothing. Messages that wait or could not be
+	// filed are kept.
 	RawMails time.Duration
 }
 
@@ -57,8 +56,8 @@ type Pruned struct{ Audit, Events, Sessions, BuriedJobs, RawMails int }
 // prune is a store method that removes old rows.
 type prune = func(ctx context.Context, before time.Time, n int) (int, error)
 
-// Prune removes data older than [Retention] allows, in small transactions. After an interruption,
-// calling it again continues. [Dispatch.Prune] removes deliveries to webhooks.
+// Prune removes data older than [Retention] allows, in small transactions. After an interruption, calling it again
+// continues. [Dispatch.Prune] removes deliveries to webhooks.
 func (s *Service) Prune(ctx context.Context) (Pruned, error) {
 	var done Pruned
 	keep := s.cfg.Retention

@@ -12,13 +12,12 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MoveInteraction moves one interaction with its attachments, deliveries and ledger row into
-// another conversation of the account, and returns it. Replies to it arrive there from then on. If
-// its customer awaits a reply, the other conversation awaits one, too, and is reopened if closed or
-// pending. It needs conversations.update.
+// MoveInteraction moves one interaction with its attachments, deliveries and ledger row into another conversation of the
+// account, and returns it. Replies to it arrive there from then on. If its customer awaits a reply, the other conversation
+// awaits one, too, and is reopened if closed or pending. It needs conversations.update.
 //
-// If nothing is left in the old conversation, it is merged into the other one: it is removed, and
-// its tags and participants move, too.
+// If nothing is left in the old conversation, it is merged into the other one: it is removed, and its tags and participants
+// move, too.
 func (d *Desk) MoveInteraction(ctx context.Context, conversationID, id, into int64) (Interaction, error) {
 	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
@@ -79,15 +78,14 @@ func isAlone(ctx context.Context, tx Tx, i Interaction) (bool, error) {
 	return len(two) == 1, err
 }
 
-// Rethread applies the threading rules again to a customer's message, as if it arrived now, and
-// moves it accordingly. This helps after the message that it replies to was filed, or its sender
-// became a participant. If the rules find no conversation it becomes a new one, unless its
-// conversation began with it; then it stays. It returns the interaction. It needs
-// conversations.update, and conversations.create for a new conversation. An interaction that is not
-// a received message is a Conflict fault.
+// Rethread applies the threading rules again to a customer's message, as if it arrived now, and moves it accordingly. This
+// helps after the message that it replies to was filed, or its sender became a participant. If the rules find no
+// conversation it becomes a new one, unless its conversation began with it; then it stays. It returns the interaction. It
+// needs conversations.update, and conversations.create for a new conversation. An interaction that is not a received message
+// is a Conflict fault.
 //
-// Conversations that the member does not reach are no candidates. For a message filed before reply
-// tokens were recorded, only tokens in To and Cc count.
+// Conversations that the member does not reach are no candidates. For a message filed before reply tokens were recorded,
+// only tokens in To and Cc count.
 func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interaction, error) {
 	r, err := d.guard.Read(identity.ConversationsUpdate)
 	if err != nil {
@@ -173,8 +171,8 @@ func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversa
 	return tx.Interactions().Get(ctx, i.ID)
 }
 
-// received returns the mailbox that a moved message was received in, if it exists within the
-// member's reach, or else the mailbox of its conversation.
+// received returns the mailbox that a moved message was received in, if it exists within the member's reach, or else the
+// mailbox of its conversation.
 func received(ctx context.Context, tx Tx, moves []Move, c Conversation) (Mailbox, error) {
 	if len(moves) > 0 {
 		first, err := tx.Mailboxes().Get(ctx, moves[0].MailboxID)

@@ -60,8 +60,8 @@ func (s *Service) roleOf(ctx context.Context, r Reader, id int64) (identity.Role
 	return s.registry.Resolve([]identity.Role{role})[0], nil
 }
 
-// CreateRole creates a custom role. It needs roles.create and every permission that the role
-// grants. An account has at most 200 roles.
+// CreateRole creates a custom role. It needs roles.create and every permission that the role grants. An account has at most
+// 200 roles.
 func (d *Desk) CreateRole(ctx context.Context, in identity.RoleInput) (identity.Role, error) {
 	begin, err := d.guard.Write(identity.RolesCreate)
 	if err != nil {
@@ -84,10 +84,9 @@ func (d *Desk) CreateRole(ctx context.Context, in identity.RoleInput) (identity.
 	return role, err
 }
 
-// UpdateRole changes a custom role for all its members. It needs roles.update and every permission
-// that the role granted before or grants after. A member limited to some mailboxes may not change
-// it, since others hold the role in all of them. A built-in role is a Conflict fault with code
-// built_in_role.
+// UpdateRole changes a custom role for all its members. It needs roles.update and every permission that the role granted
+// before or grants after. A member limited to some mailboxes may not change it, since others hold the role in all of them. A
+// built-in role is a Conflict fault with code built_in_role.
 func (d *Desk) UpdateRole(ctx context.Context, id int64, in identity.RoleInput) (identity.Role, error) {
 	begin, err := d.guard.Write(identity.RolesUpdate)
 	if err != nil {
@@ -116,9 +115,8 @@ func (d *Desk) UpdateRole(ctx context.Context, id int64, in identity.RoleInput) 
 	return role, err
 }
 
-// DeleteRole removes a custom role. It needs roles.delete and every permission that the role
-// grants. A role that a member, an open invitation or a join rule has is a Conflict fault with code
-// role_in_use; a built-in role is a Conflict fault, too.
+// DeleteRole removes a custom role. It needs roles.delete and every permission that the role grants. A role that a member,
+// an open invitation or a join rule has is a Conflict fault with code role_in_use; a built-in role is a Conflict fault, too.
 func (d *Desk) DeleteRole(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.RolesDelete)
 	if err != nil {

@@ -38,8 +38,7 @@ type SavedReplyFilter struct {
 // SavedReplyInput creates or changes a saved reply.
 type SavedReplyInput struct {
 	Name string // required, at most 100 characters
-	// Body is HTML or text, at most 64 KiB; required. It may contain only the placeholders in
-	// [ReplyPlaceholders].
+	// Body is HTML or text, at most 64 KiB; required. It may contain only the placeholders in [ReplyPlaceholders].
 	Body   string
 	Shared bool // visible to all members; otherwise only to the caller
 }
@@ -54,8 +53,8 @@ func ReplyPlaceholders() []string {
 
 var placeholderPattern = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
 
-// filled replaces the placeholders of a body by values, as text. The result must be sanitized
-// again, since a value may be inside a URL.
+// filled replaces the placeholders of a body by values, as text. The result must be sanitized again, since a value may be
+// inside a URL.
 func filled(body string, values map[string]string) string {
 	return mailhtml.FromInput(placeholderPattern.ReplaceAllStringFunc(body, func(place string) string {
 		value, known := values[strings.TrimSpace(strings.Trim(place, "{}"))]
@@ -83,8 +82,8 @@ func (r *SavedReply) apply(d *Desk, in SavedReplyInput) error {
 	return problems.Err()
 }
 
-// mayWriteReply checks the permission to change saved replies: interactions.create for the caller's
-// own; shared ones have the permissions of views.
+// mayWriteReply checks the permission to change saved replies: interactions.create for the caller's own; shared ones have
+// the permissions of views.
 func (d *Desk) mayWriteReply(shared bool, p identity.Permission) error {
 	if !shared {
 		return nil
@@ -104,8 +103,7 @@ func (d *Desk) ownOrShared(r SavedReply, err error) (SavedReply, error) {
 	return r, nil
 }
 
-// SavedReply returns a saved reply, the caller's own or a shared one. It needs
-// interactions.view.
+// SavedReply returns a saved reply, the caller's own or a shared one. It needs interactions.view.
 func (d *Desk) SavedReply(ctx context.Context, id int64) (SavedReply, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
@@ -114,8 +112,8 @@ func (d *Desk) SavedReply(ctx context.Context, id int64) (SavedReply, error) {
 	return d.ownOrShared(r.SavedReplies().Get(ctx, id))
 }
 
-// SavedReplies lists the caller's own saved replies and the shared ones, oldest first, whose names
-// begin with a prefix, ignoring case. It needs interactions.view.
+// SavedReplies lists the caller's own saved replies and the shared ones, oldest first, whose names begin with a prefix,
+// ignoring case. It needs interactions.view.
 func (d *Desk) SavedReplies(ctx context.Context, prefix string, req storage.PageRequest) (storage.Page[SavedReply], error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
@@ -126,8 +124,8 @@ func (d *Desk) SavedReplies(ctx context.Context, prefix string, req storage.Page
 		func(seek storage.Seek) ([]SavedReply, error) { return r.SavedReplies().List(ctx, filter, seek) })
 }
 
-// CreateSavedReply creates a saved reply. It needs interactions.create, and views.create for a
-// shared one. A name that another reply of the same owner has is an Invalid fault on name.
+// CreateSavedReply creates a saved reply. It needs interactions.create, and views.create for a shared one. A name that
+// another reply of the same owner has is an Invalid fault on name.
 func (d *Desk) CreateSavedReply(ctx context.Context, in SavedReplyInput) (SavedReply, error) {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
@@ -150,9 +148,8 @@ func (d *Desk) CreateSavedReply(ctx context.Context, in SavedReplyInput) (SavedR
 	return r, takenField(err, UniqueSavedReply, "name")
 }
 
-// UpdateSavedReply changes a saved reply, including whether it is shared. It needs
-// interactions.create, and views.update if it is or becomes shared; members limited to some
-// mailboxes cannot change a shared one (Forbidden).
+// UpdateSavedReply changes a saved reply, including whether it is shared. It needs interactions.create, and views.update if
+// it is or becomes shared; members limited to some mailboxes cannot change a shared one (Forbidden).
 func (d *Desk) UpdateSavedReply(ctx context.Context, id int64, in SavedReplyInput) (SavedReply, error) {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
@@ -175,8 +172,7 @@ func (d *Desk) UpdateSavedReply(ctx context.Context, id int64, in SavedReplyInpu
 	return r, takenField(err, UniqueSavedReply, "name")
 }
 
-// changeableReply locks a saved reply that the caller may change; p is the permission if it is or
-// becomes shared.
+// changeableReply locks a saved reply that the caller may change; p is the permission if it is or becomes shared.
 func (d *Desk) changeableReply(ctx context.Context, tx Tx, id int64, shared bool, p identity.Permission) (SavedReply, error) {
 	r, err := d.ownOrShared(tx.SavedReplies().Lock(ctx, id))
 	if err == nil {
@@ -193,8 +189,8 @@ func (d *Desk) mayChangeReply(r SavedReply, shared bool, p identity.Permission) 
 	return d.reachesAll()
 }
 
-// DeleteSavedReply removes a saved reply with its files. It needs interactions.create, and
-// views.delete for a shared one, which members limited to some mailboxes cannot delete (Forbidden).
+// DeleteSavedReply removes a saved reply with its files. It needs interactions.create, and views.delete for a shared one,
+// which members limited to some mailboxes cannot delete (Forbidden).
 func (d *Desk) DeleteSavedReply(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
@@ -232,8 +228,8 @@ func (d *Desk) emitReply(ctx context.Context, tx Tx, kind string, r SavedReply) 
 	return d.emit(ctx, tx, kind, r.ID, 0)
 }
 
-// FillReply returns the body of a saved reply with placeholders filled in for the caller's reply in
-// a conversation: sanitized HTML, whatever the customer's name. It needs interactions.view.
+// FillReply returns the body of a saved reply with placeholders filled in for the caller's reply in a conversation:
+// sanitized HTML, whatever the customer's name. It needs interactions.view.
 func (d *Desk) FillReply(ctx context.Context, conversationID, replyID int64) (string, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {

@@ -17,14 +17,13 @@ const MaxSendLater = 366 * 24 * time.Hour
 
 // ScheduleReader finds scheduled replies.
 type ScheduleReader interface {
-	// Scheduled returns the interactions of conversations whose SendAt is after 1970, by
-	// conversation and id.
+	// Scheduled returns the interactions of conversations whose SendAt is after 1970, by conversation and id.
 	Scheduled(ctx context.Context, conversationIDs []int64) ([]Interaction, error)
 }
 
-// Scheduled reports whether a reply waits for the time at which it is to be sent. Until then the
-// conversation counts as unanswered, its preview and order do not change, and the reply has no
-// Message-ID. When sent, it is posted at that moment, at the end of the conversation.
+// Scheduled reports whether a reply waits for the time at which it is to be sent. Until then the conversation counts as
+// unanswered, its preview and order do not change, and the reply has no Message-ID. When sent, it is posted at that moment,
+// at the end of the conversation.
 func (i Interaction) Scheduled() bool { return !i.SendAt.IsZero() }
 
 // sendAt validates the time for sending a reply.
@@ -38,8 +37,7 @@ func (d *Desk) sendAt(problems *fault.Collector, field string, at time.Time) tim
 	return at
 }
 
-// ScheduledOf returns the scheduled replies in conversations, at most 100 of them. It needs
-// interactions.view.
+// ScheduledOf returns the scheduled replies in conversations, at most 100 of them. It needs interactions.view.
 func (d *Desk) ScheduledOf(ctx context.Context, conversationIDs []int64) ([]Interaction, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
@@ -83,9 +81,8 @@ type Returned struct {
 	InteractionID int64  `json:"interaction_id,omitempty"` // the new interaction by a customer or a member
 }
 
-// overtake turns the scheduled replies of a locked conversation back into drafts when a customer or
-// another member contributes, so that nobody replies without knowing that. Automatic messages do
-// not count.
+// overtake turns the scheduled replies of a locked conversation back into drafts when a customer or another member
+// contributes, so that nobody replies without knowing that. Automatic messages do not count.
 func (s *Service) overtake(ctx context.Context, tx Tx, c Conversation, all *recent, by Interaction) error {
 	reason := ReturnedByCustomer
 	switch {
@@ -106,8 +103,7 @@ func (s *Service) overtake(ctx context.Context, tx Tx, c Conversation, all *rece
 	return err
 }
 
-// returnAll turns all scheduled replies of locked conversations back into drafts, because what they
-// reply to has changed.
+// returnAll turns all scheduled replies of locked conversations back into drafts, because what they reply to has changed.
 func (d *Desk) returnAll(ctx context.Context, tx Tx, reason string, conversations ...Conversation) error {
 	if len(conversations) == 0 {
 		return nil
@@ -147,8 +143,7 @@ func (s *Service) giveBack(ctx context.Context, tx Tx, waiting []Interaction, wh
 	return nil
 }
 
-// unpost turns a posted reply whose sending has not begun into a draft of its creator, or of nobody
-// if the creator has left.
+// unpost turns a posted reply whose sending has not begun into a draft of its creator, or of nobody if the creator has left.
 func (s *Service) unpost(ctx context.Context, tx Tx, i *Interaction) error {
 	i.Status, i.PostedByID, i.PostedAt, i.SendAt, i.UpdatedAt = StatusDraft, 0, time.Time{}, time.Time{}, s.now()
 	i.MessageID, i.References, i.Ending = "", nil, Ending{}
@@ -192,8 +187,7 @@ func (s *Service) leave(ctx context.Context, tx Tx, c *Conversation, i *Interact
 // authorLeft is the response of a scheduled reply whose author may no longer reply.
 const authorLeft = "Not sent: whoever told it to leave at this time may not answer here any more. Read it before you try again."
 
-// authorMay reports whether the author of a due, scheduled reply may still reply. It is true for
-// other replies.
+// authorMay reports whether the author of a due, scheduled reply may still reply. It is true for other replies.
 func (o *Outgoing) authorMay(ctx context.Context, accountID, interactionID int64) (bool, error) {
 	r, err := o.desk(accountID).Read(transmit)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// sealedField is a field of a row that is sealed. What is declared here is sealed anew when the secret key changes; a test fails
-// for fields named Sealed... that are not.
+// sealedField is a field of a row that is sealed. What is declared here is sealed anew when the secret key changes; a test
+// fails for fields named Sealed... that are not.
 type sealedField[T any] struct {
 	name    string // path of the field in T
 	value   func(row *T) *[]byte
@@ -76,12 +76,12 @@ func (s *Service) CountSealed(ctx context.Context) (SealedValues, error) {
 	return r.found, r.resealAll(ctx)
 }
 
-// Reseal seals every stored secret that another key has sealed with the first key of Config.Sealer, each row in a transaction
-// of its own, so that nobody waits for it. Called again, it goes on where it was interrupted. progress, which may be nil, hears of each
-// value that was sealed anew.
+// Reseal seals every stored secret that another key has sealed with the first key of Config.Sealer, each row in a
+// transaction of its own, so that nobody waits for it. Called again, it goes on where it was interrupted. progress, which
+// may be nil, hears of each value that was sealed anew.
 //
-// Every process on the store must have the first key before: see [storage.NewSealer]. A Sealer that is no [storage.KeyedSealer] is
-// an Invalid fault.
+// Every process on the store must have the first key before: see [storage.NewSealer]. A Sealer that is no
+// [storage.KeyedSealer] is an Invalid fault.
 func (s *Service) Reseal(ctx context.Context, progress func()) (Resealed, error) {
 	r, err := s.newResealer()
 	if err != nil {

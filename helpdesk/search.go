@@ -24,8 +24,8 @@ type SearchTerm struct {
 	Prefix bool
 }
 
-// queryTerms returns a query's terms; none for an empty query. A non-empty query without terms is
-// not possible: it matches nothing.
+// queryTerms returns a query's terms; none for an empty query. A non-empty query without terms is not possible: it matches
+// nothing.
 func queryTerms(query string) (terms []SearchTerm, possible bool) {
 	for _, t := range search.Query(query) {
 		terms = append(terms, SearchTerm(t))
@@ -52,8 +52,7 @@ func digit(r rune) rune {
 	return r
 }
 
-// indexMore adds interactions to a conversation's search terms. The caller has locked the
-// conversation.
+// indexMore adds interactions to a conversation's search terms. The caller has locked the conversation.
 func indexMore(ctx context.Context, tx Tx, c Conversation, said ...Interaction) error {
 	var index indexing
 	if err := index.add(ctx, tx, c, said...); err != nil {
@@ -62,8 +61,8 @@ func indexMore(ctx context.Context, tx Tx, c Conversation, said ...Interaction) 
 	return index.write(ctx, tx)
 }
 
-// indexing collects a transaction's index changes and writes them at once, because separate index
-// writes are expensive. The zero value is empty.
+// indexing collects a transaction's index changes and writes them at once, because separate index writes are expensive. The
+// zero value is empty.
 type indexing struct {
 	customers     []Customer
 	conversations map[int64]*indexed
@@ -105,8 +104,7 @@ func (x *indexing) add(ctx context.Context, tx Tx, c Conversation, said ...Inter
 	return nil
 }
 
-// write writes the collected changes: the customers first, because conversations include their
-// terms.
+// write writes the collected changes: the customers first, because conversations include their terms.
 func (x *indexing) write(ctx context.Context, tx Tx) error {
 	for _, c := range x.customers {
 		if err := indexCustomer(ctx, tx, c); err != nil {
@@ -125,8 +123,8 @@ func (x *indexing) write(ctx context.Context, tx Tx) error {
 	return nil
 }
 
-// reindex recomputes a conversation's terms, after something in it was changed or removed. The
-// caller has locked the conversation.
+// reindex recomputes a conversation's terms, after something in it was changed or removed. The caller has locked the
+// conversation.
 func reindex(ctx context.Context, tx Tx, c Conversation) error {
 	terms := newTermSet(nil)
 	terms.add(c.Subject)
@@ -147,8 +145,8 @@ func reindex(ctx context.Context, tx Tx, c Conversation) error {
 	}
 }
 
-// Reindex recomputes the search terms of all customers and conversations of the transaction's
-// account. Backends call it when they migrate data from before search existed.
+// Reindex recomputes the search terms of all customers and conversations of the transaction's account. Backends call it when
+// they migrate data from before search existed.
 func Reindex(ctx context.Context, tx Tx) error {
 	seek := storage.Seek{Limit: 100}
 	for {

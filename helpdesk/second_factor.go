@@ -60,8 +60,7 @@ func (s *Service) keepFactor(ctx context.Context, tx SystemTx, u *identity.User,
 	return tx.UpdateUser(ctx, u)
 }
 
-// take consumes a valid code: a code of an authenticator app newer than the last one, or a recovery
-// code.
+// take consumes a valid code: a code of an authenticator app newer than the last one, or a recovery code.
 func (f *secondFactor) take(code string, now time.Time) (right, recovery bool) {
 	code = strings.ToUpper(strings.NewReplacer(" ", "", "-", "", "\u00a0", "").Replace(code))
 	if len(code) == recoveryLength {
@@ -110,10 +109,10 @@ func (a *Admin) SecondFactor(ctx context.Context) (identity.SecondFactor, error)
 	return identity.SecondFactor{Since: user.SecondFactorAt, RecoveryCodes: len(f.Recovery)}, err
 }
 
-// BeginSecondFactor generates the secret of the caller's second factor and requires the caller's
-// password. Authenticator apps show the issuer as the server's name. It takes effect with
-// [Admin.ConfirmSecondFactor]; calling it again generates another secret. An existing second factor
-// is a Conflict fault with code second_factor_present. A token with scopes may not call it.
+// BeginSecondFactor generates the secret of the caller's second factor and requires the caller's password. Authenticator
+// apps show the issuer as the server's name. It takes effect with [Admin.ConfirmSecondFactor]; calling it again generates
+// another secret. An existing second factor is a Conflict fault with code second_factor_present. A token with scopes may not
+// call it.
 func (a *Admin) BeginSecondFactor(ctx context.Context, password, issuer string) (identity.NewSecondFactor, error) {
 	begin, err := a.provenBy(ctx, password)
 	if err != nil {
@@ -154,10 +153,9 @@ func (a *Admin) provenBy(ctx context.Context, password string) (func(context.Con
 	return begin, problems.Err()
 }
 
-// ConfirmSecondFactor enables the second factor from [Admin.BeginSecondFactor] with a code from the
-// authenticator app, and ends the caller's other sessions. It returns ten recovery codes, which are
-// not stored; each is valid once in place of an app's code. A wrong code is an Invalid fault on
-// code.
+// ConfirmSecondFactor enables the second factor from [Admin.BeginSecondFactor] with a code from the authenticator app, and
+// ends the caller's other sessions. It returns ten recovery codes, which are not stored; each is valid once in place of an
+// app's code. A wrong code is an Invalid fault on code.
 func (a *Admin) ConfirmSecondFactor(ctx context.Context, code string) ([]string, error) {
 	return a.withCode(ctx, code, func(ctx context.Context, tx SystemTx, user *identity.User, f *secondFactor) error {
 		if user.HasSecondFactor() || len(f.Secret) == 0 {
@@ -171,8 +169,8 @@ func (a *Admin) ConfirmSecondFactor(ctx context.Context, code string) ([]string,
 	})
 }
 
-// RenewRecoveryCodes returns ten new recovery codes and invalidates the previous ones. It requires
-// a code, as [Admin.ConfirmSecondFactor] does.
+// RenewRecoveryCodes returns ten new recovery codes and invalidates the previous ones. It requires a code, as
+// [Admin.ConfirmSecondFactor] does.
 func (a *Admin) RenewRecoveryCodes(ctx context.Context, code string) ([]string, error) {
 	return a.withCode(ctx, code, func(ctx context.Context, tx SystemTx, user *identity.User, _ *secondFactor) error {
 		if !user.HasSecondFactor() {
@@ -227,8 +225,8 @@ func (a *Admin) withCode(ctx context.Context, code string, fn func(ctx context.C
 	return codes, nil
 }
 
-// RemoveSecondFactor removes the caller's second factor. It requires password and code: a wrong one
-// is an Invalid fault on current_password or code.
+// RemoveSecondFactor removes the caller's second factor. It requires password and code: a wrong one is an Invalid fault on
+// current_password or code.
 func (a *Admin) RemoveSecondFactor(ctx context.Context, password, code string) error {
 	begin, err := a.provenBy(ctx, password)
 	if err != nil {
@@ -254,9 +252,8 @@ func (a *Admin) RemoveSecondFactor(ctx context.Context, password, code string) e
 	})
 }
 
-// ResetSecondFactor removes the second factor of a user who has lost it, so that the password is
-// enough, and ends the user's sessions. Verify first that the request is the user's. Operators
-// only.
+// ResetSecondFactor removes the second factor of a user who has lost it, so that the password is enough, and ends the user's
+// sessions. Verify first that the request is the user's. Operators only.
 func (a *Admin) ResetSecondFactor(ctx context.Context, userID int64) error {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
@@ -267,8 +264,7 @@ func (a *Admin) ResetSecondFactor(ctx context.Context, userID int64) error {
 	})
 }
 
-// ResetMemberSecondFactor is [Admin.ResetSecondFactor] for a member, under the conditions of
-// [Desk.DisableMember].
+// ResetMemberSecondFactor is [Admin.ResetSecondFactor] for a member, under the conditions of [Desk.DisableMember].
 func (d *Desk) ResetMemberSecondFactor(ctx context.Context, membershipID int64) error {
 	return d.aboutUser(ctx, membershipID, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return d.svc.dropFactor(ctx, tx, userID, d.userID, d.caller.tokenID)
@@ -293,9 +289,9 @@ func (s *Service) dropFactor(ctx context.Context, tx SystemTx, userID, actorID, 
 	return s.credentialChanged(ctx, tx, userID, s.entry(auditFactorGone, userID, actorID, tokenID, s.now()), "")
 }
 
-// SecondStep is the cause of the Unauthenticated fault with code second_factor_required that
-// [Service.SignIn] returns when the password is right and a code is needed; find it with errors.As.
-// For ten minutes, its Token replaces the password in [Service.FinishSignIn].
+// SecondStep is the cause of the Unauthenticated fault with code second_factor_required that [Service.SignIn] returns when
+// the password is right and a code is needed; find it with errors.As. For ten minutes, its Token replaces the password in
+// [Service.FinishSignIn].
 type SecondStep struct {
 	Token      string
 	HasPasskey bool // the user has one, and could sign in with it instead, see [Service.BeginPasskeySignIn]
@@ -331,10 +327,9 @@ func secondStepMAC(key, body []byte, u identity.User) []byte {
 	return mac.Sum(nil)[:20]
 }
 
-// FinishSignIn completes a sign-in, see [SecondStep], with a code from the authenticator app, valid
-// once, or a recovery code. A wrong code, or a forged or expired token, is an Unauthenticated
-// fault. After several wrong codes for a user, from any address, the next attempt is a RateLimited
-// fault that contains the waiting time.
+// FinishSignIn completes a sign-in, see [SecondStep], with a code from the authenticator app, valid once, or a recovery
+// code. A wrong code, or a forged or expired token, is an Unauthenticated fault. After several wrong codes for a user, from
+// any address, the next attempt is a RateLimited fault that contains the waiting time.
 func (s *Service) FinishSignIn(ctx context.Context, token, code string) (Caller, error) {
 	user, err := s.secondStepUser(ctx, token)
 	if err != nil {
@@ -405,8 +400,7 @@ func (s *Service) takeCode(ctx context.Context, user identity.User, code string)
 	})
 }
 
-// tryCode counts attempts with a user's codes from all addresses together, since the password is
-// already known.
+// tryCode counts attempts with a user's codes from all addresses together, since the password is already known.
 func (s *Service) tryCode(ctx context.Context, user identity.User, fn func() error) error {
 	keys := []tryKey{{strconv.FormatInt(user.ID, 10), codeTries}}
 	if wait := s.throttle.try(s.now(), keys); wait > 0 {

@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// SenderKeys returns the packets of the OpenPGP keys that may sign messages from an address: those
-// registered for it with a customer. enabled is false if keys are disabled.
+// SenderKeys returns the packets of the OpenPGP keys that may sign messages from an address: those registered for it with a
+// customer. enabled is false if keys are disabled.
 //
-// A signature covers a message's text and files, not its header. It proves who wrote them, but not
-// that they were meant for this conversation or at this time.
+// A signature covers a message's text and files, not its header. It proves who wrote them, but not that they were meant for
+// this conversation or at this time.
 func (in *Intake) SenderKeys(ctx context.Context, accountID int64, address string) (keys [][]byte, enabled bool, err error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil || in.svc.cfg.ParseKey == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// seenToken identifies a reply's delivery in its tracking image. It is opaque, the same in every
-// attempt, and unforgeable: a MAC of the content also encrypts it.
+// seenToken identifies a reply's delivery in its tracking image. It is opaque, the same in every attempt, and unforgeable: a
+// MAC of the content also encrypts it.
 func (s *Service) seenToken(accountID, interactionID, deliveryID int64) string {
 	var b []byte
 	for _, n := range []int64{accountID, interactionID, deliveryID} {
@@ -61,9 +61,8 @@ func (s *Service) readSeenToken(token string) (accountID, interactionID int64, o
 	return int64(account), int64(interaction), m > 0
 }
 
-// seenToken returns a message's token, "" unless it may contain a tracking image: the account
-// enables it, and the conversation's customer is the only recipient. With several readers, it would
-// be unclear who opened it.
+// seenToken returns a message's token, "" unless it may contain a tracking image: the account enables it, and the
+// conversation's customer is the only recipient. With several readers, it would be unclear who opened it.
 func (o *Outgoing) seenToken(ctx context.Context, tx Tx, shelf *shelf, reply start) (string, error) {
 	i, c := reply.i, reply.c
 	if i.IsForward || len(i.To)+len(i.Cc)+len(i.Bcc) != 1 || len(i.To) != 1 || mailaddr.Key(i.To[0]) != mailaddr.Key(c.CustomerEmail) {
@@ -75,12 +74,11 @@ func (o *Outgoing) seenToken(ctx context.Context, tx Tx, shelf *shelf, reply sta
 	return o.svc.seenToken(shelf.account.ID, i.ID, reply.deliveries[0].ID), nil
 }
 
-// SeenByPixel marks a reply as seen by its customer because the message's image was requested; the
-// first request counts. It is written later, see [Service.Run], if the reply exists and its account
-// enables this. A forged token is a NotFound fault, which must not be revealed to the client.
+// SeenByPixel marks a reply as seen by its customer because the message's image was requested; the first request counts. It
+// is written later, see [Service.Run], if the reply exists and its account enables this. A forged token is a NotFound fault,
+// which must not be revealed to the client.
 //
-// Some programs load images before a message is read, and some readers load none, so this is a
-// hint, no proof.
+// Some programs load images before a message is read, and some readers load none, so this is a hint, no proof.
 func (s *Service) SeenByPixel(ctx context.Context, token string) error {
 	accountID, id, ok := s.readSeenToken(token)
 	if !ok {

@@ -37,78 +37,71 @@ type Config struct {
 	Blobs  storage.Blobs  // required: raw mails and attachments
 	Sealer storage.Sealer // required: mailbox passwords, DKIM keys
 
-	// SigningKey signs the reply addresses of outgoing mail. It is required and has at least 32
-	// bytes. After a key change, replies to older mail are threaded by their References header
-	// field only, unless FormerSigningKeys contains the old key.
+	// SigningKey signs the reply addresses of outgoing mail. It is required and has at least 32 bytes. After a key change,
+	// replies to older mail are threaded by their References header field only, unless FormerSigningKeys contains the old key.
 	SigningKey []byte
-	// FormerSigningKeys are previous signing keys of at least 32 bytes each. Their signatures are
-	// still accepted.
+	// FormerSigningKeys are previous signing keys of at least 32 bytes each. Their signatures are still accepted.
 	FormerSigningKeys [][]byte
 	// IntakeDomain is the domain of the mailboxes' internal addresses; "localhost"
 	// when empty.
 	IntakeDomain string
 	// MaxAttachment is the largest uploaded attachment in bytes; 0 means 25 MiB.
 	MaxAttachment int64
-	// LinkFrom is the size in bytes from which on [Desk.LinkAttachment] and [Portal.LinkAttachment] give addresses in Blobs, if Blobs
-	// is a [storage.BlobLinker]; 0: never.
+	// LinkFrom is the size in bytes from which on [Desk.LinkAttachment] and [Portal.LinkAttachment] give addresses in Blobs, if
+	// Blobs is a [storage.BlobLinker]; 0: never.
 	LinkFrom int64
-	// MaxSendTime is how long to retry a message that the relay defers; 0 means 4 days (RFC 5321
-	// section 4.5.4.1 asks for 4 to 5).
+	// MaxSendTime is how long to retry a message that the relay defers; 0 means 4 days (RFC 5321 section 4.5.4.1 asks for 4 to
+	// 5).
 	MaxSendTime time.Duration
-	// MaxMailPerAddress limits how many messages per hour one correspondent may send, and may be
-	// sent, before automation stops: further incoming messages are filed without reopening
-	// anything, and outgoing ones are held. This breaks mail loops. 0 means 100; negative means no
-	// limit.
+	// MaxMailPerAddress limits how many messages per hour one correspondent may send, and may be sent, before automation stops:
+	// further incoming messages are filed without reopening anything, and outgoing ones are held. This breaks mail loops. 0
+	// means 100; negative means no limit.
 	MaxMailPerAddress int
-	// NotifyAfter is the delay before a member's notification is mailed. It leaves time to read it
-	// in the desk, and for others of the same conversation to join the mail. 0 means 2 minutes.
+	// NotifyAfter is the delay before a member's notification is mailed. It leaves time to read it in the desk, and for others
+	// of the same conversation to join the mail. 0 means 2 minutes.
 	NotifyAfter time.Duration
 	Retention   Retention // retention periods; zero fields have the defaults of [Retention]
 
-	// Domains are further domains that share the accounts, such as kb.Domain(): roles can grant their
-	// permissions, and members may view their events.
+	// Domains are further domains that share the accounts, such as kb.Domain(): roles can grant their permissions, and members
+	// may view their events.
 	Domains []storage.Domain
 
-	// Providers are the identity providers that people can sign in with, see
-	// [Service.BeginSignInWith]. If empty, there are only passwords.
+	// Providers are the identity providers that people can sign in with, see [Service.BeginSignInWith]. If empty, there are
+	// only passwords.
 	Providers []identity.Provider
 	// Passkeys verifies users' passkeys; see package passkey. If nil, there are none.
 	Passkeys identity.PasskeyVerifier
 
-	// NoCredentialMails omits the mails to users about changes of what they sign in with, such as
-	// their password. It is for applications that tell their users themselves.
+	// NoCredentialMails omits the mails to users about changes of what they sign in with, such as their password. It is for
+	// applications that tell their users themselves.
 	NoCredentialMails bool
 
-	// MailServers connects to the servers that mail is fetched from, for interactive operations
-	// such as [Desk.TestMailbox]. If nil, those methods return a Disabled fault.
+	// MailServers connects to the servers that mail is fetched from, for interactive operations such as [Desk.TestMailbox]. If
+	// nil, those methods return a Disabled fault.
 	MailServers ledger.MailServers
 
-	// DNS looks up a domain's records and returns one result for each, in the same order; see
-	// package dnscheck. If nil, domains cannot be verified.
+	// DNS looks up a domain's records and returns one result for each, in the same order; see package dnscheck. If nil, domains
+	// cannot be verified.
 	DNS func(ctx context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error)
-	// SPF holds the mechanisms (RFC 7208 section 5) that authorize the outgoing relay, for the
-	// suggested SPF record of domains: "include:spf.example.net". Empty means "a mx", the domain's
-	// own hosts.
+	// SPF holds the mechanisms (RFC 7208 section 5) that authorize the outgoing relay, for the suggested SPF record of domains:
+	// "include:spf.example.net". Empty means "a mx", the domain's own hosts.
 	SPF string
-	// FetchImage fetches a remote image for [Service.RemoteImage]. It returns a NotFound fault when
-	// no image is available. See package imageproxy. If nil, that method returns a Disabled fault.
+	// FetchImage fetches a remote image for [Service.RemoteImage]. It returns a NotFound fault when no image is available. See
+	// package imageproxy. If nil, that method returns a Disabled fault.
 	FetchImage func(ctx context.Context, address string) (RemoteImage, error)
 
-	// ParseKey parses an OpenPGP key that must be usable for encryption at the given time. Its
-	// error text is displayed after the field's name: "is expired". See package pgp. If nil, keys
-	// are disabled and mail is sent unencrypted.
+	// ParseKey parses an OpenPGP key that must be usable for encryption at the given time. Its error text is displayed after
+	// the field's name: "is expired". See package pgp. If nil, keys are disabled and mail is sent unencrypted.
 	ParseKey func(content []byte, now time.Time) (PublicKey, error)
 
-	// Feed follows accounts' events for [Desk.Follow]; events.Hub implements it. If nil, that
-	// method returns a Disabled fault.
+	// Feed follows accounts' events for [Desk.Follow]; events.Hub implements it. If nil, that method returns a Disabled fault.
 	Feed storage.EventFeed
-	// EventSource is the prefix of the CloudEvents source, before "/accounts/<id>"; for example the
-	// address of the API.
+	// EventSource is the prefix of the CloudEvents source, before "/accounts/<id>"; for example the address of the API.
 	EventSource string
 
-	// Processes reports which of the processes that share the store are alive; a bunstore.DB
-	// implements it. It identifies mailboxes whose fetching crashed a process. A mailbox that does
-	// so repeatedly is no longer fetched, see [ledger.FetchStatus]. If nil, crashes are not detected.
+	// Processes reports which of the processes that share the store are alive; a bunstore.DB implements it. It identifies
+	// mailboxes whose fetching crashed a process. A mailbox that does so repeatedly is no longer fetched, see
+	// [ledger.FetchStatus]. If nil, crashes are not detected.
 	Processes storage.Processes
 
 	Now    func() time.Time // nil: time.Now
@@ -116,8 +109,8 @@ type Config struct {
 	Logger *slog.Logger     // nil: discards
 }
 
-// Service is the help desk. It is safe for concurrent use. Its only in-memory state is marks that
-// are not written yet, see [Service.Run], and counts of failed sign-ins.
+// Service is the help desk. It is safe for concurrent use. Its only in-memory state is marks that are not written yet, see
+// [Service.Run], and counts of failed sign-ins.
 type Service struct {
 	cfg      Config
 	marks    *marks
@@ -127,8 +120,7 @@ type Service struct {
 	registry *identity.Registry
 }
 
-// New makes a service. It starts nothing and touches no data. A missing required field of cfg is an
-// Invalid fault.
+// New makes a service. It starts nothing and touches no data. A missing required field of cfg is an Invalid fault.
 func New(cfg Config) (*Service, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Store != nil, "Store", "is required")
@@ -181,9 +173,9 @@ func New(cfg Config) (*Service, error) {
 	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, throttle: newThrottle(), gate: newGate(), registry: registry}, nil
 }
 
-// Bind returns the same service over another store, typically one that joins the caller's own
-// transaction. The caller then commits or rolls back the service's changes. A rollback leaves files
-// unreferenced in the blobs. [Service.FlushMarks] writes the marks noted during reads.
+// Bind returns the same service over another store, typically one that joins the caller's own transaction. The caller then
+// commits or rolls back the service's changes. A rollback leaves files unreferenced in the blobs. [Service.FlushMarks]
+// writes the marks noted during reads.
 func (s *Service) Bind(store Store) *Service {
 	cfg := s.cfg
 	cfg.Store = store
@@ -219,8 +211,7 @@ func (s *Service) scoped(scope Scope, allows func(identity.Permission) bool) des
 	return guard.New(allows, s.cfg.Store.Within(scope), begin)
 }
 
-// member returns a scoped guard for a member who authenticated with a token. Their changes are
-// audited.
+// member returns a scoped guard for a member who authenticated with a token. Their changes are audited.
 func (s *Service) member(scope Scope, tokenID int64, allows func(identity.Permission) bool) deskGuard {
 	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
 		return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return fn(ctx, auditing{tx, s, tokenID}) })
@@ -228,8 +219,7 @@ func (s *Service) member(scope Scope, tokenID int64, allows func(identity.Permis
 	return guard.New(allows, s.cfg.Store.Within(scope), begin)
 }
 
-// retryUnique runs fn again after it lost a race for one of the given unique keys. The second run
-// finds the winner's row.
+// retryUnique runs fn again after it lost a race for one of the given unique keys. The second run finds the winner's row.
 func retryUnique(fn func() error, codes ...string) error {
 	var err error
 	for range 4 {

@@ -11,11 +11,10 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// StartSession starts a session for a caller who has just signed in, see [Service.SignIn],
-// [Service.FinishSignInWith] and [Service.As]. A caller with an access token is a Forbidden fault, a disabled user an
-// Unauthenticated fault. A session has all of its user's permissions, and ends after 14 days or
-// with [Service.EndSession]. The device describes it in [Admin.Sessions], such as "Firefox on
-// Linux": one line, cut to 200 characters; "" becomes "Session".
+// StartSession starts a session for a caller who has just signed in, see [Service.SignIn], [Service.FinishSignInWith] and
+// [Service.As]. A caller with an access token is a Forbidden fault, a disabled user an Unauthenticated fault. A session has
+// all of its user's permissions, and ends after 14 days or with [Service.EndSession]. The device describes it in
+// [Admin.Sessions], such as "Firefox on Linux": one line, cut to 200 characters; "" becomes "Session".
 func (s *Service) StartSession(ctx context.Context, c Caller, device string) (identity.Session, error) {
 	if c.userID == 0 {
 		return identity.Session{}, fault.New(fault.Unauthenticated, "Sign in first.")
@@ -48,8 +47,7 @@ func (s *Service) StartSession(ctx context.Context, c Caller, device string) (id
 	return session, nil
 }
 
-// EndSession ends the caller's session. For other callers, and for an ended session, it does
-// nothing.
+// EndSession ends the caller's session. For other callers, and for an ended session, it does nothing.
 func (s *Service) EndSession(ctx context.Context, c Caller) error {
 	if !c.session {
 		return nil
@@ -66,8 +64,7 @@ func (s *Service) EndSession(ctx context.Context, c Caller) error {
 	return err
 }
 
-// Sessions lists the caller's unexpired sessions, newest first. The current one has the id
-// [Caller.TokenID].
+// Sessions lists the caller's unexpired sessions, newest first. The current one has the id [Caller.TokenID].
 func (a *Admin) Sessions(ctx context.Context, req storage.PageRequest) (storage.Page[identity.AccessToken], error) {
 	dir, err := a.guard.Read(anyMember)
 	if err != nil {

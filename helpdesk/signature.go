@@ -14,15 +14,14 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// Ending is the text below a reply's body in its message. It is fixed when the reply is posted or,
-// if scheduled, when it is sent.
+// Ending is the text below a reply's body in its message. It is fixed when the reply is posted or, if scheduled, when it is
+// sent.
 type Ending struct {
 	Signature string  `json:"signature,omitempty"` // sanitized HTML
 	Quotes    []int64 `json:"quotes,omitempty"`    // quoted interactions, newest first
 }
 
-// Signature is a member's signature for replies in all mailboxes. The mailbox's own,
-// [Mailbox].Signature, follows it.
+// Signature is a member's signature for replies in all mailboxes. The mailbox's own, [Mailbox].Signature, follows it.
 type Signature struct {
 	ID        int64
 	UserID    int64
@@ -69,8 +68,7 @@ func checkPlaceholders(problems *fault.Collector, field, body string, names []st
 	}
 }
 
-// Signature returns the caller's own signature, "" if there is none. It needs
-// interactions.view.
+// Signature returns the caller's own signature, "" if there is none. It needs interactions.view.
 func (d *Desk) Signature(ctx context.Context) (string, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
@@ -91,9 +89,8 @@ func signatureOf(ctx context.Context, r Reader, userID int64) (Signature, error)
 	return found[0], nil
 }
 
-// SetSignature sets the signature of the caller's future replies: HTML or text with the
-// placeholders of [SignaturePlaceholders], at most 16 KiB; "" removes it. It returns the stored
-// signature. It needs interactions.create.
+// SetSignature sets the signature of the caller's future replies: HTML or text with the placeholders of
+// [SignaturePlaceholders], at most 16 KiB; "" removes it. It returns the stored signature. It needs interactions.create.
 func (d *Desk) SetSignature(ctx context.Context, body string) (string, error) {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
@@ -124,8 +121,8 @@ func (d *Desk) SetSignature(ctx context.Context, body string) (string, error) {
 	return body, err
 }
 
-// SignatureIn returns the ending of the caller's replies in a mailbox, with placeholders filled in:
-// the caller's signature and the mailbox's. It needs interactions.view.
+// SignatureIn returns the ending of the caller's replies in a mailbox, with placeholders filled in: the caller's signature
+// and the mailbox's. It needs interactions.view.
 func (d *Desk) SignatureIn(ctx context.Context, mailboxID int64) (string, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {

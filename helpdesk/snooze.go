@@ -11,8 +11,7 @@ import (
 // maxSnooze is how long a conversation can be snoozed.
 const maxSnooze = 5 * 366 * 24 * time.Hour
 
-// snooze snoozes a conversation, with a job to wake it, or wakes it. A conversation that is not
-// open cannot be snoozed.
+// snooze snoozes a conversation, with a job to wake it, or wakes it. A conversation that is not open cannot be snoozed.
 func (d *Desk) snooze(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[time.Time]) error {
 	until, given := in.Get()
 	until = until.UTC().Truncate(time.Microsecond)
@@ -32,8 +31,8 @@ func (d *Desk) snooze(ctx context.Context, tx Tx, c *Conversation, in storage.Op
 	return tx.Enqueue(ctx, storage.Job{Kind: JobWake, AccountID: d.scope.AccountID, Subject: c.ID, RunAt: until})
 }
 
-// Wake runs a [JobWake] job: it ends a conversation's snooze if that is due. A conversation that
-// was woken before, or snoozed further, is unchanged.
+// Wake runs a [JobWake] job: it ends a conversation's snooze if that is due. A conversation that was woken before, or
+// snoozed further, is unchanged.
 func (s *Service) Wake(ctx context.Context, job storage.ClaimedJob) error {
 	err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
 		c, err := tx.Conversations().Lock(ctx, job.Subject)

@@ -18,9 +18,8 @@ type MailSource struct {
 	key           string
 }
 
-// Source finds the raw message of an interaction. An interaction that was not received by mail, or
-// whose message came to a mailbox that the member does not reach, is a NotFound fault. It needs
-// interactions.view.
+// Source finds the raw message of an interaction. An interaction that was not received by mail, or whose message came to a
+// mailbox that the member does not reach, is a NotFound fault. It needs interactions.view.
 func (d *Desk) Source(ctx context.Context, conversationID, interactionID int64) (MailSource, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {

@@ -24,15 +24,13 @@ type SplitInput struct {
 // MaxSplit limits the interactions that a split can name.
 const MaxSplit = 100
 
-// SplitConversation moves interactions of a conversation into a new one, and returns it: either one
-// with all later ones, or the named ones. They keep their ids, attachments, deliveries and ledger
-// rows. Replies to them arrive in the new conversation, by reference and by the reply tokens that
-// they were sent with. At least one interaction must stay. It needs conversations.update and
-// conversations.create.
+// SplitConversation moves interactions of a conversation into a new one, and returns it: either one with all later ones, or
+// the named ones. They keep their ids, attachments, deliveries and ledger rows. Replies to them arrive in the new
+// conversation, by reference and by the reply tokens that they were sent with. At least one interaction must stay. It needs
+// conversations.update and conversations.create.
 //
-// The new conversation gets a new number, is open, has the same mailbox and user, and has no tags.
-// Its customer is the author of the first moved customer message, or else the old conversation's.
-// Read marks and participants are kept.
+// The new conversation gets a new number, is open, has the same mailbox and user, and has no tags. Its customer is the
+// author of the first moved customer message, or else the old conversation's. Read marks and participants are kept.
 func (d *Desk) SplitConversation(ctx context.Context, id int64, in SplitInput) (Conversation, error) {
 	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {

@@ -15,33 +15,30 @@ import (
 // the conversations of some mailboxes. A nil Mailboxes means all of them; an empty
 // one, none.
 //
-// Mailboxes limits mailboxes themselves, conversations, interactions, attachments,
-// deliveries and the ledger. Customers are shared by the account.
+// Mailboxes limits mailboxes themselves, conversations, interactions, attachments, deliveries and the ledger. Customers are
+// shared by the account.
 type Scope struct {
 	AccountID int64
 	Mailboxes []int64
 }
 
-// Store keeps the help desk's data. It stores and finds rows; all rules are in the service.
-// Packages bunstore and memstore implement it. Package storagetest verifies an implementation of
-// your own. Later versions may add methods, which breaks such an implementation's build; the
-// changelog lists them.
+// Store keeps the help desk's data. It stores and finds rows; all rules are in the service. Packages bunstore and memstore
+// implement it. Package storagetest verifies an implementation of your own. Later versions may add methods, which breaks
+// such an implementation's build; the changelog lists them.
 //
-// Errors are faults: NotFound for a row that is absent or outside the scope (indistinguishably;
-// lists omit it), Conflict for a uniqueness violation (Code is one of the Unique constants),
-// Unavailable while the database cannot be reached. Strings are valid UTF-8 without NUL. Times are
-// UTC microseconds, and the zero time means none. Insert methods set the ID of their argument.
+// Errors are faults: NotFound for a row that is absent or outside the scope (indistinguishably; lists omit it), Conflict for
+// a uniqueness violation (Code is one of the Unique constants), Unavailable while the database cannot be reached. Strings
+// are valid UTF-8 without NUL. Times are UTC microseconds, and the zero time means none. Insert methods set the ID of their
+// argument.
 type Store interface {
 	Directory
 	// Within returns a reader for a scope. Each call reads its own snapshot.
 	Within(s Scope) Reader
-	// InTx runs fn in one transaction, which commits when fn returns nil and rolls back otherwise.
-	// It may run fn again after a transient conflict of the database, so fn must have no outside
-	// effects; those are jobs in the outbox.
+	// InTx runs fn in one transaction, which commits when fn returns nil and rolls back otherwise. It may run fn again after a
+	// transient conflict of the database, so fn must have no outside effects; those are jobs in the outbox.
 	InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx Tx) error) error
-	// InSnapshot runs fn once with a reader that sees one state of the scope, whatever is written
-	// meanwhile. It may take long and, unless the store has a single connection, does not block
-	// writers. The reader must not be used after fn returns.
+	// InSnapshot runs fn once with a reader that sees one state of the scope, whatever is written meanwhile. It may take long
+	// and, unless the store has a single connection, does not block writers. The reader must not be used after fn returns.
 	InSnapshot(ctx context.Context, s Scope, fn func(ctx context.Context, r Reader) error) error
 	// InSystemTx is InTx for data above accounts.
 	InSystemTx(ctx context.Context, fn func(ctx context.Context, tx SystemTx) error) error
@@ -76,8 +73,7 @@ type Directory interface {
 	AccountsOf(ctx context.Context, userID int64, seek storage.Seek) ([]identity.Account, error)
 	// MailboxByLocal finds a mailbox by the local part of its internal address.
 	MailboxByLocal(ctx context.Context, local string) (Mailbox, error)
-	// MailboxesToFetch lists the mailboxes of all accounts whose inbound type is not
-	// FWD, by id.
+	// MailboxesToFetch lists the mailboxes of all accounts whose inbound type is not FWD, by id.
 	MailboxesToFetch(ctx context.Context, seek storage.Seek) ([]Mailbox, error)
 }
 
@@ -88,8 +84,7 @@ type Reader interface {
 	Attachments() storage.RowReader[Attachment, AttachmentFilter]
 	// BlockedSenders lists by id.
 	BlockedSenders() storage.RowReader[BlockedSender, BlockedSenderFilter]
-	// Conversations lists in the order that the filter names. A position's key is
-	// Conversation.SortKey.
+	// Conversations lists in the order that the filter names. A position's key is Conversation.SortKey.
 	Conversations() storage.RowReader[Conversation, ConversationOrder]
 	// Deliveries lists the deliveries of the interactions that the filter names, and no others.
 	Deliveries() storage.RowReader[sending.Delivery, sending.DeliveryFilter]
@@ -104,8 +99,8 @@ type Reader interface {
 	// MemberMails lists the mails of the user that the filter names, and no others.
 	MemberMails() storage.RowReader[MemberMail, MemberMailFilter]
 	Memberships() storage.RowReader[identity.Membership, storage.NoFilter]
-	// Notifications lists the notifications of the user that the filter names, and no others. A
-	// notification about a conversation has that conversation's mailbox; others have their own.
+	// Notifications lists the notifications of the user that the filter names, and no others. A notification about a
+	// conversation has that conversation's mailbox; others have their own.
 	Notifications() storage.RowReader[Notification, NotificationFilter]
 	// PGPKeys lists the keys of the addresses that the filter names, and no others.
 	PGPKeys() storage.RowReader[PGPKey, PGPKeyFilter]
@@ -121,9 +116,8 @@ type Reader interface {
 	Tags() storage.RowReader[Tag, storage.NoFilter]
 	Teams() storage.RowReader[Team, storage.NoFilter]
 	Views() storage.RowReader[View, storage.NoFilter]
-	// WebhookDeliveries lists the deliveries of the webhook that the filter names, and no others.
-	// It omits those of events in mailboxes outside the scope, but not those of events without a
-	// mailbox.
+	// WebhookDeliveries lists the deliveries of the webhook that the filter names, and no others. It omits those of events in
+	// mailboxes outside the scope, but not those of events without a mailbox.
 	WebhookDeliveries() storage.RowReader[subscription.WebhookDelivery, subscription.WebhookDeliveryFilter]
 	Webhooks() storage.RowReader[subscription.Webhook, storage.NoFilter]
 }
@@ -137,13 +131,13 @@ type Rows interface {
 	Deliveries() storage.Rows[sending.Delivery, sending.DeliveryFilter]
 	Domains() storage.Rows[sending.Domain, storage.NoFilter]
 	Erasures() storage.Rows[Erasure, ErasureFilter]
-	// Interactions: Delete also removes attachments and deliveries. The ledger row becomes a
-	// tombstone as in DeleteConversations. If both need a lock, lock the conversation first.
+	// Interactions: Delete also removes attachments and deliveries. The ledger row becomes a tombstone as in
+	// DeleteConversations. If both need a lock, lock the conversation first.
 	Interactions() storage.Rows[Interaction, InteractionFilter]
 	Invitations() storage.Rows[identity.Invitation, storage.NoFilter]
 	JoinRules() storage.Rows[identity.JoinRule, storage.NoFilter]
-	// Mailboxes: Delete also removes the ledger and cursors. A mailbox that has conversations is a
-	// Conflict fault. Knowledge base sites that refer to the mailbox lose the reference.
+	// Mailboxes: Delete also removes the ledger and cursors. A mailbox that has conversations is a Conflict fault. Knowledge
+	// base sites that refer to the mailbox lose the reference.
 	Mailboxes() storage.Rows[Mailbox, storage.NoFilter]
 	MemberMails() storage.Rows[MemberMail, MemberMailFilter]
 	Memberships() storage.Rows[identity.Membership, storage.NoFilter]
@@ -207,33 +201,31 @@ type CustomerReader interface {
 	CustomerByEmail(ctx context.Context, key string) (Customer, error)
 	// CustomerStats counts the conversations of a customer within the scope.
 	CustomerStats(ctx context.Context, id int64) (CustomerStats, error)
-	// CustomerBeyond reports whether the customer has conversations outside the scope, or messages
-	// in other customers' conversations outside it.
+	// CustomerBeyond reports whether the customer has conversations outside the scope, or messages in other customers'
+	// conversations outside it.
 	CustomerBeyond(ctx context.Context, id int64) (bool, error)
 }
 
 // ConversationReader reads conversations.
 type ConversationReader interface {
-	// Participants returns at most n address keys of a conversation's participants, in bytewise
-	// order.
+	// Participants returns at most n address keys of a conversation's participants, in bytewise order.
 	Participants(ctx context.Context, conversationID int64, n int) ([]string, error)
 	// Participant reports whether any of the address keys is a participant of a conversation.
 	Participant(ctx context.Context, conversationID int64, keys []string) (bool, error)
-	// Involving lists, by id, the conversations that a customer has, wrote in, or takes part in by
-	// one of the address keys.
+	// Involving lists, by id, the conversations that a customer has, wrote in, or takes part in by one of the address keys.
 	Involving(ctx context.Context, customerID int64, keys []string, seek storage.Seek) ([]Conversation, error)
 }
 
 // InteractionReader reads interactions and the deliveries of sent ones.
 type InteractionReader interface {
-	// Messages finds incoming and outgoing messages of a mailbox by Message-ID, newest first, at
-	// most 100. Messages of a merged conversation also belong to the mailboxes of the conversations
-	// merged into it. Moved messages also belong to the mailboxes that they came from.
+	// Messages finds incoming and outgoing messages of a mailbox by Message-ID, newest first, at most 100. Messages of a merged
+	// conversation also belong to the mailboxes of the conversations merged into it. Moved messages also belong to the
+	// mailboxes that they came from.
 	Messages(ctx context.Context, mailboxID int64, messageIDs []string) ([]MessageRef, error)
 	// LastArrived returns the highest id of a conversation's interactions, 0 if it has none.
 	LastArrived(ctx context.Context, conversationID int64) (int64, error)
-	// Thread returns the last n messages of a conversation that have a Message-ID and are neither
-	// drafts nor forwards, oldest first.
+	// Thread returns the last n messages of a conversation that have a Message-ID and are neither drafts nor forwards, oldest
+	// first.
 	Thread(ctx context.Context, conversationID int64, n int) ([]MessageRef, error)
 }
 
@@ -243,9 +235,9 @@ type AttachmentReader interface {
 	BlobKeys(ctx context.Context, conversationIDs []int64) ([]string, error)
 }
 
-// Tx reads and writes within a scope, in one transaction. It has no InTx, so transactions cannot
-// nest. When a method fails, fn must return the error, because some databases cannot continue the
-// transaction. The Tx is invalid after fn returns; its methods then return Internal faults.
+// Tx reads and writes within a scope, in one transaction. It has no InTx, so transactions cannot nest. When a method fails,
+// fn must return the error, because some databases cannot continue the transaction. The Tx is invalid after fn returns; its
+// methods then return Internal faults.
 type Tx interface {
 	Rows
 	Finder
@@ -277,17 +269,15 @@ type Tx interface {
 	TransferWriter
 }
 
-// RetentionWriter removes old rows. Each method removes at most n rows, oldest first, and returns
-// the number removed.
+// RetentionWriter removes old rows. Each method removes at most n rows, oldest first, and returns the number removed.
 type RetentionWriter interface {
-	// PruneRawMails clears the RawKey of filed and ignored messages received before a time, and
-	// returns these keys. The caller removes the blobs.
+	// PruneRawMails clears the RawKey of filed and ignored messages received before a time, and returns these keys. The caller
+	// removes the blobs.
 	PruneRawMails(ctx context.Context, before time.Time, n int) ([]string, error)
 	// PruneAudit removes audit log entries created before a time.
 	PruneAudit(ctx context.Context, before time.Time, n int) (int, error)
-	// PruneEvents removes those of the account's first n events that happened before a time. It
-	// keeps the events that webhooks still need (all after the webhook cursor, and all from the
-	// first event of a pending delivery on) and the newest event.
+	// PruneEvents removes those of the account's first n events that happened before a time. It keeps the events that webhooks
+	// still need (all after the webhook cursor, and all from the first event of a pending delivery on) and the newest event.
 	PruneEvents(ctx context.Context, before time.Time, n int) (int, error)
 }
 
@@ -295,25 +285,23 @@ type RetentionWriter interface {
 type CustomerWriter interface {
 	// InsertCustomer stores the customer with its items and sets all IDs.
 	InsertCustomer(ctx context.Context, c *Customer) error
-	// UpdateCustomer writes the customer and replaces its items: items with an ID are updated,
-	// those without one are inserted, missing ones are removed.
+	// UpdateCustomer writes the customer and replaces its items: items with an ID are updated, those without one are inserted,
+	// missing ones are removed.
 	UpdateCustomer(ctx context.Context, c *Customer) error
-	// DeleteCustomer removes a customer. A customer who has conversations or interactions, even
-	// outside the scope, is a Conflict fault.
+	// DeleteCustomer removes a customer. A customer who has conversations or interactions, even outside the scope, is a
+	// Conflict fault.
 	DeleteCustomer(ctx context.Context, id int64) error
 }
 
 // ConversationWriter changes conversations.
 type ConversationWriter interface {
-	// DeleteConversations removes conversations with all their contents. Ledger rows stay as
-	// tombstones: they lose InteractionID, ConversationID, RawKey and Head but keep their
-	// Identity, so that the messages are not imported again. RefersTo of other conversations is
-	// cleared. Absent ids are ignored.
+	// DeleteConversations removes conversations with all their contents. Ledger rows stay as tombstones: they lose
+	// InteractionID, ConversationID, RawKey and Head but keep their Identity, so that the messages are not imported again.
+	// RefersTo of other conversations is cleared. Absent ids are ignored.
 	DeleteConversations(ctx context.Context, ids []int64) error
 	// AddParticipants adds address keys as participants; known ones are ignored.
 	AddParticipants(ctx context.Context, conversationID int64, keys []string) error
-	// RemoveParticipants removes address keys from a conversation's participants; unknown ones are
-	// ignored.
+	// RemoveParticipants removes address keys from a conversation's participants; unknown ones are ignored.
 	RemoveParticipants(ctx context.Context, conversationID int64, keys []string) error
 }
 
@@ -349,27 +337,24 @@ type RowLocks interface {
 	CustomerForUpdate(ctx context.Context, id int64) (Customer, error)
 }
 
-// SearchIndex keeps the search terms of customers and conversations, see [SearchTerm]. The service
-// makes the terms; the store compares them byte by byte. Their only ASCII characters are a-z and
-// 0-9, they have at most 64 characters, and a list has no duplicates. Removed terms no longer
-// match.
+// SearchIndex keeps the search terms of customers and conversations, see [SearchTerm]. The service makes the terms; the
+// store compares them byte by byte. Their only ASCII characters are a-z and 0-9, they have at most 64 characters, and a list
+// has no duplicates. Removed terms no longer match.
 type SearchIndex interface {
 	// SearchTerms returns a conversation's own terms as they were set, in any order.
 	SearchTerms(ctx context.Context, conversationID int64) ([]string, error)
-	// SetSearchTerms replaces a conversation's own terms. Searches match these and the terms of its
-	// customer, also those set later by SetCustomerTerms. A conversation whose own terms were never
-	// set matches nothing.
+	// SetSearchTerms replaces a conversation's own terms. Searches match these and the terms of its customer, also those set
+	// later by SetCustomerTerms. A conversation whose own terms were never set matches nothing.
 	SetSearchTerms(ctx context.Context, conversationID int64, terms []string) error
-	// SetCustomerTerms replaces the terms of a customer, and of all the customer's conversations,
-	// even outside the scope.
+	// SetCustomerTerms replaces the terms of a customer, and of all the customer's conversations, even outside the scope.
 	SetCustomerTerms(ctx context.Context, customerID int64, terms []string) error
 }
 
 // CustomerMover merges two customers.
 type CustomerMover interface {
-	// MoveCustomer moves everything of a customer to another and keeps the IDs: emails, phones,
-	// websites, and conversations and interactions even outside the scope. It removes the first
-	// customer. The caller must set the terms again, see [SearchIndex].
+	// MoveCustomer moves everything of a customer to another and keeps the IDs: emails, phones, websites, and conversations and
+	// interactions even outside the scope. It removes the first customer. The caller must set the terms again, see
+	// [SearchIndex].
 	MoveCustomer(ctx context.Context, from, into int64) error
 }
 
@@ -381,35 +366,32 @@ type TagWriter interface {
 
 // UnreadWriter writes users' read marks.
 type UnreadWriter interface {
-	// SaveReadMark sets a user's mark in a conversation; InteractionID 0 removes it. The store does
-	// not check that the user or the interaction exists.
+	// SaveReadMark sets a user's mark in a conversation; InteractionID 0 removes it. The store does not check that the user or
+	// the interaction exists.
 	SaveReadMark(ctx context.Context, m ReadMark) error
 }
 
 // MergeReader finds merged conversations and moved interactions.
 type MergeReader interface {
-	// MergedInto finds the conversation that a removed one was merged into, also across several
-	// merges.
+	// MergedInto finds the conversation that a removed one was merged into, also across several merges.
 	MergedInto(ctx context.Context, id int64) (Conversation, error)
 	// Moves returns the moves of interactions, in the order in which they were made.
 	Moves(ctx context.Context, interactionIDs []int64) ([]Move, error)
 }
 
-// MergeWriter merges conversations and moves interactions between them. The store sets
-// InteractionID and MailboxID of the given [Move].
+// MergeWriter merges conversations and moves interactions between them. The store sets InteractionID and MailboxID of the
+// given [Move].
 type MergeWriter interface {
-	// MergeConversation moves all of the conversation FromID (interactions with attachments and
-	// deliveries, participants, ledger rows) into IntoID, records a move for each interaction, and
-	// removes FromID with its tags. Afterwards, MergedInto and Messages of its mailbox find IntoID.
-	// Conversations that refer to FromID refer to IntoID instead, except IntoID itself. Merging a
-	// conversation into itself is an Invalid fault. A user who has a read mark in both keeps the
-	// lower one; other users' marks are removed.
+	// MergeConversation moves all of the conversation FromID (interactions with attachments and deliveries, participants,
+	// ledger rows) into IntoID, records a move for each interaction, and removes FromID with its tags. Afterwards, MergedInto
+	// and Messages of its mailbox find IntoID. Conversations that refer to FromID refer to IntoID instead, except IntoID
+	// itself. Merging a conversation into itself is an Invalid fault. A user who has a read mark in both keeps the lower one;
+	// other users' marks are removed.
 	MergeConversation(ctx context.Context, m Move) error
-	// MoveInteractions moves interactions of the conversation FromID with attachments, deliveries
-	// and ledger rows into IntoID and records a move for each. Ids outside FromID are ignored.
-	// Messages of FromID's mailbox still find them. Moving into the same conversation is an Invalid
-	// fault. Each user with a read mark in either conversation gets the highest mark in IntoID that
-	// covers no unread interaction.
+	// MoveInteractions moves interactions of the conversation FromID with attachments, deliveries and ledger rows into IntoID
+	// and records a move for each. Ids outside FromID are ignored. Messages of FromID's mailbox still find them. Moving into
+	// the same conversation is an Invalid fault. Each user with a read mark in either conversation gets the highest mark in
+	// IntoID that covers no unread interaction.
 	MoveInteractions(ctx context.Context, ids []int64, m Move) error
 }
 
@@ -417,25 +399,23 @@ type MergeWriter interface {
 type TrafficReader interface {
 	// Received counts the interactions from a customer's address created since a time.
 	Received(ctx context.Context, customerEmailID int64, since time.Time, limit int) (int, error)
-	// SentTo counts the deliveries to an address, given by mailaddr.Key, that are sent or bounced and
-	// changed since a time.
+	// SentTo counts the deliveries to an address, given by mailaddr.Key, that are sent or bounced and changed since a time.
 	SentTo(ctx context.Context, key string, since time.Time, limit int) (int, error)
 }
 
-// CorrespondenceReader reads the exchange between a customer and the desk: interactions whose
-// [Interaction.Audience] contains any of the given keys.
+// CorrespondenceReader reads the exchange between a customer and the desk: interactions whose [Interaction.Audience]
+// contains any of the given keys.
 type CorrespondenceReader interface {
 	// Correspondence lists the matching interactions of one conversation, by id.
 	Correspondence(ctx context.Context, conversationID int64, keys []string, seek storage.Seek) ([]Interaction, error)
-	// LastCorrespondence returns the newest matching interaction of each conversation that has any,
-	// by conversation.
+	// LastCorrespondence returns the newest matching interaction of each conversation that has any, by conversation.
 	LastCorrespondence(ctx context.Context, conversationIDs []int64, keys []string) ([]Interaction, error)
 }
 
 // SeenWriter records that customers have seen interactions.
 type SeenWriter interface {
-	// MarkSeen sets SeenAt of the given user interactions that have none, changes nothing else, and
-	// returns their IDs in order. Others are ignored.
+	// MarkSeen sets SeenAt of the given user interactions that have none, changes nothing else, and returns their IDs in order.
+	// Others are ignored.
 	MarkSeen(ctx context.Context, ids []int64, at time.Time) ([]int64, error)
 }
 
@@ -447,7 +427,7 @@ type PortalKeyWriter interface {
 
 // AuditReader reads the audit log.
 type AuditReader interface {
-	// AuditLog lists entries by CreatedAt; a position's key is its microseconds since 1970. Entries
-	// about mailboxes outside the scope are omitted.
+	// AuditLog lists entries by CreatedAt; a position's key is its microseconds since 1970. Entries about mailboxes outside the
+	// scope are omitted.
 	AuditLog(ctx context.Context, filter AuditFilter, seek storage.Seek) ([]AuditEntry, error)
 }

@@ -44,8 +44,8 @@ func (d *Desk) Suppressions(ctx context.Context, req storage.PageRequest) (stora
 		})
 }
 
-// Suppress stops mail to an address. It needs customers.update. An address that is already
-// suppressed is an Invalid fault on email.
+// Suppress stops mail to an address. It needs customers.update. An address that is already suppressed is an Invalid fault on
+// email.
 func (d *Desk) Suppress(ctx context.Context, in sending.SuppressionInput) (sending.Suppression, error) {
 	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
@@ -73,8 +73,8 @@ func (d *Desk) Suppress(ctx context.Context, in sending.SuppressionInput) (sendi
 	return s, takenField(err, sending.UniqueSuppression, "email")
 }
 
-// LiftSuppression allows mail to an address again. [Desk.RetryDeliveries] sends what failed in the
-// meantime. It needs customers.update.
+// LiftSuppression allows mail to an address again. [Desk.RetryDeliveries] sends what failed in the meantime. It needs
+// customers.update.
 func (d *Desk) LiftSuppression(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {

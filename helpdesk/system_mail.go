@@ -15,8 +15,8 @@ func SystemMailKinds() []string {
 	return []string{JobInvite, JobProbe, JobReturnMail, JobTellMail, JobPasswordMail, JobCredentialMail}
 }
 
-// SystemMail returns the mail of a job of one of the [SystemMailKinds]. If it is no longer to be
-// sent, or its data is gone, it is a NotFound fault.
+// SystemMail returns the mail of a job of one of the [SystemMailKinds]. If it is no longer to be sent, or its data is gone,
+// it is a NotFound fault.
 func (o *Outgoing) SystemMail(ctx context.Context, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
 	r, err := o.desk(job.AccountID).Read(transmit)
 	if err != nil {
@@ -46,8 +46,7 @@ func (o *Outgoing) SystemMail(ctx context.Context, job storage.ClaimedJob, links
 	return out, err
 }
 
-// ReportSystemMail records the outcome of an attempt where it matters beyond retrying: see
-// [Desk.TaggedAddress].
+// ReportSystemMail records the outcome of an attempt where it matters beyond retrying: see [Desk.TaggedAddress].
 func (o *Outgoing) ReportSystemMail(ctx context.Context, job storage.ClaimedJob, sent sending.SystemMail, out Outcome) error {
 	begin, err := o.desk(job.AccountID).Write(transmit)
 	if err != nil || job.Kind != JobProbe || out.State == sending.Sent {
@@ -56,9 +55,8 @@ func (o *Outgoing) ReportSystemMail(ctx context.Context, job storage.ClaimedJob,
 	return begin(ctx, func(ctx context.Context, tx Tx) error { return o.svc.reportProbe(ctx, tx, job.Subject, sent, out) })
 }
 
-// sender returns the sender of mails from the account as a whole: its default mailbox, or else the
-// first one with an address; the mailbox avoid (0: none) only if there is no other; without any,
-// no-reply at the intake domain.
+// sender returns the sender of mails from the account as a whole: its default mailbox, or else the first one with an
+// address; the mailbox avoid (0: none) only if there is no other; without any, no-reply at the intake domain.
 func (s *Service) sender(ctx context.Context, r Reader, avoid int64) (from mailaddr.Address, of Mailbox, err error) {
 	account, err := r.Account(ctx)
 	if err != nil {

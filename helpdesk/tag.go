@@ -30,9 +30,8 @@ type Tag struct {
 // TagInput creates or changes a tag.
 type TagInput struct {
 	Name string // required, at most 100 characters
-	// Color is "#rrggbb". A new tag without one gets a color from a fixed palette, by the hash of
-	// its name. In an update, absent leaves the color unchanged; null or empty resets it to the
-	// palette's.
+	// Color is "#rrggbb". A new tag without one gets a color from a fixed palette, by the hash of its name. In an update,
+	// absent leaves the color unchanged; null or empty resets it to the palette's.
 	Color storage.Opt[string]
 }
 
@@ -89,8 +88,7 @@ func (d *Desk) Tags(ctx context.Context, req storage.PageRequest) (storage.Page[
 		func(seek storage.Seek) ([]Tag, error) { return r.Tags().List(ctx, storage.NoFilter{}, seek) })
 }
 
-// CreateTag creates a tag. It needs tags.create. A name that another tag has, ignoring case, is an
-// Invalid fault on tag.
+// CreateTag creates a tag. It needs tags.create. A name that another tag has, ignoring case, is an Invalid fault on tag.
 func (d *Desk) CreateTag(ctx context.Context, in TagInput) (Tag, error) {
 	begin, err := d.guard.Write(identity.TagsCreate)
 	if err != nil {
@@ -136,8 +134,7 @@ func (d *Desk) UpdateTag(ctx context.Context, id int64, in TagInput) (Tag, error
 	return t, takenField(err, UniqueTag, "tag")
 }
 
-// DeleteTag removes a tag, also from the conversations that have it. It needs
-// tags.delete.
+// DeleteTag removes a tag, also from the conversations that have it. It needs tags.delete.
 func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.TagsDelete)
 	if err != nil {
@@ -154,8 +151,7 @@ func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
 	})
 }
 
-// TagsOf returns the tags of conversations, by the conversations' ids. It needs
-// conversations.view, create or update.
+// TagsOf returns the tags of conversations, by the conversations' ids. It needs conversations.view, create or update.
 func (d *Desk) TagsOf(ctx context.Context, conversationIDs []int64) (map[int64][]Tag, error) {
 	r, err := d.guard.Read(d.worksOnConversations())
 	if err != nil {
@@ -169,8 +165,8 @@ func (d *Desk) TagsOf(ctx context.Context, conversationIDs []int64) (map[int64][
 	return tags, err
 }
 
-// worksOnConversations returns a permission for accessing conversations, preferably one that the
-// member holds. A member who may create a conversation but not list any sees the created one.
+// worksOnConversations returns a permission for accessing conversations, preferably one that the member holds. A member who
+// may create a conversation but not list any sees the created one.
 func (d *Desk) worksOnConversations() identity.Permission {
 	for _, p := range []identity.Permission{identity.ConversationsCreate, identity.ConversationsUpdate} {
 		if d.guard.Allows(p) {
@@ -180,8 +176,8 @@ func (d *Desk) worksOnConversations() identity.Permission {
 	return identity.ConversationsView
 }
 
-// SetTags replaces a conversation's tags and returns them. Like AddTags and RemoveTags, it needs
-// conversations.update. An absent tag is a NotFound fault; more than 100 tags are an Invalid fault.
+// SetTags replaces a conversation's tags and returns them. Like AddTags and RemoveTags, it needs conversations.update. An
+// absent tag is a NotFound fault; more than 100 tags are an Invalid fault.
 func (d *Desk) SetTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
 	return d.retag(ctx, conversationID, tagIDs, func(_, given []int64) []int64 { return given })
 }
@@ -191,8 +187,7 @@ func (d *Desk) AddTags(ctx context.Context, conversationID int64, tagIDs []int64
 	return d.retag(ctx, conversationID, tagIDs, func(old, given []int64) []int64 { return slices.Concat(old, given) })
 }
 
-// RemoveTags removes tags from a conversation and returns the remaining ones; absent ones are
-// ignored.
+// RemoveTags removes tags from a conversation and returns the remaining ones; absent ones are ignored.
 func (d *Desk) RemoveTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
 	return d.retag(ctx, conversationID, tagIDs, func(old, given []int64) []int64 {
 		return slices.DeleteFunc(slices.Clone(old), func(id int64) bool { return slices.Contains(given, id) })

@@ -12,8 +12,8 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// Team is a set of members that conversations can be assigned to. It grants nothing: its members
-// see its conversations only as far as their roles and mailboxes allow.
+// Team is a set of members that conversations can be assigned to. It grants nothing: its members see its conversations only
+// as far as their roles and mailboxes allow.
 type Team struct {
 	ID        int64
 	Name      string
@@ -36,8 +36,8 @@ const (
 // TeamInput creates or changes a team.
 type TeamInput struct {
 	Name string // required, at most 100 characters
-	// MemberIDs replace the members, by user id, at most 500; absent leaves them unchanged.
-	// [Desk.AddTeamMembers] and [Desk.RemoveTeamMembers] change single members.
+	// MemberIDs replace the members, by user id, at most 500; absent leaves them unchanged. [Desk.AddTeamMembers] and
+	// [Desk.RemoveTeamMembers] change single members.
 	MemberIDs storage.Opt[[]int64]
 }
 
@@ -117,9 +117,9 @@ func (d *Desk) TeamsByID(ctx context.Context, ids []int64) ([]Team, error) {
 	return r.Teams().ByIDs(ctx, ids)
 }
 
-// CreateTeam creates a team. It needs memberships.update and all mailboxes. A name that another
-// team has, ignoring case, is an Invalid fault on name; a user who is not a member of the account
-// is a NotFound fault; more than 200 teams are a Conflict fault.
+// CreateTeam creates a team. It needs memberships.update and all mailboxes. A name that another team has, ignoring case, is
+// an Invalid fault on name; a user who is not a member of the account is a NotFound fault; more than 200 teams are a
+// Conflict fault.
 func (d *Desk) CreateTeam(ctx context.Context, in TeamInput) (Team, error) {
 	begin, err := d.writesTeams()
 	if err != nil {
@@ -179,8 +179,8 @@ func (d *Desk) AddTeamMembers(ctx context.Context, id int64, userIDs []int64) (T
 	})
 }
 
-// RemoveTeamMembers removes users from a team and returns it; users who are not in it are ignored.
-// Conversations assigned to them stay theirs.
+// RemoveTeamMembers removes users from a team and returns it; users who are not in it are ignored. Conversations assigned to
+// them stay theirs.
 func (d *Desk) RemoveTeamMembers(ctx context.Context, id int64, userIDs []int64) (Team, error) {
 	return d.changeTeam(ctx, id, func(t *Team) error {
 		var problems fault.Collector
@@ -225,8 +225,8 @@ func (d *Desk) changeTeam(ctx context.Context, id int64, change func(*Team) erro
 	return t, takenField(err, UniqueTeam, "name")
 }
 
-// DeleteTeam removes a team; a job soon removes it from its conversations, which keep their users.
-// It needs the permissions of CreateTeam.
+// DeleteTeam removes a team; a job soon removes it from its conversations, which keep their users. It needs the permissions
+// of CreateTeam.
 func (d *Desk) DeleteTeam(ctx context.Context, id int64) error {
 	begin, err := d.writesTeams()
 	if err != nil {
@@ -266,8 +266,8 @@ func (s *Service) leaveTeams(ctx context.Context, tx Tx, userID int64, emit func
 	return nil
 }
 
-// checkTeam verifies that a team to be assigned exists until the transaction ends. If it is deleted
-// afterwards, the deletion includes the conversation.
+// checkTeam verifies that a team to be assigned exists until the transaction ends. If it is deleted afterwards, the deletion
+// includes the conversation.
 func checkTeam(ctx context.Context, tx Tx, id int64) error {
 	if id == 0 {
 		return nil
@@ -276,8 +276,7 @@ func checkTeam(ctx context.Context, tx Tx, id int64) error {
 	return err
 }
 
-// Disband runs a [JobDisband] job: it removes a deleted team from its conversations, a hundred at a
-// time. It is idempotent.
+// Disband runs a [JobDisband] job: it removes a deleted team from its conversations, a hundred at a time. It is idempotent.
 func (s *Service) Disband(ctx context.Context, job storage.ClaimedJob) error {
 	back := func(ctx context.Context, tx Tx) (bool, error) {
 		there, err := tx.Teams().ByIDs(ctx, []int64{job.Subject})

@@ -35,10 +35,9 @@ type match struct {
 	parent         int64 // interaction of the conversation that it replies to; 0: unknown
 }
 
-// thread finds the conversation that a message replies to: by a reply token, then by its references
-// to messages of the same mailbox. Whoever was forwarded a message knows its Message-ID, so for
-// references the sender must be a participant. A message with a doubtful sender joins neither way,
-// see suspicion.
+// thread finds the conversation that a message replies to: by a reply token, then by its references to messages of the same
+// mailbox. Whoever was forwarded a message knows its Message-ID, so for references the sender must be a participant. A
+// message with a doubtful sender joins neither way, see suspicion.
 func (f *filing) thread(ctx context.Context, tx Tx, mailbox Mailbox) (match, error) {
 	if f.about.interactionID != 0 {
 		return f.reportThread(ctx, tx)
@@ -60,8 +59,8 @@ func (f *filing) thread(ctx context.Context, tx Tx, mailbox Mailbox) (match, err
 	return m, nil
 }
 
-// candidates returns the Message-IDs that the message refers to, the likeliest first: In-Reply-To,
-// then the newest References.
+// candidates returns the Message-IDs that the message refers to, the likeliest first: In-Reply-To, then the newest
+// References.
 func (f *filing) candidates() []string {
 	var ids []string
 	for _, id := range slices.Backward(f.mail.InReplyTo) {
@@ -77,8 +76,7 @@ func (f *filing) candidates() []string {
 	return ids
 }
 
-// known returns the mailbox's messages with the given ids, in the order of ids; newest first where
-// senders reused an id.
+// known returns the mailbox's messages with the given ids, in the order of ids; newest first where senders reused an id.
 func (f *filing) known(ctx context.Context, tx Tx, mailbox Mailbox, ids []string) ([]MessageRef, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -91,8 +89,8 @@ func (f *filing) known(ctx context.Context, tx Tx, mailbox Mailbox, ids []string
 	return found, err
 }
 
-// named returns the conversations of genuine tagged addresses: of reply addresses, and of envelope
-// senders, which automatic replies are sent to (RFC 3834 section 4).
+// named returns the conversations of genuine tagged addresses: of reply addresses, and of envelope senders, which automatic
+// replies are sent to (RFC 3834 section 4).
 func (f *filing) named(ctx context.Context, tx Tx) ([]int64, error) {
 	var ids []int64
 	if f.token != 0 {
@@ -158,8 +156,8 @@ func (f *filing) byToken(ctx context.Context, tx Tx, m *match, mailbox Mailbox, 
 	return false, nil
 }
 
-// follow finds the conversation that continues the one of a reply token, in case the message
-// replied to was moved out of it. c is the current conversation of the rest, zero if that is gone.
+// follow finds the conversation that continues the one of a reply token, in case the message replied to was moved out of it.
+// c is the current conversation of the rest, zero if that is gone.
 func (f *filing) follow(ctx context.Context, tx Tx, mailbox Mailbox, c Conversation, named int64, known []MessageRef) (Conversation, error) {
 	if len(known) == 0 || known[0].ConversationID == c.ID {
 		return c, nil
@@ -193,8 +191,8 @@ func (f *filing) follow(ctx context.Context, tx Tx, mailbox Mailbox, c Conversat
 	return c, nil
 }
 
-// holder locks the conversation that contains something. Until it is locked, others may move it;
-// where returns its current conversation.
+// holder locks the conversation that contains something. Until it is locked, others may move it; where returns its current
+// conversation.
 func holder(ctx context.Context, tx Tx, at int64, where func() (int64, error)) (Conversation, error) {
 	for {
 		c, err := tx.Conversations().Lock(ctx, at)
@@ -212,8 +210,7 @@ func holder(ctx context.Context, tx Tx, at int64, where func() (int64, error)) (
 	}
 }
 
-// holder locks the conversation that contains a message. If it was deleted in the meantime, it is a
-// NotFound fault.
+// holder locks the conversation that contains a message. If it was deleted in the meantime, it is a NotFound fault.
 func (f *filing) holder(ctx context.Context, tx Tx, mailbox Mailbox, ref MessageRef) (Conversation, error) {
 	return holder(ctx, tx, ref.ConversationID, func() (int64, error) {
 		now, err := tx.Messages(ctx, mailbox.ID, []string{ref.MessageID})
@@ -307,9 +304,8 @@ func (f *filing) byReferences(ctx context.Context, tx Tx, m *match, mailbox Mail
 // maxColleagues limits the participants that are compared.
 const maxColleagues = 500
 
-// tagged reports whether the sender is a participant under the same address with another tag (RFC
-// 5233), or with a tag on only one of them: people give out ada+shop@example.com and reply as
-// ada@example.com.
+// tagged reports whether the sender is a participant under the same address with another tag (RFC 5233), or with a tag on
+// only one of them: people give out ada+shop@example.com and reply as ada@example.com.
 func (f *filing) tagged(ctx context.Context, tx Tx, conversationID int64) (bool, error) {
 	keys, err := tx.Participants(ctx, conversationID, maxColleagues)
 	sender := withoutTag(f.mail.FirstAuthor().Email)
@@ -326,9 +322,9 @@ func withoutTag(address string) string {
 	return base + "@" + domain
 }
 
-// colleague returns a participant with an address of the sender's organization, "" if there is
-// none, since people reply for each other. Anyone who was forwarded a message knows its Message-ID,
-// so the sender must be authenticated by its domain, which must not be a public mail provider.
+// colleague returns a participant with an address of the sender's organization, "" if there is none, since people reply for
+// each other. Anyone who was forwarded a message knows its Message-ID, so the sender must be authenticated by its domain,
+// which must not be a public mail provider.
 func (f *filing) colleague(ctx context.Context, tx Tx, conversationID int64) (string, error) {
 	domain := colleagueDomain(f.mail.FirstAuthor().Email)
 	if domain == "" || !f.auth.FromAligned || len(f.mail.From) > 1 {

@@ -13,10 +13,9 @@ import (
 
 // Limits of wrong passwords before the next attempt must wait; the wait doubles each time.
 //
-// An attacker who guesses from few addresses is delayed there, and nobody else is. One who guesses
-// a single user's password from very many addresses is delayed by that user's count. That count
-// does not apply to the addresses that the user usually signs in from, so that nobody can lock a
-// user out from elsewhere.
+// An attacker who guesses from few addresses is delayed there, and nobody else is. One who guesses a single user's password
+// from very many addresses is delayed by that user's count. That count does not apply to the addresses that the user usually
+// signs in from, so that nobody can lock a user out from elsewhere.
 var (
 	limitPair    = attempts{free: 5, longest: 5 * time.Minute}  //nolint:gochecknoglobals // constants: one user from one address
 	limitAddress = attempts{free: 30, longest: time.Minute}     //nolint:gochecknoglobals // any users from one address
@@ -85,8 +84,7 @@ func newThrottle() *throttle {
 	return &throttle{tries: map[tryKey]*tries{}, usual: map[usualAddress]bool{}}
 }
 
-// network returns the part of an address that stands for one household or office: an IPv6 host may
-// use any address of a /64.
+// network returns the part of an address that stands for one household or office: an IPv6 host may use any address of a /64.
 func network(address string) string {
 	addr, err := netip.ParseAddr(address)
 	if err != nil || addr.Is4() {
@@ -99,8 +97,8 @@ func network(address string) string {
 	return prefix.String()
 }
 
-// try counts an attempt as failed until it succeeds, so that concurrent attempts count, too. A
-// non-zero wait means that the attempt must wait instead.
+// try counts an attempt as failed until it succeeds, so that concurrent attempts count, too. A non-zero wait means that the
+// attempt must wait instead.
 func (t *throttle) try(now time.Time, keys []tryKey) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,8 +200,7 @@ func (t *throttle) isUsual(u usualAddress) bool {
 	return t.usual[u]
 }
 
-// worthNoting reports whether a failure is logged in the audit log: one per address and hour, and
-// ten per user.
+// worthNoting reports whether a failure is logged in the audit log: one per address and hour, and ten per user.
 func (t *throttle) worthNoting(now time.Time, user, address string) bool {
 	return t.within(now, tryKey{"noted " + user, address}, 1, noteEvery) && t.within(now, tryKey{"noted " + user, ""}, maxNotes, noteEvery)
 }
@@ -235,9 +232,9 @@ type retryLater time.Duration
 func (r retryLater) Error() string             { return "wait " + time.Duration(r).String() }
 func (r retryLater) RetryAfter() time.Duration { return time.Duration(r) }
 
-// attempt starts an attempt with a user's password. After too many wrong ones it is a RateLimited
-// fault. Otherwise the caller passes the result to done: nil, an Unauthenticated fault, or an error
-// that is not about the password. Without a client address, nothing is counted.
+// attempt starts an attempt with a user's password. After too many wrong ones it is a RateLimited fault. Otherwise the
+// caller passes the result to done: nil, an Unauthenticated fault, or an error that is not about the password. Without a
+// client address, nothing is counted.
 func (s *Service) attempt(ctx context.Context, userID int64, email string) (done func(error), err error) {
 	if s.address == "" {
 		return func(error) {}, nil

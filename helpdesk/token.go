@@ -57,10 +57,9 @@ func (c Caller) exceeded(t identity.AccessToken) bool {
 	return len(narrow) > 0 && (len(t.Scopes) == 0 || slices.ContainsFunc(t.Scopes, wider))
 }
 
-// CreateOwnToken creates an access token for the caller and returns its secret, which is not
-// stored; a Secret in the input is ignored. If the caller's own token has scopes or an expiry, the
-// new one may have only some of these scopes and no later expiry; otherwise it is a Forbidden
-// fault.
+// CreateOwnToken creates an access token for the caller and returns its secret, which is not stored; a Secret in the input
+// is ignored. If the caller's own token has scopes or an expiry, the new one may have only some of these scopes and no later
+// expiry; otherwise it is a Forbidden fault.
 func (a *Admin) CreateOwnToken(ctx context.Context, in identity.TokenInput) (identity.AccessToken, string, error) {
 	begin, err := a.guard.Write(anyMember)
 	if err != nil {
@@ -87,8 +86,8 @@ func (a *Admin) CreateOwnToken(ctx context.Context, in identity.TokenInput) (ide
 	return token, in.Secret, nil
 }
 
-// DeleteOwnToken deletes an access token of the caller. With a token that has scopes, the caller
-// can delete only that token; otherwise it is a Forbidden fault.
+// DeleteOwnToken deletes an access token of the caller. With a token that has scopes, the caller can delete only that token;
+// otherwise it is a Forbidden fault.
 func (a *Admin) DeleteOwnToken(ctx context.Context, id int64) error {
 	needed := ownUser
 	if id != 0 && id == a.caller.tokenID {

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// The default parameters of authenticator apps: RFC 6238 with HMAC-SHA-1, six digits and 30
-// seconds.
+// The default parameters of authenticator apps: RFC 6238 with HMAC-SHA-1, six digits and 30 seconds.
 const (
 	totpPeriod = 30 // seconds
 	totpSlack  = 1  // periods that a clock may be ahead or behind, see RFC 6238 section 5.2

@@ -27,8 +27,8 @@ type MailQueue struct {
 
 // MailFlowReader counts messages.
 type MailFlowReader interface {
-	// MailTraffic returns the counts since a time, by mailbox and quarter of an hour, in this
-	// order. Quarters without messages are omitted.
+	// MailTraffic returns the counts since a time, by mailbox and quarter of an hour, in this order. Quarters without messages
+	// are omitted.
 	MailTraffic(ctx context.Context, since time.Time) ([]MailTraffic, error)
 	// MailQueues lists, by id, the mailboxes in which something is waiting.
 	MailQueues(ctx context.Context) ([]MailQueue, error)
@@ -47,8 +47,8 @@ type MailHealth struct {
 	Queues  []MailQueue
 }
 
-// MailHealth returns the traffic within the last period, at most [MaxTraffic], and what is waiting.
-// It needs mailboxes.connection.
+// MailHealth returns the traffic within the last period, at most [MaxTraffic], and what is waiting. It needs
+// mailboxes.connection.
 func (d *Desk) MailHealth(ctx context.Context, within time.Duration) (MailHealth, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {

@@ -34,15 +34,15 @@ type TransferReader interface {
 // TransferWriter writes what otherwise only comes about by what people do. It is for imports.
 type TransferWriter interface {
 	storage.IDMap
-	// InsertMoves notes moves as they are, in their order. Neither conversations nor mailboxes are looked up; the
-	// interactions must be there.
+	// InsertMoves notes moves as they are, in their order. Neither conversations nor mailboxes are looked up; the interactions
+	// must be there.
 	InsertMoves(ctx context.Context, moves []Move) error
 	// InsertRedirects notes redirects as they are. IntoID must be there; nothing else is looked up.
 	InsertRedirects(ctx context.Context, redirects []Redirect) error
 }
 
-// IndexCustomers makes customers, and their conversations, findable. It is for imports, in a transaction that has
-// just inserted them.
+// IndexCustomers makes customers, and their conversations, findable. It is for imports, in a transaction that has just
+// inserted them.
 func IndexCustomers(ctx context.Context, tx Tx, customers []Customer) error {
 	for _, c := range customers {
 		if err := indexCustomer(ctx, tx, c); err != nil {
@@ -52,9 +52,9 @@ func IndexCustomers(ctx context.Context, tx Tx, customers []Customer) error {
 	return nil
 }
 
-// IndexConversations makes conversations findable by their subjects and by what was said in them; interactions of
-// others are passed over. It adds to what they are found by already. It is for imports, in a transaction that has just
-// inserted the interactions.
+// IndexConversations makes conversations findable by their subjects and by what was said in them; interactions of others are
+// passed over. It adds to what they are found by already. It is for imports, in a transaction that has just inserted the
+// interactions.
 func IndexConversations(ctx context.Context, tx Tx, conversations []Conversation, said []Interaction) error {
 	of := make(map[int64][]Interaction, len(conversations))
 	for _, i := range said {

@@ -12,8 +12,8 @@ import (
 // unassignBatch is the number of conversations per transaction.
 const unassignBatch = 100
 
-// Unassign runs a [JobUnassign] job: it unassigns the conversations of a former member, a hundred
-// at a time. It is idempotent. A user who has rejoined in the meantime keeps the rest.
+// Unassign runs a [JobUnassign] job: it unassigns the conversations of a former member, a hundred at a time. It is
+// idempotent. A user who has rejoined in the meantime keeps the rest.
 func (s *Service) Unassign(ctx context.Context, job storage.ClaimedJob) error {
 	back := func(ctx context.Context, tx Tx) (bool, error) {
 		members, err := tx.UsersByID(ctx, []int64{job.Subject})
@@ -28,8 +28,8 @@ func (s *Service) Unassign(ctx context.Context, job storage.ClaimedJob) error {
 	})
 }
 
-// takeAllBack changes all conversations that match a filter, in batches, unless back reports that
-// their owner is back. change reports whether it changed anything.
+// takeAllBack changes all conversations that match a filter, in batches, unless back reports that their owner is back.
+// change reports whether it changed anything.
 func (s *Service) takeAllBack(ctx context.Context, accountID int64, back func(context.Context, Tx) (bool, error), filter ConversationFilter, change func(*Conversation) bool) error {
 	for done := false; !done; {
 		err := s.cfg.Store.InTx(ctx, Scope{AccountID: accountID}, func(ctx context.Context, tx Tx) (err error) {

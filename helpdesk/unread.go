@@ -12,9 +12,8 @@ type ReadMark struct {
 	InteractionID  int64 // the latest interaction when it was read; 0: none
 }
 
-// Unread returns the number of customer interactions newer than the caller's read mark, by
-// conversation id; conversations without any are omitted. Without a mark, all are unread. It needs
-// conversations.view, create or update.
+// Unread returns the number of customer interactions newer than the caller's read mark, by conversation id; conversations
+// without any are omitted. Without a mark, all are unread. It needs conversations.view, create or update.
 func (d *Desk) Unread(ctx context.Context, conversationIDs []int64) (map[int64]int64, error) {
 	r, err := d.guard.Read(d.worksOnConversations())
 	if err != nil {
@@ -28,9 +27,8 @@ func (d *Desk) Unread(ctx context.Context, conversationIDs []int64) (map[int64]i
 	return counts, err
 }
 
-// MarkRead records that the caller has read everything currently in a conversation. Posting a reply
-// does so, too; viewing a conversation does not. It needs conversations.view, does not change the
-// conversation and emits no event.
+// MarkRead records that the caller has read everything currently in a conversation. Posting a reply does so, too; viewing a
+// conversation does not. It needs conversations.view, does not change the conversation and emits no event.
 func (d *Desk) MarkRead(ctx context.Context, conversationID int64) (Conversation, error) {
 	return d.mark(ctx, conversationID, func(ctx context.Context, tx Tx, id int64) error {
 		if err := d.readNotifications(ctx, tx, id); err != nil {
@@ -40,8 +38,8 @@ func (d *Desk) MarkRead(ctx context.Context, conversationID int64) (Conversation
 	})
 }
 
-// MarkUnread removes the caller's read mark of a conversation, so that all its customer
-// interactions are unread. It needs conversations.view.
+// MarkUnread removes the caller's read mark of a conversation, so that all its customer interactions are unread. It needs
+// conversations.view.
 func (d *Desk) MarkUnread(ctx context.Context, conversationID int64) (Conversation, error) {
 	return d.mark(ctx, conversationID, func(ctx context.Context, tx Tx, id int64) error {
 		return tx.SaveReadMark(ctx, ReadMark{UserID: d.userID, ConversationID: id})

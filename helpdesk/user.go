@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// UpdateMe changes the caller's own name and password. A new password ends the caller's other
-// sessions; access tokens stay valid. It is forbidden to tokens with scopes.
+// UpdateMe changes the caller's own name and password. A new password ends the caller's other sessions; access tokens stay
+// valid. It is forbidden to tokens with scopes.
 func (a *Admin) UpdateMe(ctx context.Context, in identity.UserUpdate) (identity.User, error) {
 	begin, err := a.guard.Write(ownUser)
 	if err != nil {

@@ -23,16 +23,14 @@ func (a *Admin) Users(ctx context.Context, req storage.PageRequest) (storage.Pag
 		func(seek storage.Seek) ([]identity.User, error) { return dir.Users(ctx, seek) })
 }
 
-// DisableUser blocks a user: sessions end, access tokens and password links stop working, no mail
-// is sent to the user, and mail from the user is not treated as a member's. It takes effect with
-// the next request, and on event streams at once. Memberships stay. It overrides an admin's
-// disabling, so that admins cannot enable the user any more. Operators only.
+// DisableUser blocks a user: sessions end, access tokens and password links stop working, no mail is sent to the user, and
+// mail from the user is not treated as a member's. It takes effect with the next request, and on event streams at once.
+// Memberships stay. It overrides an admin's disabling, so that admins cannot enable the user any more. Operators only.
 func (a *Admin) DisableUser(ctx context.Context, id int64) (identity.User, error) {
 	return a.setDisabled(ctx, id, true)
 }
 
-// EnableUser reverts [Admin.DisableUser]. The user has to sign in again; access tokens work again.
-// Operators only.
+// EnableUser reverts [Admin.DisableUser]. The user has to sign in again; access tokens work again. Operators only.
 func (a *Admin) EnableUser(ctx context.Context, id int64) (identity.User, error) {
 	return a.setDisabled(ctx, id, false)
 }
@@ -50,8 +48,7 @@ func (a *Admin) setDisabled(ctx context.Context, id int64, disabled bool) (ident
 	return user, err
 }
 
-// disable disables or enables a user, records the acting token, and emits an event in all the
-// user's accounts.
+// disable disables or enables a user, records the acting token, and emits an event in all the user's accounts.
 func (s *Service) disable(ctx context.Context, tx SystemTx, id int64, disabled bool, actorID, tokenID int64) (identity.User, error) {
 	user, err := tx.UserForUpdate(ctx, id)
 	if err != nil {
@@ -104,10 +101,9 @@ func (s *Service) eachMembership(ctx context.Context, tx SystemTx, userID int64,
 	return err
 }
 
-// DeleteUser removes a user with sessions and access tokens, and ends all memberships as
-// [Desk.RemoveMember] does. What the user wrote stays, attributed to a former member. The last
-// owner of an account is a Conflict fault with code last_owner, and nothing changes. Operators
-// only.
+// DeleteUser removes a user with sessions and access tokens, and ends all memberships as [Desk.RemoveMember] does. What the
+// user wrote stays, attributed to a former member. The last owner of an account is a Conflict fault with code last_owner,
+// and nothing changes. Operators only.
 func (a *Admin) DeleteUser(ctx context.Context, id int64) error {
 	begin, err := a.guard.Write(operate)
 	if err != nil {
@@ -136,17 +132,16 @@ func (a *Admin) DeleteUser(ctx context.Context, id int64) error {
 	})
 }
 
-// DisableMember does [Admin.DisableUser] for a member who works in no other account; otherwise it
-// is a Conflict fault with code other_accounts. It needs memberships.update. The caller, and
-// members who hold more, are Forbidden faults.
+// DisableMember does [Admin.DisableUser] for a member who works in no other account; otherwise it is a Conflict fault with
+// code other_accounts. It needs memberships.update. The caller, and members who hold more, are Forbidden faults.
 func (d *Desk) DisableMember(ctx context.Context, id int64) error {
 	return d.aboutUser(ctx, id, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return errOnly(d.svc.disable(ctx, tx, userID, true, d.userID, d.caller.tokenID))
 	})
 }
 
-// EnableMember reverts [Desk.DisableMember], under the same conditions. A user disabled by the
-// operator is a Forbidden fault.
+// EnableMember reverts [Desk.DisableMember], under the same conditions. A user disabled by the operator is a Forbidden
+// fault.
 func (d *Desk) EnableMember(ctx context.Context, id int64) error {
 	return d.aboutUser(ctx, id, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return errOnly(d.svc.disable(ctx, tx, userID, false, d.userID, d.caller.tokenID))
@@ -155,8 +150,7 @@ func (d *Desk) EnableMember(ctx context.Context, id int64) error {
 
 func errOnly[T any](_ T, err error) error { return err }
 
-// aboutUser calls do for the user of a membership, if an admin of this account may decide about
-// that user.
+// aboutUser calls do for the user of a membership, if an admin of this account may decide about that user.
 func (d *Desk) aboutUser(ctx context.Context, membershipID int64, do func(ctx context.Context, tx SystemTx, userID int64) error) error {
 	if _, err := d.guard.Write(identity.MembershipsUpdate); err != nil {
 		return err

@@ -22,8 +22,8 @@ type View struct {
 	UpdatedAt time.Time
 }
 
-// ViewFilter narrows and orders the list of conversations as [ConversationQuery] does, for the
-// member who applies it. The zero value selects all.
+// ViewFilter narrows and orders the list of conversations as [ConversationQuery] does, for the member who applies it. The
+// zero value selects all.
 type ViewFilter struct {
 	Agent        string           `json:"agent,omitempty"` // AgentMe, AgentUnassigned or a user's id; "": all
 	Statuses     []Status         `json:"status,omitempty"`
@@ -173,8 +173,8 @@ func (d *Desk) Views(ctx context.Context, req storage.PageRequest) (storage.Page
 		func(seek storage.Seek) ([]View, error) { return r.Views().List(ctx, storage.NoFilter{}, seek) })
 }
 
-// CreateView creates a view. It needs views.create. What the filter names must be within the
-// member's reach; otherwise it is a NotFound fault.
+// CreateView creates a view. It needs views.create. What the filter names must be within the member's reach; otherwise it is
+// a NotFound fault.
 func (d *Desk) CreateView(ctx context.Context, in ViewInput) (View, error) {
 	begin, err := d.guard.Write(identity.ViewsCreate)
 	if err != nil {
@@ -198,8 +198,8 @@ func (d *Desk) CreateView(ctx context.Context, in ViewInput) (View, error) {
 	return v, err
 }
 
-// UpdateView changes a view, whoever created it. A member limited to some mailboxes may change only
-// their own; otherwise it is a Forbidden fault. It needs views.update.
+// UpdateView changes a view, whoever created it. A member limited to some mailboxes may change only their own; otherwise it
+// is a Forbidden fault. It needs views.update.
 func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, error) {
 	begin, err := d.guard.Write(identity.ViewsUpdate)
 	if err != nil {
@@ -229,8 +229,8 @@ func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, er
 	return v, err
 }
 
-// mayChangeView returns a fault if a member limited to some mailboxes did not create the view,
-// since its creator may see more.
+// mayChangeView returns a fault if a member limited to some mailboxes did not create the view, since its creator may see
+// more.
 func (d *Desk) mayChangeView(v View) error {
 	if v.UserID == d.userID {
 		return nil
@@ -238,8 +238,8 @@ func (d *Desk) mayChangeView(v View) error {
 	return d.reachesAll()
 }
 
-// DeleteView removes a view. A member limited to some mailboxes may remove only their own;
-// otherwise it is a Forbidden fault. It needs views.delete.
+// DeleteView removes a view. A member limited to some mailboxes may remove only their own; otherwise it is a Forbidden
+// fault. It needs views.delete.
 func (d *Desk) DeleteView(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.ViewsDelete)
 	if err != nil {

@@ -85,8 +85,7 @@ func (d *Desk) mayAim(w subscription.Webhook) error {
 	return nil
 }
 
-// mayHandle returns a fault if the webhook receives events of mailboxes that the member does not
-// reach.
+// mayHandle returns a fault if the webhook receives events of mailboxes that the member does not reach.
 func (d *Desk) mayHandle(w subscription.Webhook) error {
 	beyond := func(id int64) bool { return !slices.Contains(d.scope.Mailboxes, id) }
 	if d.scope.Mailboxes != nil && (len(w.MailboxIDs) == 0 || slices.ContainsFunc(w.MailboxIDs, beyond)) {
@@ -133,10 +132,10 @@ func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.P
 		})
 }
 
-// CreateWebhook creates a webhook and returns its secret, which is not shown again. It delivers
-// only later events. It needs webhooks.create, the view permission of each area whose events it
-// subscribes to (of all areas for AllEvents), and reach of its mailboxes: a member limited to some
-// mailboxes must name some of them. More than [subscription.MaxWebhooks] in an account is a Conflict fault.
+// CreateWebhook creates a webhook and returns its secret, which is not shown again. It delivers only later events. It needs
+// webhooks.create, the view permission of each area whose events it subscribes to (of all areas for AllEvents), and reach of
+// its mailboxes: a member limited to some mailboxes must name some of them. More than [subscription.MaxWebhooks] in an
+// account is a Conflict fault.
 func (d *Desk) CreateWebhook(ctx context.Context, in subscription.WebhookInput) (w subscription.Webhook, secret string, err error) {
 	begin, err := d.guard.Write(identity.WebhooksCreate)
 	if err != nil {
@@ -181,8 +180,8 @@ func (d *Desk) CreateWebhook(ctx context.Context, in subscription.WebhookInput) 
 	return withoutSecrets(w), secret, nil
 }
 
-// follow starts the account's webhook cursor, for a webhook that becomes active, and records the
-// current end of the log in w. The lock order is the cursor, then webhooks, then the account.
+// follow starts the account's webhook cursor, for a webhook that becomes active, and records the current end of the log in
+// w. The lock order is the cursor, then webhooks, then the account.
 func follow(ctx context.Context, tx Tx, w *subscription.Webhook, active bool) error {
 	if !active {
 		return nil
@@ -195,8 +194,8 @@ func follow(ctx context.Context, tx Tx, w *subscription.Webhook, active bool) er
 	return tx.StartWebhookCursor(ctx, last)
 }
 
-// UpdateWebhook changes a webhook. It needs webhooks.update and, for the resulting webhook,
-// everything that [Desk.CreateWebhook] requires.
+// UpdateWebhook changes a webhook. It needs webhooks.update and, for the resulting webhook, everything that
+// [Desk.CreateWebhook] requires.
 func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in subscription.WebhookInput) (subscription.Webhook, error) {
 	var begun subscription.Webhook
 	return d.changeWebhook(ctx, id, func(ctx context.Context, tx Tx) error {
@@ -228,9 +227,8 @@ func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in subscription.Webh
 // webhookOff is the problem of deliveries that were given up when their webhook was disabled.
 const webhookOff = "The webhook was switched off."
 
-// RotateWebhookSecret replaces the secret and returns the new one, which is not shown again. The
-// former secret also signs deliveries for [subscription.FormerSecretLife]. It needs the permissions of
-// [Desk.UpdateWebhook].
+// RotateWebhookSecret replaces the secret and returns the new one, which is not shown again. The former secret also signs
+// deliveries for [subscription.FormerSecretLife]. It needs the permissions of [Desk.UpdateWebhook].
 func (d *Desk) RotateWebhookSecret(ctx context.Context, id int64) (w subscription.Webhook, secret string, err error) {
 	nothing := func(context.Context, Tx) error { return nil }
 	w, err = d.changeWebhook(ctx, id, nothing, func(_ context.Context, _ Tx, w *subscription.Webhook) error {
@@ -251,8 +249,7 @@ func (d *Desk) RotateWebhookSecret(ctx context.Context, id int64) (w subscriptio
 	return w, secret, nil
 }
 
-// changeWebhook applies change to a webhook and writes it. It calls first before locking the
-// webhook.
+// changeWebhook applies change to a webhook and writes it. It calls first before locking the webhook.
 func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx context.Context, tx Tx) error, change func(ctx context.Context, tx Tx, w *subscription.Webhook) error) (subscription.Webhook, error) {
 	begin, err := d.guard.Write(identity.WebhooksUpdate)
 	if err != nil {

@@ -20,8 +20,7 @@ func webhookDeliveryNoun() storage.Noun[subscription.WebhookDelivery] {
 	}
 }
 
-// webhookBackoff returns the delay after a number of failed attempts; false: give up. The delays
-// add up to about a day.
+// webhookBackoff returns the delay after a number of failed attempts; false: give up. The delays add up to about a day.
 func webhookBackoff(attempts int) (time.Duration, bool) {
 	steps := []time.Duration{
 		5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
@@ -34,8 +33,8 @@ func webhookBackoff(attempts int) (time.Duration, bool) {
 	return wait + rand.N(wait/20), true // jitter spreads retries
 }
 
-// WebhookDeliveries lists a webhook's deliveries, newest first. It omits events of mailboxes that
-// the member does not reach. It needs webhooks.view. An absent webhook is a NotFound fault.
+// WebhookDeliveries lists a webhook's deliveries, newest first. It omits events of mailboxes that the member does not reach.
+// It needs webhooks.view. An absent webhook is a NotFound fault.
 func (d *Desk) WebhookDeliveries(ctx context.Context, filter subscription.WebhookDeliveryFilter, req storage.PageRequest) (storage.Page[subscription.WebhookDelivery], error) {
 	var none storage.Page[subscription.WebhookDelivery]
 	r, err := d.guard.Read(identity.WebhooksView)
@@ -56,9 +55,8 @@ func (d *Desk) WebhookDeliveries(ctx context.Context, filter subscription.Webhoo
 	})
 }
 
-// RedeliverWebhook retries a delivery now, whatever its state, and then as often as a new one, with
-// the same MessageID. It needs webhooks.update. A disabled webhook or a delivery in progress is a
-// Conflict fault.
+// RedeliverWebhook retries a delivery now, whatever its state, and then as often as a new one, with the same MessageID. It
+// needs webhooks.update. A disabled webhook or a delivery in progress is a Conflict fault.
 func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (subscription.WebhookDelivery, error) {
 	begin, err := d.guard.Write(identity.WebhooksUpdate)
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 // maxSlug limits a slug, in characters.
 const maxSlug = 80
 
-// Slug returns the form of a title for addresses: its words in lower case, in their own script,
-// joined by hyphens. It is empty for a title without letters and digits.
+// Slug returns the form of a title for addresses: its words in lower case, in their own script, joined by hyphens. It is
+// empty for a title without letters and digits.
 func Slug(title string) string {
 	var b strings.Builder
 	n, gap := 0, false
@@ -47,8 +47,8 @@ func Slug(title string) string {
 	return b.String()
 }
 
-// PagePath returns the path of a page below the URL of its site: the language, the kind, and the id
-// with the slug of the title.
+// PagePath returns the path of a page below the URL of its site: the language, the kind, and the id with the slug of the
+// title.
 func PagePath(locale, kind string, id int64, title string) string {
 	name := strconv.FormatInt(id, 10)
 	if slug := Slug(title); slug != "" {

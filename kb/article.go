@@ -180,8 +180,7 @@ func (a Article) counts(sign int64) []Counts {
 	return all
 }
 
-// mayPublish returns a fault when visitors would notice a change and the member lacks
-// articles.publish.
+// mayPublish returns a fault when visitors would notice a change and the member lacks articles.publish.
 func (e *Editor) mayPublish(noticed bool) error {
 	if noticed && !e.guard.Allows(ArticlesPublish) {
 		return fault.Newf(fault.Forbidden, "You need the permission %s to change what visitors see.", ArticlesPublish)
@@ -242,8 +241,7 @@ func (e *Editor) Article(ctx context.Context, id int64) (ArticleRevision, error)
 	return r.LiveArticle(ctx, id)
 }
 
-// Draft returns an article with its draft, or with its live revision when there is no draft. It
-// needs articles.view.
+// Draft returns an article with its draft, or with its live revision when there is no draft. It needs articles.view.
 func (e *Editor) Draft(ctx context.Context, id int64) (ArticleRevision, error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
@@ -264,9 +262,8 @@ func (e *Editor) Draft(ctx context.Context, id int64) (ArticleRevision, error) {
 	return a, settle(ctx, r, &a)
 }
 
-// Drafts returns the drafts of the articles that have one, in any order. It does what
-// [Editor.Draft] does for many articles with few queries, and needs articles.view. A draft that was
-// deleted after the articles were read is left out.
+// Drafts returns the drafts of the articles that have one, in any order. It does what [Editor.Draft] does for many articles
+// with few queries, and needs articles.view. A draft that was deleted after the articles were read is left out.
 func (e *Editor) Drafts(ctx context.Context, articles []ArticleRevision) ([]ArticleRevision, error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
@@ -296,8 +293,8 @@ func (e *Editor) Drafts(ctx context.Context, articles []ArticleRevision) ([]Arti
 	return all, nil
 }
 
-// settle removes deleted collections and categories from revisions that are not live; a deleted
-// collection is replaced by that of the article.
+// settle removes deleted collections and categories from revisions that are not live; a deleted collection is replaced by
+// that of the article.
 func settle(ctx context.Context, r Reader, revisions ...*ArticleRevision) error {
 	var collections, categories []int64
 	for _, a := range revisions {
@@ -323,9 +320,8 @@ func settle(ctx context.Context, r Reader, revisions ...*ArticleRevision) error 
 	return nil
 }
 
-// CreateArticle creates an article with its first revision. It needs articles.create, and
-// articles.publish unless the article is unpublished. A collection or category that is not in the
-// site is a NotFound fault.
+// CreateArticle creates an article with its first revision. It needs articles.create, and articles.publish unless the
+// article is unpublished. A collection or category that is not in the site is a NotFound fault.
 func (e *Editor) CreateArticle(ctx context.Context, in ArticleInput) (ArticleRevision, error) {
 	begin, err := e.guard.Write(ArticlesCreate)
 	if err != nil {
@@ -375,8 +371,7 @@ func (e *Editor) CreateArticle(ctx context.Context, in ArticleInput) (ArticleRev
 	return out, err
 }
 
-// revise locks an article, runs fn with its live revision, and writes the changed article. fn
-// writes the revisions.
+// revise locks an article, runs fn with its live revision, and writes the changed article. fn writes the revisions.
 func (e *Editor) revise(ctx context.Context, begin func(context.Context, func(context.Context, Tx) error) error, id int64, fn func(ctx context.Context, tx Tx, a *ArticleRevision, now time.Time) error) (ArticleRevision, error) {
 	var out ArticleRevision
 	err := begin(ctx, func(ctx context.Context, tx Tx) error {
@@ -422,8 +417,8 @@ func (e *Editor) revise(ctx context.Context, begin func(context.Context, func(co
 	return out, err
 }
 
-// prepared cleans the contents of a text and puts references into them. That takes time, so it
-// happens before the transaction.
+// prepared cleans the contents of a text and puts references into them. That takes time, so it happens before the
+// transaction.
 func (e *Editor) prepared(ctx context.Context, needs Permission, in TextInput) (TextInput, error) {
 	r, err := e.guard.Read(needs)
 	if err != nil {
@@ -432,8 +427,8 @@ func (e *Editor) prepared(ctx context.Context, needs Permission, in TextInput) (
 	return e.refer(ctx, r.Files(), in.cleaned())
 }
 
-// UpdateArticle changes the live revision in place; the draft is unchanged. It needs
-// articles.update, and articles.publish if the article is published before or after the change.
+// UpdateArticle changes the live revision in place; the draft is unchanged. It needs articles.update, and articles.publish
+// if the article is published before or after the change.
 func (e *Editor) UpdateArticle(ctx context.Context, id int64, in ArticleInput) (ArticleRevision, error) {
 	begin, err := e.guard.Write(ArticlesUpdate)
 	if err != nil {
@@ -454,10 +449,9 @@ func (e *Editor) UpdateArticle(ctx context.Context, id int64, in ArticleInput) (
 	})
 }
 
-// UpdateDraft changes the draft. Without a draft it first creates one from the live revision, with
-// the next revision number. The live revision is unchanged, unless the status is published: then
-// the draft becomes the live revision, and the former live revision is kept. It needs
-// articles.update, and articles.publish to publish.
+// UpdateDraft changes the draft. Without a draft it first creates one from the live revision, with the next revision number.
+// The live revision is unchanged, unless the status is published: then the draft becomes the live revision, and the former
+// live revision is kept. It needs articles.update, and articles.publish to publish.
 func (e *Editor) UpdateDraft(ctx context.Context, id int64, in ArticleInput) (ArticleRevision, error) {
 	begin, err := e.guard.Write(ArticlesUpdate)
 	if err != nil {
@@ -503,8 +497,7 @@ func (a *Article) revise(of Revision, now time.Time) Revision {
 	return of
 }
 
-// DeleteDraft deletes the draft. It needs articles.update. An article without a draft is a NotFound
-// fault.
+// DeleteDraft deletes the draft. It needs articles.update. An article without a draft is a NotFound fault.
 func (e *Editor) DeleteDraft(ctx context.Context, id int64) error {
 	begin, err := e.guard.Write(ArticlesUpdate)
 	if err != nil {
@@ -542,8 +535,8 @@ func (e *Editor) DeleteArticle(ctx context.Context, id int64) error {
 	})
 }
 
-// Revisions lists the revisions of an article, newest first: the live one, the draft and all former
-// ones. It needs articles.view.
+// Revisions lists the revisions of an article, newest first: the live one, the draft and all former ones. It needs
+// articles.view.
 func (e *Editor) Revisions(ctx context.Context, id int64, req storage.PageRequest) (Article, storage.Page[Revision], error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
@@ -558,8 +551,7 @@ func (e *Editor) Revisions(ctx context.Context, id int64, req storage.PageReques
 	return a.Article, page, err
 }
 
-// Revision returns an article with one of its revisions as it was. It needs
-// articles.view.
+// Revision returns an article with one of its revisions as it was. It needs articles.view.
 func (e *Editor) Revision(ctx context.Context, id, number int64) (ArticleRevision, error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
@@ -573,9 +565,9 @@ func (e *Editor) Revision(ctx context.Context, id, number int64) (ArticleRevisio
 	return a, err
 }
 
-// Restore makes the text of a former revision live again, as a new revision. The article keeps its
-// collection, its categories and its status, and all revisions and the draft are kept. It needs
-// articles.update, and articles.publish if the article is published.
+// Restore makes the text of a former revision live again, as a new revision. The article keeps its collection, its
+// categories and its status, and all revisions and the draft are kept. It needs articles.update, and articles.publish if the
+// article is published.
 func (e *Editor) Restore(ctx context.Context, id, number int64) (ArticleRevision, error) {
 	begin, err := e.guard.Write(ArticlesUpdate)
 	if err != nil {

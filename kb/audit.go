@@ -8,12 +8,10 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// audited reports whether events of a type go into the account's audit log, which the help desk
-// shows: all deletions do.
+// audited reports whether events of a type go into the account's audit log, which the help desk shows: all deletions do.
 func audited(kind string) bool { return strings.HasSuffix(kind, ".deleted") }
 
-// From returns the service for requests from an address. The audit log records the address with
-// deletions.
+// From returns the service for requests from an address. The audit log records the address with deletions.
 func (s *Service) From(address netip.Addr) *Service {
 	out := *s
 	if address = address.Unmap(); address.IsValid() {

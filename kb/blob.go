@@ -11,15 +11,15 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// JobPurgeFiles is the kind of jobs that delete the blobs of deleted rows. The program that runs
-// the jobs registers [Service.PurgeFiles] for it.
+// JobPurgeFiles is the kind of jobs that delete the blobs of deleted rows. The program that runs the jobs registers
+// [Service.PurgeFiles] for it.
 const JobPurgeFiles = "kb.purge"
 
 // JobKinds returns the kinds of all jobs of the knowledge base, each of which needs a handler.
 func JobKinds() []string { return []string{JobPurgeFiles} }
 
-// sitePrefix begins the keys of all blobs of a site. It is below the account's prefix, so that
-// deleting the account deletes them too.
+// sitePrefix begins the keys of all blobs of a site. It is below the account's prefix, so that deleting the account deletes
+// them too.
 func sitePrefix(accountID, siteID int64) string {
 	return fmt.Sprintf("accounts/%d/sites/%d/", accountID, siteID)
 }
@@ -48,8 +48,8 @@ func purgeKeys(accountID int64, keys []string) []storage.Job {
 // discardTime limits the time for deleting blobs that no row refers to.
 const discardTime = 10 * time.Second
 
-// discard deletes blobs whose rows were not written because of err. When the outcome is unknown it
-// keeps them, since rows may refer to them; otherwise the sweep of storage/blobs finds them.
+// discard deletes blobs whose rows were not written because of err. When the outcome is unknown it keeps them, since rows
+// may refer to them; otherwise the sweep of storage/blobs finds them.
 func (s *Service) discard(ctx context.Context, err error, keys ...string) {
 	if !fault.Certain(err) {
 		s.cfg.Logger.WarnContext(ctx, "files stay until it is known whether rows name them", "files", len(keys), "error", err)

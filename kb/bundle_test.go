@@ -20,8 +20,8 @@ type person int64
 func (p person) UserID() int64 { return int64(p) }
 func (person) TokenID() int64  { return 0 }
 
-// Callers of the tests: Erin edits account 1, Vic may only view it, Sam is a stranger, and Lea
-// edits account 1 but reaches only its first mailbox.
+// Callers of the tests: Erin edits account 1, Vic may only view it, Sam is a stranger, and Lea edits account 1 but reaches
+// only its first mailbox.
 const (
 	erin person = 1
 	vic  person = 2
@@ -54,8 +54,7 @@ type backend interface {
 	KB() kb.Store
 }
 
-// newBundle creates the bundle on a store: account 1 has the members Erin and Vic, account 2 has
-// Sam.
+// newBundle creates the bundle on a store: account 1 has the members Erin and Vic, account 2 has Sam.
 func newBundle(t testing.TB, store backend) *bundle {
 	t.Helper()
 	b := &bundle{store: store.KB(), desk: store, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}

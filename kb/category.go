@@ -9,8 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Category is part of a collection. An article can be in several categories, also in those of other
-// collections.
+// Category is part of a collection. An article can be in several categories, also in those of other collections.
 type Category struct {
 	ID           int64
 	SiteID       int64
@@ -75,8 +74,7 @@ func (e *Editor) Categories(ctx context.Context, filter CategoryFilter, desc boo
 	return listCategories(ctx, r, filter, desc, req)
 }
 
-// listCategories lists categories. A filter for a collection that does not exist is a NotFound
-// fault.
+// listCategories lists categories. A filter for a collection that does not exist is a NotFound fault.
 func listCategories(ctx context.Context, r shelves, filter CategoryFilter, desc bool, req storage.PageRequest) (storage.Page[Category], error) {
 	page, err := storage.List(req, desc, Category.position, func(seek storage.Seek) ([]Category, error) { return r.Categories().List(ctx, filter, seek) })
 	if filter.CollectionID != 0 && (err != nil || len(page.Items) == 0) { // a category in it proves that the collection exists
@@ -105,8 +103,7 @@ func (e *Editor) CategoriesByID(ctx context.Context, ids []int64) ([]Category, e
 	return r.Categories().ByIDs(ctx, ids)
 }
 
-// CreateCategory creates a category. It needs categories.create. A collection that is not in the
-// site is a NotFound fault.
+// CreateCategory creates a category. It needs categories.create. A collection that is not in the site is a NotFound fault.
 func (e *Editor) CreateCategory(ctx context.Context, in CategoryInput) (Category, error) {
 	begin, err := e.guard.Write(CategoriesCreate)
 	if err != nil {
@@ -164,8 +161,8 @@ func (e *Editor) UpdateCategory(ctx context.Context, id int64, in CategoryInput)
 	return c, err
 }
 
-// DeleteCategory deletes a category. It needs categories.delete. A category that still has
-// articles, published or not, is a Conflict fault.
+// DeleteCategory deletes a category. It needs categories.delete. A category that still has articles, published or not, is a
+// Conflict fault.
 func (e *Editor) DeleteCategory(ctx context.Context, id int64) error {
 	begin, err := e.guard.Write(CategoriesDelete)
 	if err != nil {

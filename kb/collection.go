@@ -11,8 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Counters counts the contents of a collection or a category. Stores keep them; only [CountWriter]
-// changes them.
+// Counters counts the contents of a collection or a category. Stores keep them; only [CountWriter] changes them.
 type Counters struct {
 	Articles   int64
 	Categories int64 // of a collection
@@ -30,8 +29,8 @@ func (c Counters) Add(o Counters) Counters {
 	}
 }
 
-// addCounts sums the changes per collection and category and adds them in a fixed order that
-// prevents deadlocks: collections first, each noun by id.
+// addCounts sums the changes per collection and category and adds them in a fixed order that prevents deadlocks: collections
+// first, each noun by id.
 func addCounts(ctx context.Context, tx CountWriter, counts []Counts) error {
 	sums := map[[2]int64]Counters{}
 	for _, c := range counts {
@@ -191,9 +190,8 @@ func (e *Editor) UpdateCollection(ctx context.Context, id int64, in CollectionIn
 	return c, err
 }
 
-// DeleteCollection deletes a collection with its categories. It needs collections.delete. A
-// collection that still has articles, published or not, itself or in one of its categories, is a
-// Conflict fault.
+// DeleteCollection deletes a collection with its categories. It needs collections.delete. A collection that still has
+// articles, published or not, itself or in one of its categories, is a Conflict fault.
 func (e *Editor) DeleteCollection(ctx context.Context, id int64) error {
 	begin, err := e.guard.Write(CollectionsDelete)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
-// Content is a public file, ready to be served. Its bytes are untrusted: browsers must not run them
-// in the site's origin.
+// Content is a public file, ready to be served. Its bytes are untrusted: browsers must not run them in the site's origin.
 type Content struct {
 	Filename    string
 	ContentType string
@@ -33,8 +32,7 @@ func (c Content) Open(ctx context.Context, offset int64) (io.ReadCloser, error) 
 	return c.blobs(ctx, c.key, offset, -1)
 }
 
-// PublicFile returns a file of a site to any caller, even when the site is private: its address
-// contains a secret key.
+// PublicFile returns a file of a site to any caller, even when the site is private: its address contains a secret key.
 func (s *Service) PublicFile(ctx context.Context, siteID, id int64, urlKey string) (Content, error) {
 	site, err := s.cfg.Store.FindSite(ctx, siteID)
 	if err != nil {
@@ -53,8 +51,8 @@ func (s *Service) PublicFile(ctx context.Context, siteID, id int64, urlKey strin
 	}, nil
 }
 
-// PublicAsset returns a file of a theme to any caller if it is below assets/. version is the prefix
-// of the hash that [ThemeFile.Version] returns, or "".
+// PublicAsset returns a file of a theme to any caller if it is below assets/. version is the prefix of the hash that
+// [ThemeFile.Version] returns, or "".
 func (s *Service) PublicAsset(ctx context.Context, siteID, themeID int64, path, version string) (Content, error) {
 	if !theme.IsAsset(path) {
 		return Content{}, fault.Missing("file", 0)
@@ -87,8 +85,8 @@ type Dress struct {
 	Files []ThemeFile
 }
 
-// Dress returns a theme of a site by its id; 0 means the active theme. It is for code that renders
-// pages: what themes show is public.
+// Dress returns a theme of a site by its id; 0 means the active theme. It is for code that renders pages: what themes show
+// is public.
 func (s *Service) Dress(ctx context.Context, site Site, themeID int64) (Dress, error) {
 	r := s.cfg.Store.Within(Scope{AccountID: site.AccountID, SiteID: site.ID})
 	var d Dress

@@ -2,8 +2,8 @@ package kb
 
 import "github.com/helpwright/helpwright/storage"
 
-// Domain announces the permissions and the event areas of the knowledge base to the help desk whose
-// accounts and roles it shares, see [storage.Domain].
+// Domain announces the permissions and the event areas of the knowledge base to the help desk whose accounts and roles it
+// shares, see [storage.Domain].
 func Domain() storage.Domain {
 	var permissions, views []string
 	for _, area := range []string{"sites", "collections", "categories", "articles", "feedback", "files", "themes"} {

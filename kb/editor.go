@@ -18,9 +18,8 @@ type Editor struct {
 	mailboxes []int64 // that the member reaches; nil: all
 }
 
-// Editor opens a site for a caller. A caller who is not a member of its account gets the same
-// NotFound fault as for a site that does not exist; an anonymous caller gets an Unauthenticated
-// fault.
+// Editor opens a site for a caller. A caller who is not a member of its account gets the same NotFound fault as for a site
+// that does not exist; an anonymous caller gets an Unauthenticated fault.
 func (s *Service) Editor(ctx context.Context, c Caller, siteID int64) (*Editor, error) {
 	if nobody(c) {
 		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
@@ -42,8 +41,8 @@ func (s *Service) Editor(ctx context.Context, c Caller, siteID int64) (*Editor, 
 	}, nil
 }
 
-// Operator opens a site for the operator of the program: the command line and embedding
-// applications. It may do everything that [Editor] offers.
+// Operator opens a site for the operator of the program: the command line and embedding applications. It may do everything
+// that [Editor] offers.
 func (s *Service) Operator(ctx context.Context, siteID int64) (*Editor, error) {
 	site, err := s.cfg.Store.FindSite(ctx, siteID)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// An article in two languages is published, read and found; then it is changed as a
-// draft, published, and a former revision restored.
+// An article in two languages is published, read and found; then it is changed as a draft, published, and a former revision
+// restored.
 func Example_article() {
 	ctx := context.Background()
 	store := memstore.New()

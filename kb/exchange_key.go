@@ -18,16 +18,14 @@ const (
 	FileKey       KeyKind = "file"
 )
 
-// ExchangeKey is the name of a resource in the site's folder, see package exchange. It stays the
-// same when titles change.
+// ExchangeKey is the name of a resource in the site's folder, see package exchange. It stays the same when titles change.
 type ExchangeKey struct {
 	Kind KeyKind
 	ID   int64
 	Key  string // unique among the keys of its kind in the site; at most 255 bytes
 }
 
-// ExchangeKeys returns all keys of the site, in any order, including those of deleted resources. It
-// needs articles.view.
+// ExchangeKeys returns all keys of the site, in any order, including those of deleted resources. It needs articles.view.
 func (e *Editor) ExchangeKeys(ctx context.Context) ([]ExchangeKey, error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
@@ -36,8 +34,7 @@ func (e *Editor) ExchangeKeys(ctx context.Context) ([]ExchangeKey, error) {
 	return r.ExchangeKeys(ctx)
 }
 
-// SetExchangeKeys assigns keys to resources of the site, and takes each key from its former owner.
-// It needs articles.update.
+// SetExchangeKeys assigns keys to resources of the site, and takes each key from its former owner. It needs articles.update.
 func (e *Editor) SetExchangeKeys(ctx context.Context, keys []ExchangeKey) error {
 	begin, err := e.guard.Write(ArticlesUpdate)
 	if err != nil {

@@ -32,8 +32,8 @@ type FeedbackInput struct {
 // FeedbackFilter filters a list of feedback. The zero value matches all.
 type FeedbackFilter struct{ ArticleID int64 }
 
-// SendFeedback stores feedback of the visitor on a published article. An article that the visitor
-// cannot read is a NotFound fault.
+// SendFeedback stores feedback of the visitor on a published article. An article that the visitor cannot read is a NotFound
+// fault.
 func (v *Visitor) SendFeedback(ctx context.Context, in FeedbackInput) (Feedback, error) {
 	begin, err := v.guard.Write(published)
 	if err != nil {
@@ -61,8 +61,7 @@ func (v *Visitor) SendFeedback(ctx context.Context, in FeedbackInput) (Feedback,
 	return f, err
 }
 
-// Feedbacks lists feedback, newest first. It needs feedback.view. An article that is not in the
-// site is a NotFound fault.
+// Feedbacks lists feedback, newest first. It needs feedback.view. An article that is not in the site is a NotFound fault.
 func (e *Editor) Feedbacks(ctx context.Context, filter FeedbackFilter, req storage.PageRequest) (storage.Page[Feedback], error) {
 	r, err := e.guard.Read(FeedbackView)
 	if err != nil {
@@ -100,8 +99,8 @@ func (e *Editor) DeleteFeedback(ctx context.Context, id int64) error {
 	})
 }
 
-// FeedbackArticles returns the articles of feedback in the revisions that were live when it was
-// written, in any order. It needs articles.view. Deleted revisions are left out.
+// FeedbackArticles returns the articles of feedback in the revisions that were live when it was written, in any order. It
+// needs articles.view. Deleted revisions are left out.
 func (e *Editor) FeedbackArticles(ctx context.Context, feedback []Feedback) ([]ArticleRevision, error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/helpwright/helpwright/storage/filetype"
 )
 
-// File is an image or another file that the articles of a site use. Anyone with its address may
-// read it, even when the site is private. Its bytes are a blob and never change.
+// File is an image or another file that the articles of a site use. Anyone with its address may read it, even when the site
+// is private. Its bytes are a blob and never change.
 type File struct {
 	ID          int64
 	SiteID      int64
@@ -31,8 +31,8 @@ type File struct {
 
 // FileUpload is a new file for a site.
 type FileUpload struct {
-	// Filename is the name of the file. Its extension must be among [filetype.Documents], and its
-	// content must match the extension.
+	// Filename is the name of the file. Its extension must be among [filetype.Documents], and its content must match the
+	// extension.
 	Filename string
 	// Rename is another name for it, or "". Without an extension it keeps that of the file.
 	Rename  string
@@ -44,8 +44,8 @@ type FileUpload struct {
 // MaxFile returns the maximum size of a file in bytes.
 func (s *Service) MaxFile() int64 { return s.cfg.MaxFile }
 
-// CreateFile adds a file to the site. A file larger than Config.MaxFile is a TooLarge fault, one of
-// a type that is not allowed an Invalid fault. It needs files.create.
+// CreateFile adds a file to the site. A file larger than Config.MaxFile is a TooLarge fault, one of a type that is not
+// allowed an Invalid fault. It needs files.create.
 func (e *Editor) CreateFile(ctx context.Context, up FileUpload) (File, error) {
 	begin, err := e.guard.Write(FilesCreate)
 	if err != nil {
@@ -145,8 +145,7 @@ func (e *Editor) File(ctx context.Context, id int64) (File, error) {
 
 // FileInput changes a file. Absent fields stay as they are.
 type FileInput struct {
-	// Filename must be allowed for the content, as in [FileUpload]. Addresses with the old name
-	// stay valid.
+	// Filename must be allowed for the content, as in [FileUpload]. Addresses with the old name stay valid.
 	Filename storage.Opt[string]
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// TestEveryMethodAsksFirst calls every exported method of every handle with zero arguments under a
-// guard that denies everything. A method that touches data, or does anything else, before it checks
-// the permission panics or does not return Forbidden.
+// TestEveryMethodAsksFirst calls every exported method of every handle with zero arguments under a guard that denies
+// everything. A method that touches data, or does anything else, before it checks the permission panics or does not return
+// Forbidden.
 func TestEveryMethodAsksFirst(t *testing.T) {
 	t.Parallel()
 	deny := guard.Deny[Permission, Reader, Tx]()

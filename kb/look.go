@@ -47,8 +47,8 @@ type Look struct {
 	// Lists that the home page leaves out.
 	HidePopular bool `json:"hide_popular,omitempty"`
 	HideRecent  bool `json:"hide_recent,omitempty"`
-	// Texts maps canonical locales to the site's texts. A text missing in one language comes from
-	// the account's default language, otherwise from the theme.
+	// Texts maps canonical locales to the site's texts. A text missing in one language comes from the account's default
+	// language, otherwise from the theme.
 	Texts map[string]LookText `json:"texts,omitempty"`
 }
 
@@ -232,9 +232,8 @@ func (l Look) text(fallback, locale string) LookText {
 	return t
 }
 
-// Text returns the texts of the site for a locale. A text missing in both that locale and the
-// account's default language is left to the theme; a title or a line in any other language is not
-// shown.
+// Text returns the texts of the site for a locale. A text missing in both that locale and the account's default language is
+// left to the theme; a title or a line in any other language is not shown.
 func (v *Visitor) Text(locale string) LookText {
 	t := v.site.Look.text(v.site.DefaultLocale, locale)
 	if own := v.site.Look.text(locale, locale); languageOf(locale) != languageOf(v.site.DefaultLocale) {

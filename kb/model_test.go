@@ -80,8 +80,8 @@ type model struct {
 	count                   int
 }
 
-// After any sequence of operations no visitor sees a draft in any list, count or expansion, and
-// everything else is as in the specification's table of states.
+// After any sequence of operations no visitor sees a draft in any list, count or expansion, and everything else is as in the
+// specification's table of states.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	for name, open := range backends {

@@ -1,7 +1,7 @@
 package kb
 
-// Permission names what a member may do, as <area>.<action>. The help desk defines the roles; these
-// are the permissions that the knowledge base checks.
+// Permission names what a member may do, as <area>.<action>. The help desk defines the roles; these are the permissions that
+// the knowledge base checks.
 type Permission string
 
 // The permissions of the knowledge base. The list only ever grows.

@@ -13,9 +13,9 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// A member who is limited to some mailboxes cannot divert messages to or from another mailbox with
-// any method. Methods that take a mailbox are found by their types and must be listed here with
-// their effect. The other methods concern sites, which are not limited by mailbox.
+// A member who is limited to some mailboxes cannot divert messages to or from another mailbox with any method. Methods that
+// take a mailbox are found by their types and must be listed here with their effect. The other methods concern sites, which
+// are not limited by mailbox.
 func TestEveryMethodWithinReach(t *testing.T) {
 	t.Parallel()
 	const near, far = 1, 2

@@ -28,10 +28,9 @@ type VisitorReaction struct {
 	CreatedAt time.Time
 }
 
-// React stores the visitor's reaction to the live revision of a published article and returns the
-// article with its new counters. Each visitor has one reaction to a revision, and may change it.
-// who identifies the visitor: an address, or the id of a session. It is not stored; see
-// Config.VisitorKey.
+// React stores the visitor's reaction to the live revision of a published article and returns the article with its new
+// counters. Each visitor has one reaction to a revision, and may change it. who identifies the visitor: an address, or the
+// id of a session. It is not stored; see Config.VisitorKey.
 func (v *Visitor) React(ctx context.Context, articleID int64, reaction Reaction, who string) (ArticleRevision, error) {
 	begin, err := v.guard.Write(published)
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Reference is a link within a site, as stored in the content of an article. It omits the host, the
-// path of the site, the language and the slug, so that it stays valid when these change. In content
-// it is written as [Reference.String].
+// Reference is a link within a site, as stored in the content of an article. It omits the host, the path of the site, the
+// language and the slug, so that it stays valid when these change. In content it is written as [Reference.String].
 type Reference struct {
 	Kind string // ArticlePages, CollectionPages, CategoryPages or FilePages
 	ID   int64
@@ -35,8 +34,8 @@ func (r Reference) String() string {
 	return s + r.Suffix
 }
 
-// Path returns the target of the reference below the URL of the site, for readers of a language.
-// The path of a page has no slug and redirects to the one that does.
+// Path returns the target of the reference below the URL of the site, for readers of a language. The path of a page has no
+// slug and redirects to the one that does.
 func (r Reference) Path(locale string) string {
 	if r.Kind == FilePages {
 		return FilePath(File{ID: r.ID, URLKey: r.URLKey, Filename: r.Filename}) + r.Suffix
@@ -61,8 +60,7 @@ func ParseReference(s string) (Reference, bool) {
 	return Reference{Kind: m[1], ID: id, URLKey: m[3], Filename: name, Suffix: m[5]}, err == nil && nameErr == nil
 }
 
-// Linked returns the translation with the references in Content and Markdown replaced by addresses,
-// for display.
+// Linked returns the translation with the references in Content and Markdown replaced by addresses, for display.
 func (t Translation) Linked(address func(Reference) string) Translation {
 	if !strings.Contains(t.Content, contenthtml.RefScheme) && !strings.Contains(t.Markdown, contenthtml.RefScheme) &&
 		!strings.Contains(t.MadeFrom.Content+t.MadeFrom.Markdown, contenthtml.RefScheme) {
@@ -104,8 +102,8 @@ type referrer struct {
 	files map[int64]File
 }
 
-// refer returns a text input with the site's addresses in its contents replaced by references. It
-// recognizes addresses of files by their keys, whatever the host.
+// refer returns a text input with the site's addresses in its contents replaced by references. It recognizes addresses of
+// files by their keys, whatever the host.
 func (e *Editor) refer(ctx context.Context, of storage.RowReader[File, storage.NoFilter], in TextInput) (TextInput, error) {
 	own := referrer{homes: e.svc.homes(e.site)}
 	err := own.know(ctx, of, func(see func(string) string) { in.mapped(see) })
@@ -139,9 +137,8 @@ func (own *referrer) know(ctx context.Context, of storage.RowReader[File, storag
 	return nil
 }
 
-// Relink adds references to revisions stored before references existed: for the addresses of files
-// on any host, and for addresses of pages on the site's custom domain or without a host. Stores
-// call it in a migration.
+// Relink adds references to revisions stored before references existed: for the addresses of files on any host, and for
+// addresses of pages on the site's custom domain or without a host. Stores call it in a migration.
 func Relink(ctx context.Context, tx Tx, site Site, keys []RevisionKey) error {
 	own := referrer{homes: []url.URL{{Scheme: "https", Host: site.CustomDomain, Path: strings.TrimSuffix("/"+site.Path, "/")}}}
 	for some := range slices.Chunk(keys, storage.MaxLimit) {
@@ -240,8 +237,7 @@ func (own referrer) reference(address string) string {
 	return address
 }
 
-// pageWithin parses the address of a page of the site at home. An address without a host may lack
-// the path of the site.
+// pageWithin parses the address of a page of the site at home. An address without a host may lack the path of the site.
 func pageWithin(u *url.URL, home url.URL) (Reference, bool) {
 	path := u.Path
 	if below, ok := strings.CutPrefix(path, home.Path+"/"); ok {

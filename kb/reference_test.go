@@ -13,8 +13,8 @@ import (
 // onePixel is a PNG.
 const onePixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
 
-// Links to the site are stored without host, path, language and slug, in whatever form they were
-// written. Other links are stored unchanged.
+// Links to the site are stored without host, path, language and slug, in whatever form they were written. Other links are
+// stored unchanged.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, func(cfg *kb.Config) { cfg.BaseURL = "https://desk.example.net" })

@@ -2,10 +2,9 @@ package kb
 
 import "context"
 
-// Rehearsal returns an editor that does everything this one does but changes nothing: each
-// transaction is rolled back at its end, and the method fails with a Precondition fault. A caller
-// can thus report all problems of an input before changing anything, even of an input that it could
-// not read completely.
+// Rehearsal returns an editor that does everything this one does but changes nothing: each transaction is rolled back at its
+// end, and the method fails with a Precondition fault. A caller can thus report all problems of an input before changing
+// anything, even of an input that it could not read completely.
 func (e *Editor) Rehearsal() *Editor {
 	r := *e
 	r.guard = e.guard.Rehearsal()

@@ -43,19 +43,17 @@ type Document struct {
 	Language  string // of the locale, such as pt of pt-BR
 	Source    bool   // whether it is the article's source locale
 	Published bool
-	// Title, Summary and Content are the terms of each field: sorted, distinct, made of letters and
-	// digits.
+	// Title, Summary and Content are the terms of each field: sorted, distinct, made of letters and digits.
 	Title, Summary, Content []string
 }
 
 // SearchQuery finds documents.
 type SearchQuery struct {
 	Rank Rank
-	// Words lists the words of the query, all of which must match, each by any of its terms. It is
-	// never empty.
+	// Words lists the words of the query, all of which must match, each by any of its terms. It is never empty.
 	Words [][]SearchTerm
-	// Locales are in order of preference. Each article is searched only in the first of them that
-	// it has, or in its source locale when it has none.
+	// Locales are in order of preference. Each article is searched only in the first of them that it has, or in its source
+	// locale when it has none.
 	Locales []LocaleChoice
 	Filter  ArticleFilter
 }
@@ -75,15 +73,13 @@ type Hit struct {
 	Locale    string
 }
 
-// Highlight shows why an article was found. Both fields are HTML: escaped text with the matches in
-// mark elements.
+// Highlight shows why an article was found. Both fields are HTML: escaped text with the matches in mark elements.
 type Highlight struct {
 	Title   string
 	Snippet string // a passage of the content or the summary; "" when there is no text
 }
 
-// documents returns the index entries of a live revision: for each language, the text that is shown
-// in it.
+// documents returns the index entries of a live revision: for each language, the text that is shown in it.
 func documents(r Revision) []Document {
 	var all []Document
 	source, _ := r.Translation(r.SourceLocale)
@@ -173,9 +169,8 @@ func exactly(query string) [][]SearchTerm {
 	return words
 }
 
-// misspelled extends each word of a query by the words of titles and summaries that differ from it
-// by one character. It does so only when no article matches all words as given, which an empty
-// first page shows; a later page may be empty anyway.
+// misspelled extends each word of a query by the words of titles and summaries that differ from it by one character. It does
+// so only when no article matches all words as given, which an empty first page shows; a later page may be empty anyway.
 func (s searcher) misspelled(ctx context.Context, q SearchQuery, first bool) (words [][]SearchTerm, near bool, err error) {
 	var variants []string
 	for _, word := range q.Words {
@@ -271,8 +266,7 @@ func snippet(text string, marks []search.Range) string {
 	return strings.ReplaceAll(out, "\n", " ")
 }
 
-// wordBegin returns the start of the word at an offset, or of the character when there is no space
-// nearby.
+// wordBegin returns the start of the word at an offset, or of the character when there is no space nearby.
 func wordBegin(text string, at int) int {
 	if at <= 0 {
 		return 0
@@ -306,10 +300,9 @@ type Found struct {
 	Highlight Highlight
 }
 
-// Search finds articles by the words of a query in their live revision: matches in titles rank
-// before summaries, and these before contents. Each article is searched in the language that
-// [Text.Serve] picks for these locales. The last word may be incomplete, and when no article
-// matches all words, each may be misspelled by one character. It needs articles.view.
+// Search finds articles by the words of a query in their live revision: matches in titles rank before summaries, and these
+// before contents. Each article is searched in the language that [Text.Serve] picks for these locales. The last word may be
+// incomplete, and when no article matches all words, each may be misspelled by one character. It needs articles.view.
 func (e *Editor) Search(ctx context.Context, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {

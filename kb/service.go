@@ -30,8 +30,7 @@ var (
 	ErrOutcomeUnknown  error = &fault.Error{Kind: fault.OutcomeUnknown}
 )
 
-// Caller is the user who makes a request. helpdesk.Caller implements it; nil, or a UserID of 0, is
-// an anonymous caller.
+// Caller is the user who makes a request. helpdesk.Caller implements it; nil, or a UserID of 0, is an anonymous caller.
 type Caller interface {
 	UserID() int64
 	TokenID() int64
@@ -49,19 +48,19 @@ type Config struct {
 	Store Store         // required
 	Blobs storage.Blobs // required: files of sites and themes
 
-	// Membership returns what a caller may do in an account. It returns a NotFound fault for a
-	// caller who is not a member and for an account that does not exist. Required.
+	// Membership returns what a caller may do in an account. It returns a NotFound fault for a caller who is not a member and
+	// for an account that does not exist. Required.
 	Membership func(ctx context.Context, c Caller, accountID int64) (Membership, error)
 
-	// BaseURL is the public address. Sites without a host of their own are served at paths below
-	// it; "http://localhost" when empty.
+	// BaseURL is the public address. Sites without a host of their own are served at paths below it; "http://localhost" when
+	// empty.
 	BaseURL string
-	// SitesDomain is the parent domain of the sites' subdomains; when empty, the host of BaseURL,
-	// or "localhost" when that is an IP address.
+	// SitesDomain is the parent domain of the sites' subdomains; when empty, the host of BaseURL, or "localhost" when that is
+	// an IP address.
 	SitesDomain string
 
-	// VisitorKey keys the hashes that distinguish visitors, so that they do not identify them. Nil:
-	// a random key, so that every visitor is new after a restart.
+	// VisitorKey keys the hashes that distinguish visitors, so that they do not identify them. Nil: a random key, so that every
+	// visitor is new after a restart.
 	VisitorKey []byte
 	MaxFile    int64        // maximum size of a file in bytes; 0: 100 MiB
 	Theme      theme.Source // files of new themes; the built-in theme when it has no files
@@ -71,8 +70,8 @@ type Config struct {
 	Logger *slog.Logger     // nil: discards
 }
 
-// Service is the knowledge base. It is safe for concurrent use. Its only state is the views that
-// are not yet written, see [Service.Run].
+// Service is the knowledge base. It is safe for concurrent use. Its only state is the views that are not yet written, see
+// [Service.Run].
 type Service struct {
 	cfg     Config
 	base    *url.URL
@@ -80,8 +79,7 @@ type Service struct {
 	address string // client address of the requests, see From
 }
 
-// New returns a service. It starts nothing and touches no data. Missing or wrong fields of cfg are
-// an Invalid fault.
+// New returns a service. It starts nothing and touches no data. Missing or wrong fields of cfg are an Invalid fault.
 func New(cfg Config) (*Service, error) {
 	if cfg.BaseURL == "" {
 		cfg.BaseURL = "http://localhost"
@@ -129,8 +127,8 @@ func New(cfg Config) (*Service, error) {
 	return &Service{cfg: cfg, base: base, views: &views{counts: map[seen]int64{}}}, nil
 }
 
-// Bind returns the service on another store, typically one that joins a transaction of the caller,
-// who then commits or rolls back. Views that it counts are written by [Service.FlushViews].
+// Bind returns the service on another store, typically one that joins a transaction of the caller, who then commits or rolls
+// back. Views that it counts are written by [Service.FlushViews].
 func (s *Service) Bind(store Store) *Service {
 	bound := *s
 	bound.cfg.Store, bound.views = store, &views{counts: map[seen]int64{}}
@@ -176,8 +174,7 @@ func (s *Service) scoped(scope Scope, tokenID int64, allows func(Permission) boo
 	return guard.New(allows, s.cfg.Store.Within(scope), begin)
 }
 
-// membership returns what a caller may do in an account. An anonymous caller gets an
-// Unauthenticated fault.
+// membership returns what a caller may do in an account. An anonymous caller gets an Unauthenticated fault.
 func (s *Service) membership(ctx context.Context, c Caller, accountID int64) (Membership, error) {
 	if nobody(c) {
 		return Membership{}, fault.New(fault.Unauthenticated, "Sign in first.")

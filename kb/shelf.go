@@ -10,9 +10,9 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Front returns the data that every page of the site shows. Its Locales are the languages that a
-// reader can choose from: those with published content, in the order of the account's languages,
-// then any others by code. Without published content it is the account's default language.
+// Front returns the data that every page of the site shows. Its Locales are the languages that a reader can choose from:
+// those with published content, in the order of the account's languages, then any others by code. Without published content
+// it is the account's default language.
 func (v *Visitor) Front(ctx context.Context) (Front, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -96,8 +96,8 @@ func (v *Visitor) FirstOfEach(ctx context.Context, of []FirstOf) (map[int64][]Ar
 	return first, err
 }
 
-// Neighbours returns the articles before and after an article by sort order, without contents. A
-// missing neighbour has the ID 0.
+// Neighbours returns the articles before and after an article by sort order, without contents. A missing neighbour has the
+// ID 0.
 func (v *Visitor) Neighbours(ctx context.Context, a Article, filter ArticleFilter) (before, after ArticleRevision, err error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -134,9 +134,9 @@ type RelatedQuery struct {
 	Words  *TitleWords       // those of the site and the locale; nil: all are looked for
 }
 
-// TitleWords remembers which articles have a word in their title, so that [Visitor.Related] looks for
-// each word once, and never again for those that are in most titles. Whoever keeps it drops it when
-// articles change. The zero value is ready; it is safe for concurrent use.
+// TitleWords remembers which articles have a word in their title, so that [Visitor.Related] looks for each word once, and
+// never again for those that are in most titles. Whoever keeps it drops it when articles change. The zero value is ready; it
+// is safe for concurrent use.
 type TitleWords struct {
 	mu     sync.Mutex
 	byWord map[string][]int64 // articles that have a word; fewer than maxRelatedHits, or nil: it relates nothing
@@ -177,8 +177,8 @@ func (t *TitleWords) add(word string, articles []int64) {
 	}
 }
 
-// Related returns articles whose titles share words with that of an article, without contents;
-// rarer words count more. It leaves out the article itself.
+// Related returns articles whose titles share words with that of an article, without contents; rarer words count more. It
+// leaves out the article itself.
 func (v *Visitor) Related(ctx context.Context, a ArticleRevision, q RelatedQuery) ([]ArticleRevision, error) {
 	r, err := v.guard.Read(published)
 	if err != nil {
@@ -246,8 +246,7 @@ func (v *Visitor) Related(ctx context.Context, a ArticleRevision, q RelatedQuery
 // MaxFound is the highest count that [Visitor.CountFound] returns.
 const MaxFound = 100
 
-// CountFound returns how many articles [Visitor.Search] finds; more is true when there are more
-// than MaxFound.
+// CountFound returns how many articles [Visitor.Search] finds; more is true when there are more than MaxFound.
 func (v *Visitor) CountFound(ctx context.Context, query string, wanted []string) (n int, more bool, err error) {
 	r, err := v.guard.Read(published)
 	if err != nil {

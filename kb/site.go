@@ -24,8 +24,8 @@ const (
 	Private Visibility = "private" // members of the account only
 )
 
-// SharedHost is the HostKey of sites with neither a custom domain nor a subdomain: they share the
-// host of the service and differ by path.
+// SharedHost is the HostKey of sites with neither a custom domain nor a subdomain: they share the host of the service and
+// differ by path.
 const SharedHost = "."
 
 // Site is a knowledge base of an account.
@@ -37,8 +37,8 @@ type Site struct {
 	Path         string // first part of the path of its pages; "" only with a host of its own
 	Subdomain    string // a label below the sites' domain, or ""
 	CustomDomain string // a host name in its ASCII form, or ""
-	// HostKey and Path together are unique. HostKey is the custom domain, otherwise the subdomain
-	// followed by a dot, otherwise SharedHost.
+	// HostKey and Path together are unique. HostKey is the custom domain, otherwise the subdomain followed by a dot, otherwise
+	// SharedHost.
 	HostKey    string
 	HTMLHead   string // HTML for the head element of every page
 	Visibility Visibility
@@ -46,8 +46,8 @@ type Site struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 
-	// DefaultLocale and Languages come from the account. Stores fill them in when they read a site,
-	// and ignore them when they write one.
+	// DefaultLocale and Languages come from the account. Stores fill them in when they read a site, and ignore them when they
+	// write one.
 	DefaultLocale string
 	Languages     []string
 }
@@ -58,14 +58,13 @@ type SiteInput struct {
 	Name      string // required, at most 200 characters
 	// MailboxID is a mailbox of the account that the member can reach; null: none.
 	MailboxID storage.Opt[int64]
-	// Path has at most 64 lower-case letters, digits, hyphens and underscores. A new site without
-	// one gets a random path. With a subdomain or a custom domain it may be empty: the site is then
-	// at the root of its host.
+	// Path has at most 64 lower-case letters, digits, hyphens and underscores. A new site without one gets a random path. With
+	// a subdomain or a custom domain it may be empty: the site is then at the root of its host.
 	Path storage.Opt[string]
 	// Subdomain is a host name label (RFC 1123 section 2.1); null: none.
 	Subdomain storage.Opt[string]
-	// CustomDomain is a host name of at least two labels that is not below SitesDomain; null: none.
-	// All sites on one host belong to one account.
+	// CustomDomain is a host name of at least two labels that is not below SitesDomain; null: none. All sites on one host
+	// belong to one account.
 	CustomDomain storage.Opt[string]
 	HTMLHead     storage.Opt[string]     // at most 64 KiB
 	Visibility   storage.Opt[Visibility] // a new site is public unless this says otherwise
@@ -198,8 +197,7 @@ func (s *Service) Host(site Site) string {
 	return s.SubdomainHost(site)
 }
 
-// URL returns the address of a site, with the scheme and port of Config.BaseURL and without a
-// trailing slash.
+// URL returns the address of a site, with the scheme and port of Config.BaseURL and without a trailing slash.
 func (s *Service) URL(site Site) string {
 	address := *s.base
 	if site.HostKey != SharedHost {
@@ -214,9 +212,8 @@ func (s *Service) URL(site Site) string {
 	return address.String()
 }
 
-// FindSite returns the site that serves a host and a path: the one whose path is the first segment,
-// otherwise the one at the root of the host. rest is the remaining path. It also finds private
-// sites; [Service.Visitor] decides who may read them.
+// FindSite returns the site that serves a host and a path: the one whose path is the first segment, otherwise the one at the
+// root of the host. rest is the remaining path. It also finds private sites; [Service.Visitor] decides who may read them.
 func (s *Service) FindSite(ctx context.Context, host, path string) (site Site, rest string, err error) {
 	key := s.hostKey(host)
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -237,8 +234,7 @@ func (s *Service) FindSite(ctx context.Context, host, path string) (site Site, r
 	return site, "/" + rest, err
 }
 
-// OwnsHost reports whether a host is the custom domain or subdomain of a site: no other part of the
-// service is served there.
+// OwnsHost reports whether a host is the custom domain or subdomain of a site: no other part of the service is served there.
 func (s *Service) OwnsHost(ctx context.Context, host string) (bool, error) {
 	key := s.hostKey(host)
 	if key == SharedHost {
@@ -268,8 +264,7 @@ func (e *Editor) Site(ctx context.Context) (Site, error) {
 	return r.Sites().Get(ctx, e.site.ID)
 }
 
-// UpdateSite changes the site. It needs sites.update. An address that another site uses is an
-// Invalid fault.
+// UpdateSite changes the site. It needs sites.update. An address that another site uses is an Invalid fault.
 func (e *Editor) UpdateSite(ctx context.Context, in SiteInput) (Site, error) {
 	begin, err := e.guard.Write(SitesUpdate)
 	if err != nil {
@@ -295,8 +290,7 @@ func (e *Editor) UpdateSite(ctx context.Context, in SiteInput) (Site, error) {
 	return site, site.taken(err)
 }
 
-// DeleteSite deletes the site with everything in it; its blobs are deleted soon after. It needs
-// sites.delete.
+// DeleteSite deletes the site with everything in it; its blobs are deleted soon after. It needs sites.delete.
 func (e *Editor) DeleteSite(ctx context.Context) error {
 	begin, err := e.guard.Write(SitesDelete)
 	if err != nil {
@@ -316,8 +310,7 @@ func (e *Editor) DeleteSite(ctx context.Context) error {
 // Site returns the site as it was when the handle was opened.
 func (v *Visitor) Site() Site { return v.site }
 
-// reaching returns a function that reports whether a member with these mailboxes (nil: all) can
-// reach one.
+// reaching returns a function that reports whether a member with these mailboxes (nil: all) can reach one.
 func reaching(mailboxes []int64) func(int64) bool {
 	return func(id int64) bool { return mailboxes == nil || slices.Contains(mailboxes, id) }
 }

@@ -15,8 +15,7 @@ type Sites struct {
 	open func(ctx context.Context, accountID int64) (editorGuard, Membership, error)
 }
 
-// Sites returns the handle for creating and listing sites. An anonymous caller gets an
-// Unauthenticated fault.
+// Sites returns the handle for creating and listing sites. An anonymous caller gets an Unauthenticated fault.
 func (s *Service) Sites(c Caller) (*Sites, error) {
 	if nobody(c) {
 		return nil, fault.New(fault.Unauthenticated, "Sign in first.")
@@ -31,8 +30,8 @@ func (s *Service) Sites(c Caller) (*Sites, error) {
 	return &Sites{svc: s, userID: c.UserID(), open: open}, nil
 }
 
-// List lists the sites of an account, oldest first. It needs sites.view in the account. An account
-// that the caller is not a member of is a NotFound fault.
+// List lists the sites of an account, oldest first. It needs sites.view in the account. An account that the caller is not a
+// member of is a NotFound fault.
 func (h *Sites) List(ctx context.Context, accountID int64, req storage.PageRequest) (storage.Page[Site], error) {
 	g, _, err := h.open(ctx, accountID)
 	if err != nil {
@@ -46,8 +45,8 @@ func (h *Sites) List(ctx context.Context, accountID int64, req storage.PageReque
 		func(seek storage.Seek) ([]Site, error) { return r.Sites().List(ctx, storage.NoFilter{}, seek) })
 }
 
-// Create creates a site. It needs sites.create in the account. An account that the caller is not a
-// member of is a NotFound fault. An address that another site uses is an Invalid fault.
+// Create creates a site. It needs sites.create in the account. An account that the caller is not a member of is a NotFound
+// fault. An address that another site uses is an Invalid fault.
 func (h *Sites) Create(ctx context.Context, in SiteInput) (Site, error) {
 	g, m, err := h.open(ctx, in.AccountID)
 	if err != nil {

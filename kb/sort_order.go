@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// SortOrder is a place among siblings: a decimal with up to nine fractional digits, kept in
-// billionths. It is exact and sorts as an integer.
+// SortOrder is a place among siblings: a decimal with up to nine fractional digits, kept in billionths. It is exact and
+// sorts as an integer.
 type SortOrder int64
 
 // sortUnit is the value of 1.
@@ -69,8 +69,8 @@ func (o SortOrder) after() SortOrder {
 	return min((whole+1)*sortUnit, maxSortOrder)
 }
 
-// place returns the place of a resource: the given one; the last among its siblings when it is new
-// or null is given; otherwise the old one. last returns the place of the last sibling.
+// place returns the place of a resource: the given one; the last among its siblings when it is new or null is given;
+// otherwise the old one. last returns the place of the last sibling.
 func place(given storage.Opt[SortOrder], old SortOrder, isNew bool, last func() (SortOrder, bool, error)) (SortOrder, error) {
 	if order, ok := given.Get(); ok {
 		return order, nil

@@ -6,30 +6,29 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Scope is the part of the data that a handle may touch: one site of one account. SiteID 0 covers
-// the account and its list of sites, but not their contents.
+// Scope is the part of the data that a handle may touch: one site of one account. SiteID 0 covers the account and its list
+// of sites, but not their contents.
 type Scope struct{ AccountID, SiteID int64 }
 
-// Store stores the data of the knowledge base. It only stores and finds; the service holds all
-// rules. The KB methods of bunstore and memstore return one. You can write your own: storagetest
-// checks it. Methods added later break your build, and the changelog announces them.
+// Store stores the data of the knowledge base. It only stores and finds; the service holds all rules. The KB methods of
+// bunstore and memstore return one. You can write your own: storagetest checks it. Methods added later break your build, and
+// the changelog announces them.
 //
-// Errors are faults: NotFound for a row that is absent or outside the scope (the two must be
-// indistinguishable; lists leave such rows out), Conflict for a violated uniqueness rule (Code says
-// which, see the Unique constants), Unavailable while the database cannot be reached. Strings are
-// valid UTF-8 without NUL; times are UTC in microseconds, and the zero time means none. Insert
-// methods set the IDs of the rows they are given. Writing to an account or a site that does not
-// exist is a NotFound fault.
+// Errors are faults: NotFound for a row that is absent or outside the scope (the two must be indistinguishable; lists leave
+// such rows out), Conflict for a violated uniqueness rule (Code says which, see the Unique constants), Unavailable while the
+// database cannot be reached. Strings are valid UTF-8 without NUL; times are UTC in microseconds, and the zero time means
+// none. Insert methods set the IDs of the rows they are given. Writing to an account or a site that does not exist is a
+// NotFound fault.
 type Store interface {
 	Directory
 	// Within returns the readers of a scope. Each call reads its own snapshot.
 	Within(s Scope) Reader
-	// InTx runs fn in one transaction, which it commits when fn returns nil and rolls back
-	// otherwise. It may run fn again after a transient conflict of the database, so fn must have no
-	// effects outside the transaction; such effects are jobs put into the outbox.
+	// InTx runs fn in one transaction, which it commits when fn returns nil and rolls back otherwise. It may run fn again after
+	// a transient conflict of the database, so fn must have no effects outside the transaction; such effects are jobs put into
+	// the outbox.
 	InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx Tx) error) error
-	// InSnapshot runs fn once with readers that all see one state, whatever is written meanwhile: of the sites that fn
-	// asks for by their scopes. It may last long and keeps nobody from writing; the readers are used up when fn returns.
+	// InSnapshot runs fn once with readers that all see one state, whatever is written meanwhile: of the sites that fn asks for
+	// by their scopes. It may last long and keeps nobody from writing; the readers are used up when fn returns.
 	InSnapshot(ctx context.Context, fn func(ctx context.Context, within func(Scope) Reader) error) error
 }
 
@@ -46,8 +45,8 @@ const (
 type Directory interface {
 	// FindSite finds a site of any account.
 	FindSite(ctx context.Context, id int64) (Site, error)
-	// SiteByAddress returns the site, in any account, that has the HostKey and the longest of the
-	// given paths, which differ in length.
+	// SiteByAddress returns the site, in any account, that has the HostKey and the longest of the given paths, which differ in
+	// length.
 	SiteByAddress(ctx context.Context, hostKey string, paths ...string) (Site, error)
 	// HasHost reports whether any site has a HostKey, whatever its path.
 	HasHost(ctx context.Context, hostKey string) (bool, error)
@@ -56,8 +55,7 @@ type Directory interface {
 // Reader reads within a scope.
 type Reader interface {
 	Finder
-	// Articles returns articles without their revisions, listed by SortOrder. It ignores the
-	// filter's Brief.
+	// Articles returns articles without their revisions, listed by SortOrder. It ignores the filter's Brief.
 	Articles() storage.RowReader[Article, ArticleFilter]
 	// Categories are listed by SortOrder.
 	Categories() storage.RowReader[Category, CategoryFilter]
@@ -65,8 +63,7 @@ type Reader interface {
 	Collections() storage.RowReader[Collection, storage.NoFilter]
 	Feedback() storage.RowReader[Feedback, FeedbackFilter]
 	Files() storage.RowReader[File, storage.NoFilter]
-	// Sites returns the sites of the account, or the one of the scope, with the fields that come
-	// from the account.
+	// Sites returns the sites of the account, or the one of the scope, with the fields that come from the account.
 	Sites() storage.RowReader[Site, storage.NoFilter]
 	// Themes leaves UpdateAvailable to the service.
 	Themes() storage.RowReader[Theme, storage.NoFilter]
@@ -74,8 +71,8 @@ type Reader interface {
 	ThemeFiles() storage.RowReader[ThemeFile, ThemeFileFilter]
 }
 
-// Rows reads and writes the rows of a scope in a transaction. [Nouns] declares the nouns. A row
-// that refers to something outside the site is a NotFound fault.
+// Rows reads and writes the rows of a scope in a transaction. [Nouns] declares the nouns. A row that refers to something
+// outside the site is a NotFound fault.
 type Rows interface {
 	// Articles: CategoryIDs are sorted and distinct. Delete deletes an article with its revisions.
 	Articles() storage.Rows[Article, ArticleFilter]
@@ -86,8 +83,8 @@ type Rows interface {
 	// Feedback: Insert increments the article's Feedbacks, Delete decrements it.
 	Feedback() storage.Rows[Feedback, FeedbackFilter]
 	Files() storage.Rows[File, storage.NoFilter]
-	// Sites: fields that come from the account are not written. A host that another account uses is
-	// a Conflict fault with the code UniqueSiteHost. Delete deletes a site with everything in it.
+	// Sites: fields that come from the account are not written. A host that another account uses is a Conflict fault with the
+	// code UniqueSiteHost. Delete deletes a site with everything in it.
 	Sites() storage.Rows[Site, storage.NoFilter]
 	// Themes: Delete removes a theme with its files.
 	Themes() storage.Rows[Theme, storage.NoFilter]
@@ -110,8 +107,7 @@ type Finder interface {
 	ExchangeKeyReader
 }
 
-// PublicReader is what visitors' handles read with: none of its methods can return a draft or
-// unpublished content.
+// PublicReader is what visitors' handles read with: none of its methods can return a draft or unpublished content.
 type PublicReader interface {
 	// Categories is that of Reader.
 	Categories() storage.RowReader[Category, CategoryFilter]
@@ -138,8 +134,7 @@ type ArticleReader interface {
 	Revision(ctx context.Context, articleID, number int64) (Revision, error)
 	// Revisions lists the revisions of an article by number, which is the ID of a position.
 	Revisions(ctx context.Context, articleID int64, seek storage.Seek) ([]Revision, error)
-	// RevisionsByKey returns the revisions with these keys that exist, with their articles, in any
-	// order.
+	// RevisionsByKey returns the revisions with these keys that exist, with their articles, in any order.
 	RevisionsByKey(ctx context.Context, keys []RevisionKey) ([]ArticleRevision, error)
 }
 
@@ -162,18 +157,16 @@ const (
 	LatestChanged ArticleOrder = "changed" // by ChangedAt, then newest first
 )
 
-// ShelfReader reads the published content for overview pages. Its articles are brief, see
-// [ArticleFilter].
+// ShelfReader reads the published content for overview pages. Its articles are brief, see [ArticleFilter].
 type ShelfReader interface {
 	// TopArticles returns the first articles of the site in the given order.
 	TopArticles(ctx context.Context, order ArticleOrder, limit int) ([]ArticleRevision, error)
-	// FirstArticles returns the first articles of each category by SortOrder. The result has each
-	// article once, also by SortOrder. If a category is given twice, the last one counts.
+	// FirstArticles returns the first articles of each category by SortOrder. The result has each article once, also by
+	// SortOrder. If a category is given twice, the last one counts.
 	FirstArticles(ctx context.Context, of []FirstOf) ([]ArticleRevision, error)
 	// Front returns the data that every page of the site shows.
 	Front(ctx context.Context) (Front, error)
-	// Shelf returns a collection with the first limit of its categories by SortOrder. A missing
-	// collection is a NotFound fault.
+	// Shelf returns a collection with the first limit of its categories by SortOrder. A missing collection is a NotFound fault.
 	Shelf(ctx context.Context, collectionID int64, limit int) (Shelf, error)
 }
 
@@ -222,16 +215,16 @@ type ThemeWriter interface {
 
 // ArticleLocks reads articles in order to change them.
 type ArticleLocks interface {
-	// LockArticles returns the articles with these ids that exist, by id, and prevents other
-	// transactions from changing them until this one ends.
+	// LockArticles returns the articles with these ids that exist, by id, and prevents other transactions from changing them
+	// until this one ends.
 	LockArticles(ctx context.Context, ids []int64) ([]Article, error)
 }
 
-// RevisionWriter changes revisions. They have no ids: the article and a number identify them. A
-// revision's collection and categories need not exist.
+// RevisionWriter changes revisions. They have no ids: the article and a number identify them. A revision's collection and
+// categories need not exist.
 type RevisionWriter interface {
-	// InsertRevision stores a revision of an article. A number that is already taken is a Conflict
-	// fault. Views, Positive and Negative start at 0.
+	// InsertRevision stores a revision of an article. A number that is already taken is a Conflict fault. Views, Positive and
+	// Negative start at 0.
 	InsertRevision(ctx context.Context, r *Revision) error
 	// UpdateRevision does not write Views, Positive and Negative.
 	UpdateRevision(ctx context.Context, r *Revision) error
@@ -250,11 +243,10 @@ type Counts struct {
 
 // CountWriter adds to counters; concurrent additions are not lost.
 type CountWriter interface {
-	// AddViews adds to the views of revisions and of their articles. A missing revision is skipped,
-	// a missing article is a NotFound fault.
-	AddViews(ctx context.Context, views []View) error
-	// AddCounts adds to counters in the order given, which prevents deadlocks. A missing row is a
+	// AddViews adds to the views of revisions and of their articles. A missing revision is skipped, a missing article is a
 	// NotFound fault.
+	AddViews(ctx context.Context, views []View) error
+	// AddCounts adds to counters in the order given, which prevents deadlocks. A missing row is a NotFound fault.
 	AddCounts(ctx context.Context, counts []Counts) error
 }
 
@@ -268,19 +260,17 @@ type SearchReader interface {
 type PublicSearcher interface {
 	// FindPublished is FindArticles restricted to published articles.
 	FindPublished(ctx context.Context, q SearchQuery, seek storage.Seek) ([]Hit, error)
-	// FindPublishedEach is FindPublished for each of several words separately, which replace the
-	// Words of the query. It returns the first hits of each word, at most limit, in the order of
-	// the words.
+	// FindPublishedEach is FindPublished for each of several words separately, which replace the Words of the query. It returns
+	// the first hits of each word, at most limit, in the order of the words.
 	FindPublishedEach(ctx context.Context, q SearchQuery, words []SearchTerm, limit int) ([][]Hit, error)
-	// Spellings returns the words added by AddSpellings that share a variant (search.Variants) with
-	// the given ones, sorted, at most 100.
+	// Spellings returns the words added by AddSpellings that share a variant (search.Variants) with the given ones, sorted, at
+	// most 100.
 	Spellings(ctx context.Context, variants []string) ([]string, error)
 }
 
 // SearchWriter writes the search index.
 type SearchWriter interface {
-	// SetDocuments replaces the documents of an article. The document of a locale that it already
-	// had keeps its id.
+	// SetDocuments replaces the documents of an article. The document of a locale that it already had keeps its id.
 	SetDocuments(ctx context.Context, articleID int64, documents []Document) error
 	// AddSpellings adds words of the site for Spellings; existing ones are kept.
 	AddSpellings(ctx context.Context, words []string) error
@@ -288,8 +278,7 @@ type SearchWriter interface {
 
 // ReactionWriter writes the reactions of visitors.
 type ReactionWriter interface {
-	// SetReaction replaces the visitor's reaction to the revision, and counts it in the
-	// revision's Positive and Negative.
+	// SetReaction replaces the visitor's reaction to the revision, and counts it in the revision's Positive and Negative.
 	SetReaction(ctx context.Context, r VisitorReaction) error
 }
 
@@ -324,7 +313,7 @@ type ExchangeKeyReader interface {
 
 // ExchangeKeyWriter assigns keys.
 type ExchangeKeyWriter interface {
-	// SetExchangeKeys replaces the keys of the named resources, and takes each key from its former
-	// owner. The resources need not exist.
+	// SetExchangeKeys replaces the keys of the named resources, and takes each key from its former owner. The resources need
+	// not exist.
 	SetExchangeKeys(ctx context.Context, keys []ExchangeKey) error
 }

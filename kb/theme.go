@@ -22,8 +22,8 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// Theme is a set of templates and assets that a site is rendered with. At most one theme of a site
-// is active; without an active theme the site uses Config.Theme.
+// Theme is a set of templates and assets that a site is rendered with. At most one theme of a site is active; without an
+// active theme the site uses Config.Theme.
 type Theme struct {
 	ID       int64
 	SiteID   int64
@@ -32,8 +32,7 @@ type Theme struct {
 	Source   string // name of the first-party theme it was created from, "" for any other
 	Version  string // of Source
 	Revision int64  // number of changes to its files
-	// UpdateAvailable reports whether Config.Theme is a later version of Source. The service fills
-	// it in.
+	// UpdateAvailable reports whether Config.Theme is a later version of Source. The service fills it in.
 	UpdateAvailable bool
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
@@ -48,8 +47,8 @@ func (s *Service) shown(t Theme) Theme {
 	return t
 }
 
-// CreateTheme creates a theme with the files of Config.Theme. With an empty name it takes the name
-// of Config.Theme. It needs themes.create.
+// CreateTheme creates a theme with the files of Config.Theme. With an empty name it takes the name of Config.Theme. It needs
+// themes.create.
 func (e *Editor) CreateTheme(ctx context.Context, name string) (Theme, error) {
 	begin, err := e.guard.Write(ThemesCreate)
 	if err != nil {
@@ -71,9 +70,8 @@ type ThemeUpload struct {
 	Size     int64 // bytes of the archive
 }
 
-// UploadTheme creates a theme from a zip archive. An archive that [theme.Open] refuses is an
-// Invalid fault that names the entry and the reason, an archive over 30 MB a TooLarge fault;
-// nothing changes then. It needs themes.create.
+// UploadTheme creates a theme from a zip archive. An archive that [theme.Open] refuses is an Invalid fault that names the
+// entry and the reason, an archive over 30 MB a TooLarge fault; nothing changes then. It needs themes.create.
 func (e *Editor) UploadTheme(ctx context.Context, up ThemeUpload) (Theme, error) {
 	begin, err := e.guard.Write(ThemesCreate)
 	if err != nil {
@@ -201,8 +199,7 @@ func (e *Editor) Theme(ctx context.Context, id int64) (Theme, error) {
 	return e.svc.shown(t), err
 }
 
-// DeleteTheme deletes a theme with its files. Deleting the active theme is a Conflict fault. It
-// needs themes.delete.
+// DeleteTheme deletes a theme with its files. Deleting the active theme is a Conflict fault. It needs themes.delete.
 func (e *Editor) DeleteTheme(ctx context.Context, id int64) error {
 	begin, err := e.guard.Write(ThemesDelete)
 	if err != nil {
@@ -273,9 +270,8 @@ func (e *Editor) ActivateTheme(ctx context.Context, id int64) (Theme, error) {
 	return e.svc.shown(t), err
 }
 
-// UpdateTheme updates a first-party theme to the version of Config.Theme, replacing all its files,
-// including modified ones. Without an available update it does nothing. A theme that is not
-// first-party is a Conflict fault. It needs themes.update.
+// UpdateTheme updates a first-party theme to the version of Config.Theme, replacing all its files, including modified ones.
+// Without an available update it does nothing. A theme that is not first-party is a Conflict fault. It needs themes.update.
 func (e *Editor) UpdateTheme(ctx context.Context, id int64) (Theme, error) {
 	begin, err := e.guard.Write(ThemesUpdate)
 	if err != nil {
@@ -341,8 +337,8 @@ func (e *Editor) replaceFiles(ctx context.Context, tx Tx, t *Theme, stored []*Th
 	return e.emit(ctx, tx, "theme.updated", t.ID)
 }
 
-// DownloadTheme writes a theme as a zip archive that [Editor.UploadTheme] accepts. The same files
-// always give the same bytes. It needs themes.view.
+// DownloadTheme writes a theme as a zip archive that [Editor.UploadTheme] accepts. The same files always give the same
+// bytes. It needs themes.view.
 func (e *Editor) DownloadTheme(ctx context.Context, id int64, w io.Writer) (Theme, error) {
 	r, err := e.guard.Read(ThemesView)
 	if err != nil {

@@ -31,8 +31,7 @@ type ThemeFile struct {
 	UpdatedAt time.Time
 }
 
-// Version returns the beginning of the hash. The content at an address that contains it never
-// changes.
+// Version returns the beginning of the hash. The content at an address that contains it never changes.
 func (f ThemeFile) Version() string { return f.Hash[:min(len(f.Hash), 12)] }
 
 // IsPublic reports whether anyone may read the file.
@@ -92,10 +91,9 @@ var errMoved = fault.New(fault.Conflict, "Somebody else is changing the theme. T
 // attempts is how often a change is checked again after a concurrent change.
 const attempts = 4
 
-// PutThemeFile creates or replaces a file of a theme. With nil content it leaves an existing file
-// as it is, and creates an empty one otherwise. An invalid path, a file beyond the limits of
-// [theme.Open], and a template that [theme.Compile] refuses are Invalid faults. It needs
-// themes.update.
+// PutThemeFile creates or replaces a file of a theme. With nil content it leaves an existing file as it is, and creates an
+// empty one otherwise. An invalid path, a file beyond the limits of [theme.Open], and a template that [theme.Compile]
+// refuses are Invalid faults. It needs themes.update.
 func (e *Editor) PutThemeFile(ctx context.Context, themeID int64, path string, content []byte) (ThemeFile, []byte, error) {
 	begin, err := e.guard.Write(ThemesUpdate)
 	if err != nil {
@@ -174,8 +172,8 @@ func insertThemeFiles(ctx context.Context, tx Tx, themeID int64, files ...*Theme
 	return tx.ThemeFiles().Insert(ctx, files...)
 }
 
-// touchTheme increments a theme's revision if it is still the one that was read, and schedules a
-// file that is no longer needed for deletion.
+// touchTheme increments a theme's revision if it is still the one that was read, and schedules a file that is no longer
+// needed for deletion.
 func (e *Editor) touchTheme(ctx context.Context, tx Tx, seen Theme, oldKey string) error {
 	t, err := tx.Themes().Lock(ctx, seen.ID)
 	if err != nil {
@@ -254,8 +252,8 @@ func (e *Editor) templates(ctx context.Context, files []ThemeFile) (map[string]s
 	return texts, nil
 }
 
-// DeleteThemeFile deletes a file of a theme. A template that is required, or that another one
-// calls, is a Conflict fault. It needs themes.update.
+// DeleteThemeFile deletes a file of a theme. A template that is required, or that another one calls, is a Conflict fault. It
+// needs themes.update.
 func (e *Editor) DeleteThemeFile(ctx context.Context, themeID int64, path string) error {
 	begin, err := e.guard.Write(ThemesUpdate)
 	if err != nil {

@@ -25,8 +25,8 @@ func CountCategories(ctx context.Context, tx Tx, categories []Category) error {
 	return addCounts(ctx, tx, counts)
 }
 
-// CountArticles counts articles, with the views that they have, in their collections and categories. It is for imports,
-// in a transaction that has just inserted them.
+// CountArticles counts articles, with the views that they have, in their collections and categories. It is for imports, in a
+// transaction that has just inserted them.
 func CountArticles(ctx context.Context, tx Tx, articles []Article) error {
 	var counts []Counts
 	for _, a := range articles {

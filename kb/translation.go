@@ -29,13 +29,13 @@ type Translation struct {
 	Number  int64  // distinguishes it from the resource's other translations, from 1
 	Title   string // the name of a collection or a category
 	Summary string
-	// Content is the HTML of an article, cleaned by contenthtml. It holds references in place of
-	// addresses within the site, see [Translation.Linked].
+	// Content is the HTML of an article, cleaned by contenthtml. It holds references in place of addresses within the site, see
+	// [Translation.Linked].
 	Content   string
 	Markdown  string // source of Content, also with references; "" when Content was given as HTML
 	UpdatedAt time.Time
-	// SourceAt is, for an article, the UpdatedAt of the source that this was translated from, zero
-	// when unknown. MadeFrom is that source's text, kept once the source has changed.
+	// SourceAt is, for an article, the UpdatedAt of the source that this was translated from, zero when unknown. MadeFrom is
+	// that source's text, kept once the source has changed.
 	SourceAt time.Time
 	MadeFrom SourceText
 }
@@ -61,8 +61,8 @@ func (t Translation) Empty() bool {
 	return t.Title == "" && t.Summary == "" && t.Content == "" && t.Markdown == ""
 }
 
-// Text is a resource's text in all its languages, sorted by code. The source is complete; any field
-// of the others may be empty.
+// Text is a resource's text in all its languages, sorted by code. The source is complete; any field of the others may be
+// empty.
 type Text struct {
 	SourceLocale string
 	Translations []Translation
@@ -77,8 +77,8 @@ func (t Text) Translation(locale string) (Translation, bool) {
 	return t.Translations[i], true
 }
 
-// Outdated reports whether the source has changed since a translation was made from it or, when
-// that is unknown, since the translation last changed.
+// Outdated reports whether the source has changed since a translation was made from it or, when that is unknown, since the
+// translation last changed.
 func (t Text) Outdated(o Translation) bool {
 	source, _ := t.Translation(t.SourceLocale)
 	at := o.SourceAt
@@ -99,10 +99,9 @@ func (t Text) outdated() int64 {
 	return n
 }
 
-// Serve chooses the translation for a reader who wants languages in an order of preference: for
-// each of them the exact region, then the language with no or another region; then fallback (the
-// account's default) in the same way, and finally the source. It serves only translations with a
-// title, and fills their other empty fields from the source.
+// Serve chooses the translation for a reader who wants languages in an order of preference: for each of them the exact
+// region, then the language with no or another region; then fallback (the account's default) in the same way, and finally
+// the source. It serves only translations with a title, and fills their other empty fields from the source.
 func (t Text) Serve(fallback string, wanted ...string) Translation {
 	source, _ := t.Translation(t.SourceLocale)
 	for _, code := range append(slices.Clone(wanted), fallback) {
@@ -145,8 +144,7 @@ func (t Text) match(code string) (Translation, bool) {
 	return Translation{}, false
 }
 
-// AcceptedLocales parses an Accept-Language header (RFC 9110 section 12.5.4). It skips what it
-// cannot parse.
+// AcceptedLocales parses an Accept-Language header (RFC 9110 section 12.5.4). It skips what it cannot parse.
 func AcceptedLocales(header string) []string {
 	if len(header) > 1000 {
 		return nil
@@ -181,28 +179,26 @@ type TranslationInput struct {
 	Title   storage.Opt[string] // the name of a collection or a category
 	Summary storage.Opt[string]
 	Content storage.Opt[string] // of an article: HTML, which is cleaned
-	// Markdown is the content as CommonMark with tables. It is stored along with the HTML made from
-	// it. Only one of Content and Markdown may be given; Content alone removes the stored Markdown.
+	// Markdown is the content as CommonMark with tables. It is stored along with the HTML made from it. Only one of Content and
+	// Markdown may be given; Content alone removes the stored Markdown.
 	Markdown storage.Opt[string]
-	// MadeFrom is the source that the translation of an article was made from. The translation is
-	// outdated when it differs from the current source. Null, or absence in a change of the
-	// translation, means the current source.
+	// MadeFrom is the source that the translation of an article was made from. The translation is outdated when it differs from
+	// the current source. Null, or absence in a change of the translation, means the current source.
 	MadeFrom storage.Opt[SourceText]
-	// Seen is the UpdatedAt of the translation that the change is based on, the zero time when
-	// there was none. If the translation has changed since, the change is a Conflict fault with the
-	// code CodeCrossed.
+	// Seen is the UpdatedAt of the translation that the change is based on, the zero time when there was none. If the
+	// translation has changed since, the change is a Conflict fault with the code CodeCrossed.
 	Seen storage.Opt[time.Time]
 
 	refused bool // the Markdown cannot be parsed
 	twice   bool // both forms were given
 }
 
-// CodeCrossed is the code of the Conflict fault for a change to a translation that somebody else
-// has changed since it was read.
+// CodeCrossed is the code of the Conflict fault for a change to a translation that somebody else has changed since it was
+// read.
 const CodeCrossed = "crossed"
 
-// TextInput creates or changes a text. Translations that are not given stay as they are; null
-// removes one, except the source.
+// TextInput creates or changes a text. Translations that are not given stay as they are; null removes one, except the
+// source.
 type TextInput struct {
 	SourceLocale string // required
 	Translations map[string]storage.Opt[TranslationInput]

@@ -35,8 +35,8 @@ type views struct {
 	flushing sync.Mutex // one at a time
 }
 
-// count counts a view. Views are gathered, because one transaction each would make readers wait for
-// the row of a popular article.
+// count counts a view. Views are gathered, because one transaction each would make readers wait for the row of a popular
+// article.
 func (s *Service) count(ctx context.Context, scope Scope, a Article) {
 	v, now := s.views, s.cfg.Now()
 	v.mu.Lock()
@@ -55,10 +55,9 @@ func (s *Service) count(ctx context.Context, scope Scope, a Article) {
 	}
 }
 
-// Run writes the counted views every two seconds until ctx ends, and the remaining ones then.
-// Without it readers write them, every half minute or thousand articles; a program that does not
-// call Run calls [Service.FlushViews] before it exits. Views of the last seconds are lost when the
-// process is killed.
+// Run writes the counted views every two seconds until ctx ends, and the remaining ones then. Without it readers write them,
+// every half minute or thousand articles; a program that does not call Run calls [Service.FlushViews] before it exits. Views
+// of the last seconds are lost when the process is killed.
 func (s *Service) Run(ctx context.Context) error {
 	s.views.running.Add(1)
 	defer s.views.running.Add(-1)
@@ -124,8 +123,7 @@ func (s *Service) keep(scope Scope, batch []View) {
 	}
 }
 
-// addViews adds views to the articles that still exist, and to their current collections and
-// categories.
+// addViews adds views to the articles that still exist, and to their current collections and categories.
 func addViews(ctx context.Context, tx Tx, batch []View) error {
 	ids := make([]int64, len(batch))
 	for i, v := range batch {

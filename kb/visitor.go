@@ -7,16 +7,16 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// Visitor is the handle for reading what one site has published. None of its methods can return a
-// draft or unpublished content, whoever the caller is.
+// Visitor is the handle for reading what one site has published. None of its methods can return a draft or unpublished
+// content, whoever the caller is.
 type Visitor struct {
 	svc   *Service
 	guard visitorGuard
 	site  Site
 }
 
-// Visitor opens a site for reading, also for an anonymous caller. A private site that the caller is
-// not a member of is the same NotFound fault as one that does not exist.
+// Visitor opens a site for reading, also for an anonymous caller. A private site that the caller is not a member of is the
+// same NotFound fault as one that does not exist.
 func (s *Service) Visitor(ctx context.Context, c Caller, siteID int64) (*Visitor, error) {
 	site, err := s.cfg.Store.FindSite(ctx, siteID)
 	if err != nil {
@@ -40,8 +40,8 @@ func (s *Service) VisitorOf(ctx context.Context, c Caller, site Site) (*Visitor,
 	return s.visitor(site), nil
 }
 
-// Guest opens a site for readers that the program admits itself, such as holders of a signed
-// address. It reads what [Service.Visitor] reads on a public site.
+// Guest opens a site for readers that the program admits itself, such as holders of a signed address. It reads what
+// [Service.Visitor] reads on a public site.
 func (s *Service) Guest(ctx context.Context, siteID int64) (*Visitor, error) {
 	site, err := s.cfg.Store.FindSite(ctx, siteID)
 	if err != nil {

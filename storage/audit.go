@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// AuditEntry is one line of an account's audit log: who did what to which resource, and from which
-// address. It is written in the same transaction as the change it records.
+// AuditEntry is one line of an account's audit log: who did what to which resource, and from which address. It is written in
+// the same transaction as the change it records.
 type AuditEntry struct {
 	ID        int64
 	Action    string    // event type, such as "membership.updated", or for what users do to themselves, "user.logged_in"
@@ -31,8 +31,8 @@ func (e Event) Audit(tokenID int64, address string) AuditEntry {
 	}
 }
 
-// EmitAudited appends events to the event log of the transaction's account, and adds those of an
-// audited type to the audit log.
+// EmitAudited appends events to the event log of the transaction's account, and adds those of an audited type to the audit
+// log.
 func EmitAudited(ctx context.Context, tx interface {
 	Outbox
 	AuditWriter

@@ -19,17 +19,16 @@ type Event struct {
 
 // EventLog reads the event logs of accounts.
 type EventLog interface {
-	// Events returns at most limit events of an account with a Seq above after, in order. Once it
-	// has returned an event, no event with a lower Seq appears later.
+	// Events returns at most limit events of an account with a Seq above after, in order. Once it has returned an event, no
+	// event with a lower Seq appears later.
 	Events(ctx context.Context, accountID, after int64, limit int) ([]Event, error)
 }
 
-// EventNotifier is an [EventLog] that announces new events. Readers poll when the log does not
-// implement it, and because notifications may be lost.
+// EventNotifier is an [EventLog] that announces new events. Readers poll when the log does not implement it, and because
+// notifications may be lost.
 type EventNotifier interface {
-	// NotifyEvents registers fn, which is called soon after any process has committed events of an
-	// account; accountID is 0 when any account may have new events. fn must not block. Calling stop
-	// ends the calls.
+	// NotifyEvents registers fn, which is called soon after any process has committed events of an account; accountID is 0 when
+	// any account may have new events. fn must not block. Calling stop ends the calls.
 	NotifyEvents(fn func(accountID int64)) (stop func())
 }
 
@@ -41,9 +40,8 @@ type EventFeed interface {
 
 // EventStream is one reader of an account's event log. It is for use by one goroutine.
 type EventStream interface {
-	// Next waits for the next events and returns them in order, without gaps or repeats. It returns
-	// the context's error, or an Unavailable fault when the feed has ended or the log cannot be
-	// read; in the last case Next may be called again.
+	// Next waits for the next events and returns them in order, without gaps or repeats. It returns the context's error, or an
+	// Unavailable fault when the feed has ended or the log cannot be read; in the last case Next may be called again.
 	Next(ctx context.Context) ([]Event, error)
 	// Close ends the stream.
 	Close()

@@ -21,33 +21,31 @@ var ErrNoted error = &fault.Error{
 	Kind: fault.Conflict, Code: "idempotency_key_noted", Message: "The request with this key has already been processed.",
 }
 
-// Idempotency stores notes in the same transaction as the effects of a request, so that a repeated
-// request gets the first answer instead of being carried out again. The note exists exactly when
-// the effect does, even if the process dies at any moment.
+// Idempotency stores notes in the same transaction as the effects of a request, so that a repeated request gets the first
+// answer instead of being carried out again. The note exists exactly when the effect does, even if the process dies at any
+// moment.
 type Idempotency interface {
 	Units
 	// Noted returns the note of a key whose Until is after now, otherwise a NotFound fault.
 	Noted(ctx context.Context, key []byte, now time.Time) (Note, error)
-	// Note stores n in the transaction of the context's unit, or in one of its own. It replaces a
-	// note of the same Holder and an expired one (Until not after now); any other note is ErrNoted.
-	// While an open transaction has noted the key, it waits for that transaction to end.
+	// Note stores n in the transaction of the context's unit, or in one of its own. It replaces a note of the same Holder and
+	// an expired one (Until not after now); any other note is ErrNoted. While an open transaction has noted the key, it waits
+	// for that transaction to end.
 	Note(ctx context.Context, n Note, now time.Time) error
 	// Sweep deletes at most n expired notes (Until not after now) and returns how many it deleted.
 	Sweep(ctx context.Context, now time.Time, n int) (int, error)
 }
 
-// Once runs fn in one transaction together with a note of its answer. If the note already exists,
-// Once returns the noted answer and does not run fn. Applications that embed a service use it to
-// make a call safe to repeat, whatever happened to the process or the connection during the first
-// try:
+// Once runs fn in one transaction together with a note of its answer. If the note already exists, Once returns the noted
+// answer and does not run fn. Applications that embed a service use it to make a call safe to repeat, whatever happened to
+// the process or the connection during the first try:
 //
 //	answer, err := storage.Once(ctx, db, note, now, func(ctx context.Context) ([]byte, error) {
 //		customer, err := desk.CreateCustomer(ctx, input)
 //		return strconv.AppendInt(nil, customer.ID, 10), err
 //	})
 //
-// An error of fn rolls back its changes and leaves no note. An existing note with another Request
-// is a Conflict fault.
+// An error of fn rolls back its changes and leaves no note. An existing note with another Request is a Conflict fault.
 func Once(ctx context.Context, store Idempotency, note Note, now time.Time, fn func(ctx context.Context) ([]byte, error)) ([]byte, error) {
 	there, err := store.Noted(ctx, note.Key, now)
 	if fault.Is(err, fault.NotFound) {

@@ -23,11 +23,10 @@ type ClaimedJob struct {
 	ID int64
 	Job
 	Attempt int // 1 for the first; also a fencing token: results of an earlier attempt are dropped
-	// Failed and Away record earlier attempts as [Jobs.Retry] reported them: how many failed by
-	// themselves, and how many in a row failed because a shared dependency was unavailable.
+	// Failed and Away record earlier attempts as [Jobs.Retry] reported them: how many failed by themselves, and how many in a
+	// row failed because a shared dependency was unavailable.
 	Failed, Away int
-	// Lost is how many attempts in a row, before this one, left no result: the job may have crashed
-	// the processes that ran it.
+	// Lost is how many attempts in a row, before this one, left no result: the job may have crashed the processes that ran it.
 	Lost int
 }
 
@@ -39,13 +38,11 @@ type BuriedJob struct {
 	Reason  string
 }
 
-// Jobs is the queue that workers claim jobs from. Several processes may claim at the same time; no
-// job is handed out twice.
+// Jobs is the queue that workers claim jobs from. Several processes may claim at the same time; no job is handed out twice.
 type Jobs interface {
-	// Claim leases due jobs until lease: of each kind in most at most so many, the oldest due first,
-	// and none of other kinds. It returns them in the order in which they were due. A job whose
-	// lease has expired is due again, with a higher attempt. When Claim fails, some jobs may have
-	// been leased to no worker; an implementation that can find them releases them.
+	// Claim leases due jobs until lease: of each kind in most at most so many, the oldest due first, and none of other kinds.
+	// It returns them in the order in which they were due. A job whose lease has expired is due again, with a higher attempt.
+	// When Claim fails, some jobs may have been leased to no worker; an implementation that can find them releases them.
 	Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]ClaimedJob, error)
 	// Finish deletes completed jobs. It leaves jobs alone that a later attempt has taken over.
 	Finish(ctx context.Context, jobs ...ClaimedJob) error
@@ -53,20 +50,19 @@ type Jobs interface {
 	Retry(ctx context.Context, job ClaimedJob, runAt time.Time, reason string) error
 	// Bury sets a job aside for a person to decide about; it is not claimed again.
 	Bury(ctx context.Context, job ClaimedJob, reason string) error
-	// Extend prolongs the lease of a long-running job. A job that a later attempt has taken over is
-	// a Conflict fault.
+	// Extend prolongs the lease of a long-running job. A job that a later attempt has taken over is a Conflict fault.
 	Extend(ctx context.Context, job ClaimedJob, lease time.Time) error
 	// Buried lists buried jobs, newest first.
 	Buried(ctx context.Context, seek Seek) ([]BuriedJob, error)
-	// Wake returns a channel that usually receives a value soon after jobs were committed; workers
-	// must poll as well. The channel is valid for the life of the store.
+	// Wake returns a channel that usually receives a value soon after jobs were committed; workers must poll as well. The
+	// channel is valid for the life of the store.
 	Wake() <-chan struct{}
 }
 
-// KindWaker is a queue that knows what its wake-ups are about, so that workers need not look for
-// jobs of every kind each time. [Jobs] may implement it.
+// KindWaker is a queue that knows what its wake-ups are about, so that workers need not look for jobs of every kind each
+// time. [Jobs] may implement it.
 type KindWaker interface {
-	// Woken returns the kinds of the jobs that the channel's values since the last call were about;
-	// all reports that there may be jobs of any kind. It is called after a value was received.
+	// Woken returns the kinds of the jobs that the channel's values since the last call were about; all reports that there may
+	// be jobs of any kind. It is called after a value was received.
 	Woken() (kinds []string, all bool)
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Meter limits how many bytes a caller reads from a database. It counts rows as they arrive,
-// because a few rows may exceed the machine's memory and their size is not known in advance.
+// Meter limits how many bytes a caller reads from a database. It counts rows as they arrive, because a few rows may exceed
+// the machine's memory and their size is not known in advance.
 type Meter struct {
-	// Take counts n more bytes before they are kept; a negative n releases bytes. An error of Take
-	// ends the statement and becomes its error.
+	// Take counts n more bytes before they are kept; a negative n releases bytes. An error of Take ends the statement and
+	// becomes its error.
 	Take func(n int) error
-	// Page is the most bytes that a statement returning several rows may read. Beyond it the
-	// statement fails with ErrPageTooLarge, and [List] asks for fewer rows. 0: no limit.
+	// Page is the most bytes that a statement returning several rows may read. Beyond it the statement fails with
+	// ErrPageTooLarge, and [List] asks for fewer rows. 0: no limit.
 	Page int
 }
 

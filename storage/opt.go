@@ -1,7 +1,6 @@
 package storage
 
-// Opt is an optional value: absent (leave the field as it is), null (clear it) or given. The zero
-// value is absent.
+// Opt is an optional value: absent (leave the field as it is), null (clear it) or given. The zero value is absent.
 type Opt[T any] struct {
 	value T
 	set   bool

@@ -2,8 +2,8 @@ package storage
 
 import "context"
 
-// Outbox is part of every transaction: its jobs and events become visible when the transaction
-// commits, and disappear when it rolls back.
+// Outbox is part of every transaction: its jobs and events become visible when the transaction commits, and disappear when
+// it rolls back.
 type Outbox interface {
 	// Enqueue adds jobs, with the context's [Traceparent] unless they have one. A job whose UniqueKey belongs to an unfinished job is silently dropped.
 	Enqueue(ctx context.Context, jobs ...Job) error

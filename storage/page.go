@@ -15,20 +15,19 @@ const (
 	MaxLimit     = 100
 )
 
-// Position is a place in a sorted list: the sort key of a row, and its id to break ties. Keys are
-// always integers: times in microseconds since 1970 UTC, numbers as they are.
+// Position is a place in a sorted list: the sort key of a row, and its id to break ties. Keys are always integers: times in
+// microseconds since 1970 UTC, numbers as they are.
 type Position struct{ Key, ID int64 }
 
-// Seek is what a store is asked for: at most Limit rows strictly beyond From (nil: from the start),
-// by ascending or descending (key, id).
+// Seek is what a store is asked for: at most Limit rows strictly beyond From (nil: from the start), by ascending or
+// descending (key, id).
 type Seek struct {
 	Desc  bool
 	From  *Position
 	Limit int
 }
 
-// PageRequest is what a caller asks for. The zero value is the first page of
-// [DefaultLimit] rows.
+// PageRequest is what a caller asks for. The zero value is the first page of [DefaultLimit] rows.
 type PageRequest struct {
 	Limit  int    // 1 to MaxLimit; 0: DefaultLimit
 	Cursor string // opaque, from a Page; "": the first page
@@ -41,12 +40,10 @@ type Page[T any] struct {
 	Prev  string
 }
 
-// List reads one page: it decodes the cursor, asks fetch for one row more than the page holds, and
-// builds the adjacent pages' cursors with position. The cost does not depend on the depth of the
-// page.
+// List reads one page: it decodes the cursor, asks fetch for one row more than the page holds, and builds the adjacent
+// pages' cursors with position. The cost does not depend on the depth of the page.
 //
-// When the rows are too large for one answer, see [Meter], the page holds fewer than requested and
-// has a Next cursor.
+// When the rows are too large for one answer, see [Meter], the page holds fewer than requested and has a Next cursor.
 //
 // A limit out of range or an invalid cursor is an Invalid fault.
 func List[T any](req PageRequest, desc bool, position func(T) Position, fetch func(Seek) ([]T, error)) (Page[T], error) {
@@ -87,15 +84,15 @@ func List[T any](req PageRequest, desc bool, position func(T) Position, fetch fu
 	return page, nil
 }
 
-// A cursor is 17 bytes: flags, key, id. The flags include the order, so that a cursor of an
-// ascending list is refused for a descending one, and vice versa.
+// A cursor is 17 bytes: flags, key, id. The flags include the order, so that a cursor of an ascending list is refused for a
+// descending one, and vice versa.
 const (
 	flagDesc = 1 << iota
 	flagBack
 )
 
-// CursorAt returns the cursor of the page after a position in an ascending or descending list. It
-// is for lists whose keys the caller knows, such as numbers.
+// CursorAt returns the cursor of the page after a position in an ascending or descending list. It is for lists whose keys
+// the caller knows, such as numbers.
 func CursorAt(p Position, desc bool) string { return encodeCursor(p, desc, false) }
 
 func encodeCursor(p Position, desc, back bool) string {

@@ -47,8 +47,7 @@ func rows(n int) []item {
 	return out
 }
 
-// A page whose rows are too large for one answer is shorter, and following the cursors misses no
-// row.
+// A page whose rows are too large for one answer is shorter, and following the cursors misses no row.
 func TestListOfLargeRows(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 2, 3, 7} { // rows of one statement

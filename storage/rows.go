@@ -9,43 +9,40 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// RowReader reads the rows of one noun within a scope. F filters its lists; it is [NoFilter] for
-// lists that cannot be filtered.
+// RowReader reads the rows of one noun within a scope. F filters its lists; it is [NoFilter] for lists that cannot be
+// filtered.
 type RowReader[T, F any] interface {
 	// Get returns a row by its id. A row that is absent or outside the scope is a NotFound fault.
 	Get(ctx context.Context, id int64) (T, error)
-	// List returns a page of the rows that match a filter, in the noun's order; the default order
-	// is by id.
+	// List returns a page of the rows that match a filter, in the noun's order; the default order is by id.
 	List(ctx context.Context, filter F, seek Seek) ([]T, error)
 	// ByIDs returns the rows with these ids that exist, each once, in any order.
 	ByIDs(ctx context.Context, ids []int64) ([]T, error)
 }
 
-// Rows reads and writes the rows of one noun within the scope of a transaction. The method that
-// returns the rows documents further guarantees of a noun.
+// Rows reads and writes the rows of one noun within the scope of a transaction. The method that returns the rows documents
+// further guarantees of a noun.
 type Rows[T, F any] interface {
 	RowReader[T, F]
-	// Lock is Get that also prevents other transactions from changing or deleting the row until
-	// this one ends.
+	// Lock is Get that also prevents other transactions from changing or deleting the row until this one ends.
 	Lock(ctx context.Context, id int64) (T, error)
-	// LockAll locks and returns the rows with these ids that exist, each once, by id. As it locks in
-	// that order, two transactions that lock the same rows do not deadlock.
+	// LockAll locks and returns the rows with these ids that exist, each once, by id. As it locks in that order, two
+	// transactions that lock the same rows do not deadlock.
 	LockAll(ctx context.Context, ids []int64) ([]T, error)
 	// Insert stores all rows or none, and sets their ids in ascending order.
 	Insert(ctx context.Context, rows ...*T) error
-	// Update writes all fields of existing rows. A row that is absent or outside the scope is a
-	// NotFound fault.
+	// Update writes all fields of existing rows. A row that is absent or outside the scope is a NotFound fault.
 	Update(ctx context.Context, rows ...*T) error
-	// Delete deletes a row. A row that is absent or outside the scope is a NotFound fault, a row
-	// that others still refer to a Conflict fault.
+	// Delete deletes a row. A row that is absent or outside the scope is a NotFound fault, a row that others still refer to a
+	// Conflict fault.
 	Delete(ctx context.Context, id int64) error
 }
 
 // NoFilter is the filter of lists that cannot be filtered.
 type NoFilter struct{}
 
-// NoLimit is the Limit of a [Seek] that asks for all rows. It is for lists that are always short,
-// such as the attachments of some interactions.
+// NoLimit is the Limit of a [Seek] that asks for all rows. It is for lists that are always short, such as the attachments of
+// some interactions.
 const NoLimit = math.MaxInt
 
 // Noun declares the rows of one noun. All stores and storagetest follow it.
@@ -54,16 +51,13 @@ type Noun[T any] struct {
 	Name string
 	// ID returns a pointer to the row's id field.
 	ID func(*T) *int64
-	// Account returns a pointer to the field for the account id, which the store sets; nil: the row
-	// has no such field.
+	// Account returns a pointer to the field for the account id, which the store sets; nil: the row has no such field.
 	Account func(*T) *int64
-	// Site returns a pointer to the field for the site id, which the store sets and filters by;
-	// nil: the row has no such field.
+	// Site returns a pointer to the field for the site id, which the store sets and filters by; nil: the row has no such field.
 	Site func(*T) *int64
 	// InMailboxes restricts the rows to the mailboxes of the scope.
 	InMailboxes bool
-	// Kept copies the fields that Update leaves unchanged, such as counters, from the old row; nil:
-	// Update writes all fields.
+	// Kept copies the fields that Update leaves unchanged, such as counters, from the old row; nil: Update writes all fields.
 	Kept func(row, old *T)
 	// Unique lists the uniqueness rules that Insert and Update enforce.
 	Unique []Unique[T]
@@ -144,8 +138,8 @@ func equalFields(a, b any) bool {
 	return false
 }
 
-// CheckRows refuses a reader that returns nil for some noun, as a wrapper may that is older than
-// the noun. The Invalid fault lists these nouns.
+// CheckRows refuses a reader that returns nil for some noun, as a wrapper may that is older than the noun. The Invalid fault
+// lists these nouns.
 func CheckRows(reader any) error {
 	var problems fault.Collector
 	r := reflect.ValueOf(reader)
@@ -158,8 +152,7 @@ func CheckRows(reader any) error {
 	return problems.Err()
 }
 
-// Pointers returns pointers to the elements of the slice, as [Rows] takes them; Insert sets the ids
-// in place.
+// Pointers returns pointers to the elements of the slice, as [Rows] takes them; Insert sets the ids in place.
 func Pointers[T any](rows []T) []*T {
 	all := make([]*T, len(rows))
 	for i := range rows {

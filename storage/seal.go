@@ -11,13 +11,11 @@ import (
 	"fmt"
 )
 
-// Sealer encrypts small secrets, such as mailbox passwords, before they are stored. The context
-// ("mailbox/12/password") is authenticated with the secret, so that a sealed value copied to
-// another row cannot be opened there.
+// Sealer encrypts small secrets, such as mailbox passwords, before they are stored. The context ("mailbox/12/password") is
+// authenticated with the secret, so that a sealed value copied to another row cannot be opened there.
 type Sealer interface {
 	Seal(secret []byte, context string) ([]byte, error)
-	// Open returns the secret. It fails when the value was sealed with an unknown key or for
-	// another context, or was modified.
+	// Open returns the secret. It fails when the value was sealed with an unknown key or for another context, or was modified.
 	Open(sealed []byte, context string) ([]byte, error)
 }
 
@@ -26,14 +24,14 @@ type KeyedSealer interface {
 	Sealer
 	// KeyIDs returns the ids of its keys. The first one seals.
 	KeyIDs() []string
-	// KeyOf returns the id of the key that a value was sealed with, which the sealer may not have.
-	// It returns "" for a value that is too short to be sealed.
+	// KeyOf returns the id of the key that a value was sealed with, which the sealer may not have. It returns "" for a value
+	// that is too short to be sealed.
 	KeyOf(sealed []byte) string
 }
 
-// NewSealer returns a Sealer that encrypts with AES-256-GCM under a key derived from the first of
-// keys, and decrypts with any of them, so that keys can be rotated. Each key has at least 32 bytes.
-// The sealer is a [KeyedSealer]. A key's id is 8 hexadecimal digits derived from it.
+// NewSealer returns a Sealer that encrypts with AES-256-GCM under a key derived from the first of keys, and decrypts with
+// any of them, so that keys can be rotated. Each key has at least 32 bytes. The sealer is a [KeyedSealer]. A key's id is 8
+// hexadecimal digits derived from it.
 func NewSealer(keys ...[]byte) (Sealer, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("storage: a sealer needs a key")

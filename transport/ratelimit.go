@@ -17,8 +17,8 @@ import (
 // Limiter decides how many requests a client may send. [Buckets] is one; an application with many processes may count in a
 // shared store.
 type Limiter interface {
-	// Take counts a request of key, a short text, unless it is over the limit. A limiter that cannot count lets requests
-	// pass. The zero Quota means no limit.
+	// Take counts a request of key, a short text, unless it is over the limit. A limiter that cannot count lets requests pass.
+	// The zero Quota means no limit.
 	Take(ctx context.Context, key string) Quota
 }
 

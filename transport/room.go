@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// rowCost is how many times a byte of a row is in memory until the answer is written: as read, as shown, and in an
-	// encoding that grows.
+	// rowCost is how many times a byte of a row is in memory until the answer is written: as read, as shown, and in an encoding
+	// that grows.
 	rowCost = 4
 	// unbounded is the memory that a request may use without being counted; nearly all requests stay below it.
 	unbounded = 256 << 10
-	// roomWait is how long a request waits for others to release memory, and roomLook is the interval of the search for
-	// clients that can be cut off.
+	// roomWait is how long a request waits for others to release memory, and roomLook is the interval of the search for clients
+	// that can be cut off.
 	roomWait = 20 * time.Second
 	roomLook = 250 * time.Millisecond
 	// stuckTime is how long a client must have read nothing before it may be cut off in favour of another.

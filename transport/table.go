@@ -21,8 +21,8 @@ import (
 type Config struct {
 	Base    string // path of all operations; default "/api/v1"
 	BaseURL string // public address, for Location and Link, without trailing slash; default: the request's own path
-	// BaseURLIsDefault means that BaseURL was not set explicitly. Location and Link then begin with the host requested from
-	// one of TrustedProxies, see [ForwardedOrigin], and with BaseURL only if there is none.
+	// BaseURLIsDefault means that BaseURL was not set explicitly. Location and Link then begin with the host requested from one
+	// of TrustedProxies, see [ForwardedOrigin], and with BaseURL only if there is none.
 	BaseURLIsDefault bool
 
 	Body      int64            // bytes of a form or JSON body; default 2 MiB
@@ -32,10 +32,10 @@ type Config struct {
 	Now       func() time.Time // for the access log and members' last activity; default time.Now
 	Rand      io.Reader        // for request ids; default crypto/rand
 
-	// Memory is the maximum number of bytes that all requests together use for rows read and for answers that clients have
-	// not taken yet; default 256 MiB. One client may use half of it, and requests below 256 KiB are not counted. Reads that
-	// do not fit wait up to twenty seconds and are then answered with 503; meanwhile, clients that read nothing are cut off.
-	// Pages beside the API are counted by [Table.Bound].
+	// Memory is the maximum number of bytes that all requests together use for rows read and for answers that clients have not
+	// taken yet; default 256 MiB. One client may use half of it, and requests below 256 KiB are not counted. Reads that do not
+	// fit wait up to twenty seconds and are then answered with 503; meanwhile, clients that read nothing are cut off. Pages
+	// beside the API are counted by [Table.Bound].
 	Memory int64
 
 	Limiter        Limiter        // for requests by token, or by address without one; nil: no limit
@@ -51,11 +51,11 @@ type Config struct {
 	// requests to other servers. A request that takes longer is answered with 503.
 	Patience time.Duration
 
-	// Idempotency records POST requests with an Idempotency-Key and their answers, in the transactions of the requests; it
-	// is the store of the services. If nil, the header is ignored.
+	// Idempotency records POST requests with an Idempotency-Key and their answers, in the transactions of the requests; it is
+	// the store of the services. If nil, the header is ignored.
 	Idempotency storage.Idempotency
-	// Units compares If-Match in the transaction that makes the change; it is the store of the services. Default:
-	// Idempotency. Without both, a change made by others between the comparison and the change is overwritten.
+	// Units compares If-Match in the transaction that makes the change; it is the store of the services. Default: Idempotency.
+	// Without both, a change made by others between the comparison and the change is overwritten.
 	Units storage.Units
 }
 

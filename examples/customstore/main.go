@@ -1,7 +1,7 @@
 // Command customstore shows how to write your own storage, with maps as the database.
 //
-// A data store, mapStore, keeps two nouns itself and leaves the others to a memstore that it embeds;
-// that is also how to begin with a backend for your own database, one noun after the other:
+// A data store, mapStore, keeps two nouns itself and leaves the others to a memstore that it embeds; that is also how to
+// begin with a backend for your own database, one noun after the other:
 //
 //   - rows.go reads and writes the rows of any noun: what storage.Rows promises, from scratch
 //   - nouns.go declares the two nouns, and shows what a third one costs
@@ -12,8 +12,8 @@
 //
 // A file store, mapBlobs, is in blobs.go.
 //
-// customstore_test.go runs the conformance suite, storagetest, on both. Do the same with yours: a
-// store that passes can be trusted with mail.
+// customstore_test.go runs the conformance suite, storagetest, on both. Do the same with yours: a store that passes can be
+// trusted with mail.
 package main
 
 import (

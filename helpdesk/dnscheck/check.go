@@ -33,24 +33,21 @@ type Result struct {
 	Verified bool
 	// Unknown reports that no server answered, so that the record may exist or not.
 	Unknown bool
-	// Problem describes in a sentence what is wrong, or a warning about a verified record. Empty:
-	// nothing.
+	// Problem describes in a sentence what is wrong, or a warning about a verified record. Empty: nothing.
 	Problem string
-	// Found contains what is published under the name, truncated to at most 10 strings of 1000
-	// bytes.
+	// Found contains what is published under the name, truncated to at most 10 strings of 1000 bytes.
 	Found []string
 }
 
-// Resolver looks up names, such as *[net.Resolver]. Names end with a dot. A name that does not
-// exist is an error that is a *[net.DNSError] with IsNotFound; any other error means that nothing
-// is known.
+// Resolver looks up names, such as *[net.Resolver]. Names end with a dot. A name that does not exist is an error that is a
+// *[net.DNSError] with IsNotFound; any other error means that nothing is known.
 type Resolver interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 	LookupCNAME(ctx context.Context, name string) (string, error)
 }
 
-// NewResolver returns a resolver that uses the server at an address (host:port), or the system's
-// servers if it is empty. It repeats a query by TCP if the response does not fit into a UDP packet.
+// NewResolver returns a resolver that uses the server at an address (host:port), or the system's servers if it is empty. It
+// repeats a query by TCP if the response does not fit into a UDP packet.
 func NewResolver(server string) *net.Resolver {
 	if server == "" {
 		return &net.Resolver{PreferGo: true, StrictErrors: true}
@@ -67,8 +64,8 @@ type Checker struct {
 	Timeout  time.Duration // per look-up; 0 means 5 s. A whole Check has twice as long.
 }
 
-// Check looks up records, one after the other, and returns one result for each in order. Records
-// beyond the twentieth are Unknown.
+// Check looks up records, one after the other, and returns one result for each in order. Records beyond the twentieth are
+// Unknown.
 func (c Checker) Check(ctx context.Context, records []Record) []Result {
 	if c.Resolver == nil {
 		c.Resolver = NewResolver("")
@@ -163,8 +160,8 @@ func text(want string, answers []string) Result {
 	return out
 }
 
-// unquote removes what people copy from a zone file: quotation marks around a record's strings, and
-// backslashes before semicolons.
+// unquote removes what people copy from a zone file: quotation marks around a record's strings, and backslashes before
+// semicolons.
 func unquote(s string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(s), `\;`, ";")
 	if !strings.ContainsAny(s, quoteMarks) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// tags parses a tag-list (RFC 6376 section 3.2), with names in lower case and white space removed
-// around and inside values. ok is false for an invalid list or duplicate tags.
+// tags parses a tag-list (RFC 6376 section 3.2), with names in lower case and white space removed around and inside values.
+// ok is false for an invalid list or duplicate tags.
 func tags(s string) (list map[string]string, ok bool) {
 	list = map[string]string{}
 	parts := strings.Split(s, ";")
@@ -27,8 +27,8 @@ func tags(s string) (list map[string]string, ok bool) {
 	return list, true
 }
 
-// dkim checks the key. Other tags are ignored, as long as the key can be used for mail and with
-// SHA-256. It returns the problem, or "".
+// dkim checks the key. Other tags are ignored, as long as the key can be used for mail and with SHA-256. It returns the
+// problem, or "".
 func dkim(want string, answers []string) string {
 	wanted, _ := tags(want)
 	problem := "There is no DKIM key among the TXT records with this name."
@@ -66,8 +66,8 @@ func isSPF(s string) bool {
 	return strings.EqualFold(version, "v=spf1")
 }
 
-// spf checks that there is one SPF record with the mechanisms of want. What it specifies for other
-// senders ("all") is up to the owner. It returns the problem, or "".
+// spf checks that there is one SPF record with the mechanisms of want. What it specifies for other senders ("all") is up to
+// the owner. It returns the problem, or "".
 func spf(want string, answers []string) string {
 	var records []string
 	for _, answer := range answers {
@@ -110,8 +110,7 @@ func mechanisms(record string) []string {
 	return all
 }
 
-// dmarc checks that there is one DMARC record; its policy is up to the owner. It returns the
-// problem, or "".
+// dmarc checks that there is one DMARC record; its policy is up to the owner. It returns the problem, or "".
 func dmarc(_ string, answers []string) string {
 	var records []map[string]string
 	for _, answer := range answers {

@@ -15,13 +15,12 @@ type Account struct {
 	Languages     []string // BCP 47 codes, in the order of the reader's menu
 	// DefaultMailboxID is the mailbox for conversations that name none; 0 means the oldest one.
 	DefaultMailboxID int64
-	// SendHold is the delay before a reply is sent, during which it can be cancelled: whole
-	// seconds, up to [MaxSendHold].
+	// SendHold is the delay before a reply is sent, during which it can be cancelled: whole seconds, up to [MaxSendHold].
 	SendHold     time.Duration
 	RemoteImages RemoteImages // default for showing messages; BlockImages in a new account
 	TrackSeen    bool         // add a tracking image to replies, see helpdesk.Service.SeenByPixel
-	// RequireSecondFactor admits members who sign in with a password or an identity provider only
-	// if they have a second factor, or if the provider has asked for one.
+	// RequireSecondFactor admits members who sign in with a password or an identity provider only if they have a second factor,
+	// or if the provider has asked for one.
 	RequireSecondFactor bool
 	// SealedErasureKeys are the keys of the account's tombstones, see helpdesk.Erasure; nil: none yet.
 	SealedErasureKeys []byte
@@ -55,8 +54,8 @@ type AccountInput struct {
 	SendHold      time.Duration // whole seconds, 0 to [MaxSendHold]
 }
 
-// RemoteImages determines what happens to images on other servers. Loading them would reveal to the
-// sender when and where a message is read.
+// RemoteImages determines what happens to images on other servers. Loading them would reveal to the sender when and where a
+// message is read.
 type RemoteImages string
 
 // The ways to show remote images.

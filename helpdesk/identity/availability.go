@@ -18,8 +18,8 @@ type Availability struct {
 	Timezone     string // IANA name of the zone of Schedule; "" means UTC
 }
 
-// WorkingHours are the hours of one day of the week. If To is not after From they end on the next
-// day; equal ones mean 24 hours.
+// WorkingHours are the hours of one day of the week. If To is not after From they end on the next day; equal ones mean 24
+// hours.
 type WorkingHours struct {
 	Day      time.Weekday
 	From, To string // hh:mm on the clock of the zone, 00:00 to 23:59
@@ -28,8 +28,8 @@ type WorkingHours struct {
 // activeFor is how long after their last activity a member counts as active.
 const activeFor = 5 * time.Minute
 
-// scheduled reports whether the local time in the zone is within working hours. An hour repeated at
-// the end of summer time counts both times.
+// scheduled reports whether the local time in the zone is within working hours. An hour repeated at the end of summer time
+// counts both times.
 func (a Availability) scheduled(now time.Time) bool {
 	zone, err := zoneOf(a.Timezone)
 	if err != nil { // it was known when it was stored
@@ -68,8 +68,8 @@ type AvailabilityInput struct {
 	ForceOffline storage.Opt[bool] // required
 	WhileInApp   storage.Opt[bool] // required
 	UseSchedule  storage.Opt[bool] // required
-	// Schedule contains each day at most once; it is required with UseSchedule. Null or empty
-	// clears it, absent leaves it unchanged.
+	// Schedule contains each day at most once; it is required with UseSchedule. Null or empty clears it, absent leaves it
+	// unchanged.
 	Schedule storage.Opt[[]WorkingHours]
 	Timezone storage.Opt[string] // IANA name; null or "": UTC; absent: unchanged
 }

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Identity links a user to their account at an identity provider. Issuer and Subject identify it, even
-// when the address there changes.
+// Identity links a user to their account at an identity provider. Issuer and Subject identify it, even when the address
+// there changes.
 type Identity struct {
 	ID        int64
 	UserID    int64
@@ -29,7 +29,7 @@ const (
 // SignInStart begins a sign-in with an identity provider.
 type SignInStart struct {
 	Address string // to redirect the browser to
-	// Kept belongs in an HttpOnly cookie of this browser for ten minutes, so that no other browser can
-	// finish the sign-in. It has at most 3,000 bytes.
+	// Kept belongs in an HttpOnly cookie of this browser for ten minutes, so that no other browser can finish the sign-in. It
+	// has at most 3,000 bytes.
 	Kept string
 }

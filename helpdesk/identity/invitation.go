@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Invitation lets the holder of its token become a member. The token is not stored: it is derived
-// from Nonce with the service's signing key, for the mail, and looked up by Hash.
+// Invitation lets the holder of its token become a member. The token is not stored: it is derived from Nonce with the
+// service's signing key, for the mail, and looked up by Hash.
 type Invitation struct {
 	ID         int64
 	AccountID  int64
@@ -36,8 +36,8 @@ type InvitationInput struct {
 type AcceptInput struct {
 	Name     string // "": the name in the invitation
 	Password string // 8 to 200 characters
-	// Code is a second-factor code, for a user who has a second factor and gives the password.
-	// Without it, the fault is that of helpdesk.Service.SignIn.
+	// Code is a second-factor code, for a user who has a second factor and gives the password. Without it, the fault is that of
+	// helpdesk.Service.SignIn.
 	Code string
 }
 

@@ -4,9 +4,8 @@ import (
 	"time"
 )
 
-// JoinRule makes members of people who sign in with an identity provider: users with a verified
-// address of the domain join the account with these roles and mailboxes. See
-// helpdesk.Service.FinishSignInWith for when it applies.
+// JoinRule makes members of people who sign in with an identity provider: users with a verified address of the domain join
+// the account with these roles and mailboxes. See helpdesk.Service.FinishSignInWith for when it applies.
 //
 // A rule has no effect while the member who last changed it could not grant what it grants.
 type JoinRule struct {

@@ -47,9 +47,9 @@ type Grant struct {
 	RequireSecondFactor          bool // of the account
 }
 
-// LacksSecondFactor reports whether the account requires a second factor that the member has not
-// set up and the sign-in did not have, see [AccessToken]. It is false for users with neither a
-// password nor an identity provider, who sign in by other means.
+// LacksSecondFactor reports whether the account requires a second factor that the member has not set up and the sign-in did
+// not have, see [AccessToken]. It is false for users with neither a password nor an identity provider, who sign in by other
+// means.
 func (g Grant) LacksSecondFactor(factors int) bool {
 	return g.RequireSecondFactor && !g.HasSecondFactor && factors < 2 && (g.HasPassword || factors == 1)
 }

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Passkey lets a user sign in without a password: a WebAuthn credential that verifies its holder, by
-// a fingerprint or a PIN, before it signs. It counts as both factors.
+// Passkey lets a user sign in without a password: a WebAuthn credential that verifies its holder, by a fingerprint or a PIN,
+// before it signs. It counts as both factors.
 type Passkey struct {
 	ID     int64
 	UserID int64
@@ -28,10 +28,9 @@ type PasskeyKey struct {
 	Transports     []string // ways to reach the authenticator, as the browser reported them
 }
 
-// PasskeyVerifier speaks WebAuthn; package passkey implements it. Options are JSON for
-// the browser's parseCreationOptionsFromJSON and parseRequestOptionsFromJSON; answers are the
-// credential's toJSON. The secret of a beginning has at most 1,000 bytes and is given to the end. A
-// rejected answer is an Unauthenticated fault.
+// PasskeyVerifier speaks WebAuthn; package passkey implements it. Options are JSON for the browser's
+// parseCreationOptionsFromJSON and parseRequestOptionsFromJSON; answers are the credential's toJSON. The secret of a
+// beginning has at most 1,000 bytes and is given to the end. A rejected answer is an Unauthenticated fault.
 type PasskeyVerifier interface {
 	// Origin is the origin of the pages that can use passkeys, such as https://help.example.org.
 	Origin() string
@@ -41,8 +40,8 @@ type PasskeyVerifier interface {
 	FinishRegistration(handle, secret, answer []byte) (PasskeyKey, error)
 	// BeginSignIn starts a sign-in with a passkey that the user chooses.
 	BeginSignIn() (options, secret []byte, err error)
-	// FinishSignIn verifies the answer with the key that find returns, and returns the key after the
-	// signature. cloned reports that the signature was valid, but its counter did not increase.
+	// FinishSignIn verifies the answer with the key that find returns, and returns the key after the signature. cloned reports
+	// that the signature was valid, but its counter did not increase.
 	FinishSignIn(secret, answer []byte, find func(credentialID []byte) (PasskeyKey, error)) (key PasskeyKey, cloned bool, err error)
 }
 
@@ -65,7 +64,7 @@ const (
 // PasskeyStart begins the registration of a passkey, or a sign-in with one.
 type PasskeyStart struct {
 	Options []byte // for the browser, in JSON
-	// Kept belongs in an HttpOnly cookie of this browser for five minutes, so that no other browser can
-	// finish. It has at most 3,000 bytes.
+	// Kept belongs in an HttpOnly cookie of this browser for five minutes, so that no other browser can finish. It has at most
+	// 3,000 bytes.
 	Kept string
 }

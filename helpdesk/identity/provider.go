@@ -9,25 +9,23 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// Provider is an identity provider that people can sign in with. Begin and Finish speak its
-// protocol; package oidc implements OpenID Connect.
+// Provider is an identity provider that people can sign in with. Begin and Finish speak its protocol; package oidc
+// implements OpenID Connect.
 type Provider struct {
 	Key    string // its name in URLs: 1 to 32 of a-z, 0-9 and "-"
 	Name   string // shown to users, at most 50 characters
 	Issuer string // identifies it with each subject, such as https://id.example.org; unique
 
-	// Domains are the mail domains that the provider vouches for: it confirms an address there only to
-	// its owner. Only such an address finds the user who has it, and lets people join by [JoinRule].
-	// "*" stands for all domains. It is right only for a provider that you trust with every user of
-	// this server, because it can confirm any address. If empty, users link the provider themselves
-	// while they are signed in, see helpdesk.Admin.BeginLink.
+	// Domains are the mail domains that the provider vouches for: it confirms an address there only to its owner. Only such an
+	// address finds the user who has it, and lets people join by [JoinRule]. "*" stands for all domains. It is right only for a
+	// provider that you trust with every user of this server, because it can confirm any address. If empty, users link the
+	// provider themselves while they are signed in, see helpdesk.Admin.BeginLink.
 	Domains []string
 
-	// Begin returns the address to send the browser to, and a secret of at most 1,000 bytes that Finish
-	// gets back.
+	// Begin returns the address to send the browser to, and a secret of at most 1,000 bytes that Finish gets back.
 	Begin func(ctx context.Context) (address string, secret []byte, err error)
-	// Finish returns who has signed in, from the query parameters that the browser came back with. It
-	// returns an Unauthenticated fault, whose Message may be shown, if nobody has.
+	// Finish returns who has signed in, from the query parameters that the browser came back with. It returns an
+	// Unauthenticated fault, whose Message may be shown, if nobody has.
 	Finish func(ctx context.Context, secret []byte, answer url.Values) (Proven, error)
 }
 

@@ -9,16 +9,15 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Registry knows the permissions and the event areas of all domains that share the accounts. It is
-// safe for concurrent use.
+// Registry knows the permissions and the event areas of all domains that share the accounts. It is safe for concurrent use.
 type Registry struct {
 	permissions []Permission          // sorted
 	builtIn     []Role                // without ids
 	areas       map[string]Permission // that viewing events needs, by area
 }
 
-// NewRegistry registers domains. An Invalid fault lists what two domains announce, and areas and
-// roles with permissions that none does.
+// NewRegistry registers domains. An Invalid fault lists what two domains announce, and areas and roles with permissions that
+// none does.
 func NewRegistry(domains ...storage.Domain) (*Registry, error) {
 	r := &Registry{areas: map[string]Permission{}}
 	var problems fault.Collector
@@ -87,8 +86,7 @@ func (r *Registry) Resolve(roles []Role) []Role {
 // Areas returns the areas of all events, sorted.
 func (r *Registry) Areas() []string { return slices.Sorted(maps.Keys(r.areas)) }
 
-// Views returns the permission that viewing the events of an area needs, and whether a domain
-// announced the area.
+// Views returns the permission that viewing the events of an area needs, and whether a domain announced the area.
 func (r *Registry) Views(area string) (p Permission, known bool) {
 	p, known = r.areas[area]
 	return p, known

@@ -6,8 +6,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Role is a set of permissions that memberships refer to. The permissions of built-in roles are
-// defined in code, so that a release can extend them; their rows contain only the key.
+// Role is a set of permissions that memberships refer to. The permissions of built-in roles are defined in code, so that a
+// release can extend them; their rows contain only the key.
 type Role struct {
 	ID          int64
 	Key         string // "owner", "admin", "agent", "collaborator" or "editor"; "" for a custom role

@@ -17,11 +17,9 @@ type NewSecondFactor struct {
 }
 
 const (
-	// SecondFactorRequired is the code of the Unauthenticated fault of a sign-in without the
-	// required second-factor code, and of the Forbidden fault of a member who must first set up a
-	// second factor to work in an account.
+	// SecondFactorRequired is the code of the Unauthenticated fault of a sign-in without the required second-factor code, and
+	// of the Forbidden fault of a member who must first set up a second factor to work in an account.
 	SecondFactorRequired = "second_factor_required"
-	// SecondFactorPresent is the code of the Conflict fault for setting up a second factor that
-	// already exists.
+	// SecondFactorPresent is the code of the Conflict fault for setting up a second factor that already exists.
 	SecondFactorPresent = "second_factor_present"
 )

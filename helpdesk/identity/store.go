@@ -25,13 +25,12 @@ type AccountReader interface {
 
 // AccountWriter changes the account and its members.
 type AccountWriter interface {
-	// UpdateAccount writes all fields, but never lowers NextNumber below a number already taken,
-	// see TakeNumber.
+	// UpdateAccount writes all fields, but never lowers NextNumber below a number already taken, see TakeNumber.
 	UpdateAccount(ctx context.Context, a *Account) error
 	// DeleteAccount removes the account and every row in it.
 	DeleteAccount(ctx context.Context) error
-	// TakeNumber returns the next conversation number and increments it. The numbers taken by
-	// committed transactions have no gaps and no duplicates.
+	// TakeNumber returns the next conversation number and increments it. The numbers taken by committed transactions have no
+	// gaps and no duplicates.
 	TakeNumber(ctx context.Context) (int64, error)
 }
 
@@ -41,8 +40,7 @@ type PeopleDirectory interface {
 	Accounts(ctx context.Context, seek storage.Seek) ([]Account, error)
 	// Users lists all users by id.
 	Users(ctx context.Context, seek storage.Seek) ([]User, error)
-	// TokensOf lists a user's access tokens by id: either only the sessions, or all tokens but
-	// sessions.
+	// TokensOf lists a user's access tokens by id: either only the sessions, or all tokens but sessions.
 	TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]AccessToken, error)
 	// InvitationByHash finds an invitation by the hash of its token.
 	InvitationByHash(ctx context.Context, hash []byte) (Invitation, error)
@@ -78,8 +76,8 @@ type PasskeyDirectory interface {
 // PasskeyWriter changes users' passkeys.
 type PasskeyWriter interface {
 	InsertPasskey(ctx context.Context, p *Passkey) error
-	// UpdatePasskey sets Name, SignCount, BackedUp, ChallengeAt and UsedAt of a passkey of a user.
-	// Another user's is a NotFound fault.
+	// UpdatePasskey sets Name, SignCount, BackedUp, ChallengeAt and UsedAt of a passkey of a user. Another user's is a NotFound
+	// fault.
 	UpdatePasskey(ctx context.Context, p *Passkey) error
 	// DeletePasskey removes a passkey of a user. Another user's is a NotFound fault.
 	DeletePasskey(ctx context.Context, userID, id int64) error
@@ -87,8 +85,8 @@ type PasskeyWriter interface {
 
 // MemberWriter changes roles, invitations and members' last activity.
 type MemberWriter interface {
-	// LockAccount blocks other transactions that lock the account until this one ends, so that the
-	// members, roles and invitations it reads stay current.
+	// LockAccount blocks other transactions that lock the account until this one ends, so that the members, roles and
+	// invitations it reads stay current.
 	LockAccount(ctx context.Context) error
 	// TouchMembership sets only LastActivity.
 	TouchMembership(ctx context.Context, id int64, at time.Time) error
@@ -108,10 +106,10 @@ type UserWriter interface {
 	DeleteSessions(ctx context.Context, userID int64, by time.Time) error
 	// DeleteOtherSessions removes all sessions of a user except the one with the given id.
 	DeleteOtherSessions(ctx context.Context, userID, id int64) error
-	// PruneSessions removes at most n sessions, of all users, that expired before a time, earliest
-	// expiry first. It returns the number removed.
+	// PruneSessions removes at most n sessions, of all users, that expired before a time, earliest expiry first. It returns the
+	// number removed.
 	PruneSessions(ctx context.Context, before time.Time, n int) (int, error)
-	// PruneBuriedJobs removes at most n jobs, of all accounts, that were given up and were due
-	// before a time, by id. It returns the number removed.
+	// PruneBuriedJobs removes at most n jobs, of all accounts, that were given up and were due before a time, by id. It returns
+	// the number removed.
 	PruneBuriedJobs(ctx context.Context, before time.Time, n int) (int, error)
 }

@@ -15,8 +15,8 @@ type AccessToken struct {
 	LastUsedAt time.Time    // exact to a minute
 	CreatedAt  time.Time
 	Session    bool // created by signing in, and ended by signing out
-	// Factors is the number of factors of the sign-in with an identity provider that created the
-	// token, 1 or 2. 0: it was created otherwise.
+	// Factors is the number of factors of the sign-in with an identity provider that created the token, 1 or 2. 0: it was
+	// created otherwise.
 	Factors int
 	// UserDisabled reports whether the user is disabled; only helpdesk.Directory.TokenByHash sets it.
 	UserDisabled bool
@@ -30,8 +30,7 @@ type TokenInput struct {
 	Name      string       // required
 	Scopes    []Permission // empty: all that the user holds
 	ExpiresAt time.Time    // zero: never
-	// Secret is a token chosen by the operator, 20 to 200 printable characters. Empty: a random
-	// one.
+	// Secret is a token chosen by the operator, 20 to 200 printable characters. Empty: a random one.
 	Secret string
 }
 

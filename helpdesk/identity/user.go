@@ -21,8 +21,7 @@ type User struct {
 	DisabledAt      time.Time // zero: not disabled, see helpdesk.Admin.DisableUser
 	DisabledByID    int64     // admin who disabled the user, see helpdesk.Desk.DisableMember; 0: the operator
 	SecondFactorAt  time.Time // since when signing in requires a code too; zero: not required
-	// SealedSecondFactor verifies codes. It is set before the second factor is confirmed, see
-	// helpdesk.Admin.BeginSecondFactor.
+	// SealedSecondFactor verifies codes. It is set before the second factor is confirmed, see helpdesk.Admin.BeginSecondFactor.
 	SealedSecondFactor []byte
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
@@ -65,8 +64,8 @@ type UserUpdate struct {
 // UserDisabled is the code of faults about operations that a disabled user blocks.
 const UserDisabled = "user_disabled"
 
-// OtherAccounts is the code of the Conflict fault about a user who also works in other accounts.
-// Only the operator may disable or enable such a user.
+// OtherAccounts is the code of the Conflict fault about a user who also works in other accounts. Only the operator may
+// disable or enable such a user.
 const OtherAccounts = "other_accounts"
 
 // initials returns the first letters of the first and the last word.

@@ -1,5 +1,5 @@
-// Package imageproxy fetches images from other servers on behalf of mail readers, so that the
-// sender learns neither who reads the mail nor where.
+// Package imageproxy fetches images from other servers on behalf of mail readers, so that the sender learns neither who
+// reads the mail nor where.
 package imageproxy
 
 import (
@@ -20,8 +20,7 @@ import (
 
 // Config configures a [Proxy].
 type Config struct {
-	// Dial connects to a server; required. It restricts the allowed addresses, also for redirects:
-	// see netguard.Dialer.
+	// Dial connects to a server; required. It restricts the allowed addresses, also for redirects: see netguard.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxBytes is the maximum size of an image; 0 means 5 MiB.
 	MaxBytes int64
@@ -80,9 +79,9 @@ func allowed(u *url.URL) error {
 	return nil
 }
 
-// Fetch fetches the image at an address. If it is unavailable, too large, refused by Dial, or not
-// in a format that browsers show (excluding SVG, which can run scripts), it is a NotFound fault
-// with the reason. It sends no cookie, no referrer, and the same User-Agent for all.
+// Fetch fetches the image at an address. If it is unavailable, too large, refused by Dial, or not in a format that browsers
+// show (excluding SVG, which can run scripts), it is a NotFound fault with the reason. It sends no cookie, no referrer, and
+// the same User-Agent for all.
 func (p *Proxy) Fetch(ctx context.Context, address string) (helpdesk.RemoteImage, error) {
 	u, err := url.Parse(address)
 	if err == nil {

@@ -50,8 +50,8 @@ func NewImporter(cfg ImporterConfig) (*Importer, error) {
 type Imported struct {
 	Mails int // in the archive
 	Known int // of these, already taken before
-	// Erased of them are from before their sender was erased as a customer, and are left out. Messages of which only the
-	// body names an erased customer are not recognized.
+	// Erased of them are from before their sender was erased as a customer, and are left out. Messages of which only the body
+	// names an erased customer are not recognized.
 	Erased int
 }
 

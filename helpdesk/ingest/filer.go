@@ -23,8 +23,8 @@ import (
 type FilerConfig struct {
 	Intake *helpdesk.Intake // required
 	Limits mail.Limits      // per message; zero: those of package mail
-	// TrustedServers are the authserv-ids of mail servers whose Authentication-Results are trusted in fetched and relayed
-	// mail. Each server must add the header field to every message, or remove existing ones with its name.
+	// TrustedServers are the authserv-ids of mail servers whose Authentication-Results are trusted in fetched and relayed mail.
+	// Each server must add the header field to every message, or remove existing ones with its name.
 	TrustedServers []string
 	// Observe is called with each message's result: filed, ignored or quarantined. nil: none.
 	Observe func(ledger.State)

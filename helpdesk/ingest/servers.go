@@ -21,8 +21,8 @@ type ServersConfig struct {
 	// PollInterval is the interval of polling folders and maildrops whose server does not notify; 0 means 60 s.
 	PollInterval time.Duration
 	MaxMessage   int64 // bytes; 0 means 50 MiB
-	// Memory limits the bytes of mail that all mailboxes together hold while fetching; 0 means 64 MiB. A larger message is
-	// held alone. Fetches of up to 1 MiB are not counted, so that new mail does not wait for large mail on slow servers.
+	// Memory limits the bytes of mail that all mailboxes together hold while fetching; 0 means 64 MiB. A larger message is held
+	// alone. Fetches of up to 1 MiB are not counted, so that new mail does not wait for large mail on slow servers.
 	Memory int64
 	// StepTimeout is the longest silence of a server; BackoffMin and BackoffMax bound the waits after failures; 0: see
 	// [imap.Config].

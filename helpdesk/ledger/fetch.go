@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
-// Inbound configures how a mailbox's mail is fetched. The fields after Type are unused for
-// InboundForward. A helpdesk.Desk returns the zero value to members who may not view it.
+// Inbound configures how a mailbox's mail is fetched. The fields after Type are unused for InboundForward. A helpdesk.Desk
+// returns the zero value to members who may not view it.
 type Inbound struct {
 	Type                InboundType
 	Host                string
@@ -23,11 +23,10 @@ type Inbound struct {
 
 	Auth  InboundAuth
 	OAuth OAuth // for AuthOAuth2
-	// ImportSince skips messages that the server received before that day, until helpdesk.Desk.Backfill
-	// requests them; zero imports all. IMAP only.
+	// ImportSince skips messages that the server received before that day, until helpdesk.Desk.Backfill requests them; zero
+	// imports all. IMAP only.
 	ImportSince time.Time
-	// Epoch counts changes of the server or its user. Positions and cursors of one epoch are
-	// meaningless in another.
+	// Epoch counts changes of the server or its user. Positions and cursors of one epoch are meaningless in another.
 	Epoch int
 }
 
@@ -50,8 +49,7 @@ const (
 	AuthOAuth2   InboundAuth = "OAUTH2"   // an access token, by OAUTHBEARER (RFC 7628) or XOAUTH2
 )
 
-// OAuth configures how access tokens for a mail server are obtained with a refresh token (RFC 6749
-// section 6).
+// OAuth configures how access tokens for a mail server are obtained with a refresh token (RFC 6749 section 6).
 type OAuth struct {
 	ClientID        string
 	TokenURL        string
@@ -67,20 +65,18 @@ type FetchStatus struct {
 	LastSuccessAt time.Time
 	LastErrorAt   time.Time
 	LastError     string // last failure, safe to show to members who may view the connection
-	// NeedsReauth reports that the server or the token endpoint rejects the password or the grant.
-	// Nothing is fetched until it is replaced.
+	// NeedsReauth reports that the server or the token endpoint rejects the password or the grant. Nothing is fetched until it
+	// is replaced.
 	NeedsReauth bool
-	// Worker is the process that currently runs a step on the mailbox that could crash it, see
-	// helpdesk.Intake.BeginFetch; "" if none. Deaths are the times of such crashes that still count,
-	// newest first. Fruitless is how many of them happened in a row without anything fetched in
-	// between.
+	// Worker is the process that currently runs a step on the mailbox that could crash it, see helpdesk.Intake.BeginFetch; ""
+	// if none. Deaths are the times of such crashes that still count, newest first. Fruitless is how many of them happened in a
+	// row without anything fetched in between.
 	Worker    string
 	Deaths    []time.Time
 	Fruitless int
-	// ParkedAt is when the mailbox was parked after too many crashes; zero: not parked. It is
-	// retried after a minute, and the delay doubles with each further crash, up to a day. Parking
-	// ends with a successful fetch, with a successful helpdesk.Desk.TestMailbox, or with a changed
-	// connection.
+	// ParkedAt is when the mailbox was parked after too many crashes; zero: not parked. It is retried after a minute, and the
+	// delay doubles with each further crash, up to a day. Parking ends with a successful fetch, with a successful
+	// helpdesk.Desk.TestMailbox, or with a changed connection.
 	ParkedAt  time.Time
 	UpdatedAt time.Time
 }
@@ -130,32 +126,31 @@ type FetchSource struct {
 	Password  string // for AuthPassword
 	// ClientSecret and RefreshToken are for AuthOAuth2.
 	ClientSecret, RefreshToken string
-	// Problem is set when the stored secrets cannot be unsealed, for instance because the secret
-	// key changed. The mailbox cannot be fetched until they are entered again.
+	// Problem is set when the stored secrets cannot be unsealed, for instance because the secret key changed. The mailbox
+	// cannot be fetched until they are entered again.
 	Problem string
 }
 
 // FetchLeave is the result of helpdesk.Intake.BeginFetch.
 type FetchLeave struct {
 	Parked bool // no work is allowed yet: see [FetchStatus].ParkedAt
-	// Suspect: a process has crashed at work on the mailbox, possibly for another reason. Working
-	// on one such mailbox at a time shows which one caused it.
+	// Suspect: a process has crashed at work on the mailbox, possibly for another reason. Working on one such mailbox at a time
+	// shows which one caused it.
 	Suspect bool
 }
 
-// ErrReauth means that a mail server or its token endpoint rejects a mailbox's password or grant.
-// Nothing is fetched until it is replaced.
+// ErrReauth means that a mail server or its token endpoint rejects a mailbox's password or grant. Nothing is fetched until
+// it is replaced.
 var ErrReauth = errors.New("the mail server refuses the credentials")
 
-// MailServers connects to the servers that mailboxes are fetched from. Package ingest implements
-// it. Its errors name the failed step and may be shown to members who may view the connection. An
-// error that is [ErrReauth] means that other credentials are needed.
+// MailServers connects to the servers that mailboxes are fetched from. Package ingest implements it. Its errors name the
+// failed step and may be shown to members who may view the connection. An error that is [ErrReauth] means that other
+// credentials are needed.
 type MailServers interface {
 	// Test connects, signs in and opens each folder.
 	Test(ctx context.Context, source FetchSource) error
-	// List calls each with the messages of every folder, folder by folder. A non-zero since omits
-	// those that the server received before that day, if the protocol has dates. An error from each
-	// ends it.
+	// List calls each with the messages of every folder, folder by folder. A non-zero since omits those that the server
+	// received before that day, if the protocol has dates. An error from each ends it.
 	List(ctx context.Context, source FetchSource, since time.Time, each func(context.Context, ServerMails) error) error
 }
 

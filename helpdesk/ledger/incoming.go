@@ -12,15 +12,14 @@ import (
 type Incoming struct {
 	message.Message
 	Identity []byte // see [Mail].Identity; required
-	// FormerIdentity is the Identity computed by earlier versions. It recognizes messages filed
-	// then. nil: none.
+	// FormerIdentity is the Identity computed by earlier versions. It recognizes messages filed then. nil: none.
 	FormerIdentity []byte
-	// Guessed: the message lacks a single From header field with a single address, so readers may
-	// see different senders. It joins a conversation only by a reply token.
+	// Guessed: the message lacks a single From header field with a single address, so readers may see different senders. It
+	// joins a conversation only by a reply token.
 	Guessed  bool
 	Archived bool // from an archive, see [SourceImport]
-	// Rewritten reports that a list or group replaced From with its own address. Original is the
-	// previous author, as far as the message contains it.
+	// Rewritten reports that a list or group replaced From with its own address. Original is the previous author, as far as the
+	// message contains it.
 	Rewritten  bool
 	Original   mailaddr.Address
 	DateOffset int       // time zone of Date, in seconds east of UTC
@@ -28,14 +27,14 @@ type Incoming struct {
 	Relayed    bool      // a server relayed it, so it is not a copy kept by its sender
 	Attached   *Incoming // the only attached message; nil: none or several
 	Security   Security
-	// Authentication contains results that trusted servers added to the header. They count only
-	// where nobody else can have added them.
+	// Authentication contains results that trusted servers added to the header. They count only where nobody else can have
+	// added them.
 	Authentication Authentication
 	Report         *sending.Report // report on the delivery of one of our messages; nil: none
 }
 
-// Forwarded is a message that a member forwarded to the desk, as the forwarding message
-// describes it. Missing parts are zero.
+// Forwarded is a message that a member forwarded to the desk, as the forwarding message describes it. Missing parts are
+// zero.
 type Forwarded struct {
 	UserID    int64              `json:"user_id"` // the member
 	From      mailaddr.Address   `json:"from"`
@@ -53,13 +52,12 @@ type Parsed struct {
 	Mail Incoming
 }
 
-// UnknownSender is the customer address for messages without a sender (RFC 6761 section 6.4: mail
-// to it is never delivered). A message that cannot be answered is better than one that nobody sees.
-// It is never a participant.
+// UnknownSender is the customer address for messages without a sender (RFC 6761 section 6.4: mail to it is never delivered).
+// A message that cannot be answered is better than one that nobody sees. It is never a participant.
 const UnknownSender = "unknown-sender@mail.invalid"
 
-// SourceImport is the source of messages from an archive: mbox files or a Maildir. Such messages
-// keep their own date, whatever their age, and are never treated as a member's commands. A message
-// that the mailbox, or a member on its behalf, sent to others becomes a reply, which is not sent
-// again. A conversation whose last message is such a reply, or is older than 30 days, is closed.
+// SourceImport is the source of messages from an archive: mbox files or a Maildir. Such messages keep their own date,
+// whatever their age, and are never treated as a member's commands. A message that the mailbox, or a member on its behalf,
+// sent to others becomes a reply, which is not sent again. A conversation whose last message is such a reply, or is older
+// than 30 days, is closed.
 const SourceImport = "import"

@@ -6,8 +6,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
-// Mail is one row of the ledger: a message that reached a mailbox, whatever its state. Rows
-// outlive their conversation, so that the next import does not bring a deleted one back.
+// Mail is one row of the ledger: a message that reached a mailbox, whatever its state. Rows outlive their conversation, so
+// that the next import does not bring a deleted one back.
 type Mail struct {
 	ID             int64
 	MailboxID      int64
@@ -52,14 +52,14 @@ type Head struct {
 
 // Raw is one message from a source.
 type Raw struct {
-	// Position identifies the message in its source; "" if the source has no positions. Each
-	// position of a source is taken only once.
+	// Position identifies the message in its source; "" if the source has no positions. Each position of a source is taken only
+	// once.
 	Position string
 	Raw      []byte
 	// DeliveredAt is when the server it was fetched from received it; zero: unknown.
 	DeliveredAt time.Time
-	// Problem is set when the source could not read the message completely. The message is
-	// quarantined with this reason, and a replay fetches it again.
+	// Problem is set when the source could not read the message completely. The message is quarantined with this reason, and a
+	// replay fetches it again.
 	Problem string
 	// Head contains its header fields; unreadable ones are empty.
 	Head Head

@@ -17,12 +17,12 @@ type ServerMails struct {
 	Source, Prefix, Suffix string
 }
 
-// Reconciliation is a comparison of a mailbox's server with the ledger. It names the first 100
-// messages missing on either side.
+// Reconciliation is a comparison of a mailbox's server with the ledger. It names the first 100 messages missing on either
+// side.
 type Reconciliation struct {
 	Folders []ReconciledFolder
-	// Elsewhere is the number of ledger rows without counterpart: from another server or folder,
-	// from before the server renumbered its messages, or received by SMTP or LMTP.
+	// Elsewhere is the number of ledger rows without counterpart: from another server or folder, from before the server
+	// renumbered its messages, or received by SMTP or LMTP.
 	Elsewhere int
 }
 
@@ -32,8 +32,8 @@ type ReconciledFolder struct {
 	OnServer int    // messages on the server
 	InLedger int    // ledger rows
 	Waiting  int    // messages on the server that the next fetch takes
-	// Missing messages are on the server but will not be fetched automatically, such as those that
-	// ImportSince skips. helpdesk.Desk.Backfill imports them.
+	// Missing messages are on the server but will not be fetched automatically, such as those that ImportSince skips.
+	// helpdesk.Desk.Backfill imports them.
 	Missing          int
 	MissingPositions []string
 	// Gone messages are in the ledger and no longer on the server.

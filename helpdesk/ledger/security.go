@@ -1,7 +1,7 @@
 package ledger
 
-// Security describes the signature or encryption of a customer's message. The original is kept,
-// as attachments and in the raw message.
+// Security describes the signature or encryption of a customer's message. The original is kept, as attachments and in the
+// raw message.
 type Security struct {
 	Protocol  string         `json:"protocol,omitempty"` // "openpgp" or "smime"; "" if neither
 	Encrypted bool           `json:"encrypted,omitempty"`
@@ -21,7 +21,6 @@ const (
 	SignatureUnknownKey  SignatureState = "unknown_key"  // by a key not registered for the sender's address
 	SignatureUnusableKey SignatureState = "unusable_key" // by a registered key that is expired, revoked or not for signing
 	SignatureUnreadable  SignatureState = "unreadable"   // damaged, or of an unknown kind
-	// SignatureUnchecked means not checked: S/MIME, inline OpenPGP, and everything while keys are
-	// disabled.
+	// SignatureUnchecked means not checked: S/MIME, inline OpenPGP, and everything while keys are disabled.
 	SignatureUnchecked SignatureState = "unchecked"
 )

@@ -39,8 +39,8 @@ type Outgoing struct {
 
 	Attachments []File
 
-	// ASCII keeps the whole header in ASCII: an address whose local part has other characters is shown as a name that cannot
-	// be answered (RFC 6857 section 3.1.8). Such an address in From or Reply-To is an error.
+	// ASCII keeps the whole header in ASCII: an address whose local part has other characters is shown as a name that cannot be
+	// answered (RFC 6857 section 3.1.8). Such an address in From or Reply-To is an error.
 	ASCII bool
 
 	// AutoSubmitted marks the mail as sent by a program (RFC 3834): auto-replied if it answers another mail, otherwise
@@ -49,8 +49,7 @@ type Outgoing struct {
 	Extra         []Field // further fields, in order, such as List-Unsubscribe
 
 	// Encrypt, if not nil, makes the mail PGP/MIME (RFC 3156): it returns a writer that encrypts its input and, once closed,
-	// has written one armored OpenPGP message with CR LF newlines to w. The outer subject is "...". The bytes differ each
-	// time.
+	// has written one armored OpenPGP message with CR LF newlines to w. The outer subject is "...". The bytes differ each time.
 	Encrypt func(w io.Writer) (io.WriteCloser, error)
 }
 

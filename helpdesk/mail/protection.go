@@ -19,8 +19,8 @@ type Protection struct {
 	Encrypted bool
 	Signed    bool // the whole mail, or its text; an encrypted mail may also be signed inside
 
-	// Content is the signed part of a multipart/signed mail with OpenPGP, byte for byte, with CR LF newlines (RFC 3156
-	// section 5); Signature is the detached signature, armored or as packets. Otherwise both are nil.
+	// Content is the signed part of a multipart/signed mail with OpenPGP, byte for byte, with CR LF newlines (RFC 3156 section
+	// 5); Signature is the detached signature, armored or as packets. Otherwise both are nil.
 	Content, Signature []byte
 }
 

@@ -1,5 +1,5 @@
-// Package mailaddr is the vocabulary of email addresses: what one is, which are valid, and which are
-// the same. The help desk, the parser of mail and the servers share it.
+// Package mailaddr is the vocabulary of email addresses: what one is, which are valid, and which are the same. The help
+// desk, the parser of mail and the servers share it.
 package mailaddr
 
 import (
@@ -11,9 +11,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Key normalises an email address for comparison: lower case, the domain in ASCII form (RFC
-// 5891). Addresses with the same key are treated as the same. RFC 5321 allows servers to
-// distinguish the case of local parts, but in practice none does.
+// Key normalises an email address for comparison: lower case, the domain in ASCII form (RFC 5891). Addresses with the same
+// key are treated as the same. RFC 5321 allows servers to distinguish the case of local parts, but in practice none does.
 func Key(address string) string {
 	address = strings.TrimSpace(address)
 	at := strings.LastIndexByte(address, '@')
@@ -27,9 +26,8 @@ func Key(address string) string {
 	return Fold(local + "@" + domain)
 }
 
-// Fold returns s in lower case for use as a key. It never turns a non-ASCII letter into an
-// ASCII one, as lowering the Kelvin sign (U+212A) or the dotted capital I (U+0130) would, so that
-// different addresses keep different mailboxes.
+// Fold returns s in lower case for use as a key. It never turns a non-ASCII letter into an ASCII one, as lowering the Kelvin
+// sign (U+212A) or the dotted capital I (U+0130) would, so that different addresses keep different mailboxes.
 func Fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if lower := unicode.ToLower(r); r < utf8.RuneSelf || lower >= utf8.RuneSelf {
@@ -39,8 +37,8 @@ func Fold(s string) string {
 	}, s)
 }
 
-// Valid reports whether address is a bare email address (RFC 5321 section 4.1.2, RFC 6531)
-// with a domain, at most 254 bytes long.
+// Valid reports whether address is a bare email address (RFC 5321 section 4.1.2, RFC 6531) with a domain, at most 254 bytes
+// long.
 func Valid(address string) bool {
 	if len(address) > 254 || strings.ContainsAny(address, "\r\n\t <>") || !utf8.ValidString(address) {
 		return false

@@ -44,19 +44,17 @@ type Checker struct {
 
 // Mail is a message as received by a server.
 type Mail struct {
-	// Peer is the client. An invalid one is a relay that hides the sender: SPF is not evaluated
-	// then.
+	// Peer is the client. An invalid one is a relay that hides the sender: SPF is not evaluated then.
 	Peer  netip.Addr
 	Hello string // its HELO name
 	From  string // MAIL FROM, without brackets; "" for a bounce
-	// FromDomain is the domain of the only address of the only From header field; "" if there is
-	// not exactly one, since it is then unclear whose policy applies (RFC 7489 section 6.6.1).
+	// FromDomain is the domain of the only address of the only From header field; "" if there is not exactly one, since it is
+	// then unclear whose policy applies (RFC 7489 section 6.6.1).
 	FromDomain string
 	Raw        []byte // with CRLF line endings, without the header fields that this server added
 }
 
-// Check authenticates a message. A failed or late look-up is a TempError of its method; there is no
-// other error.
+// Check authenticates a message. A failed or late look-up is a TempError of its method; there is no other error.
 func (c Checker) Check(ctx context.Context, m Mail) (r Report) {
 	if c.Resolver == nil {
 		c.Resolver = net.DefaultResolver
@@ -68,8 +66,7 @@ func (c Checker) Check(ctx context.Context, m Mail) (r Report) {
 	defer cancel()
 	lookup := lookups{ctx, c.Resolver, c.Timeout}
 	from := cleanDomain(m.FromDomain)
-	// Run them concurrently, so that a server chosen by the sender cannot use up the time of the
-	// others.
+	// Run them concurrently, so that a server chosen by the sender cannot use up the time of the others.
 	signatures, policies := make(chan []DKIM, 1), make(chan policy, 1)
 	go func() { signatures <- lookup.dkim(m.Raw) }()
 	go func() { policies <- lookup.policy(from) }()
@@ -155,9 +152,8 @@ func (l lookups) dkim(raw []byte) (out []DKIM) {
 	return out
 }
 
-// looksSigned reports whether a message's header has signatures, and whether checking would take
-// far longer than reading it: the library joins the lines of a field one by one, and searches all
-// fields for each name in a signature.
+// looksSigned reports whether a message's header has signatures, and whether checking would take far longer than reading it:
+// the library joins the lines of a field one by one, and searches all fields for each name in a signature.
 func looksSigned(raw []byte) (signed, hostile bool) {
 	const name = "DKIM-Signature"
 	size, fields, lines, signature := 0, 0, 0, -1 // signature: bytes of the current one; -1: none
@@ -234,8 +230,8 @@ func (r *Report) dmarc(from string, p policy) {
 	}
 }
 
-// alignedWith reports whether SPF or a signature has a result for the domain of From. Results for
-// other domains never count, since the sender chooses those.
+// alignedWith reports whether SPF or a signature has a result for the domain of From. Results for other domains never count,
+// since the sender chooses those.
 func (r *Report) alignedWith(from string, result Result, strictSPF, strictDKIM bool) bool {
 	if r.SPF.Result == result && aligned(r.SPF.Domain, from, strictSPF) {
 		return true

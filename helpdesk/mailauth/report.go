@@ -20,8 +20,8 @@ const (
 	Policy    Result = "policy"    // of DKIM: a valid signature that is not accepted
 	TempError Result = "temperror" // the name servers did not answer
 	PermError Result = "permerror" // a record or a signature is invalid
-	// Unknown is not in RFC 8601: the message came through a relay that hides the sender, so that
-	// the method could not be evaluated here.
+	// Unknown is not in RFC 8601: the message came through a relay that hides the sender, so that the method could not be
+	// evaluated here.
 	Unknown Result = "unknown"
 )
 
@@ -50,9 +50,8 @@ type Report struct {
 	SPF    SPF
 	DKIM   []DKIM // at most 5
 	DMARC  DMARC
-	// Aligned reports that the domain of From authenticates the message, with or without a DMARC
-	// record: SPF or a signature passes for it or for one of the same organization (RFC 7489
-	// section 3.1).
+	// Aligned reports that the domain of From authenticates the message, with or without a DMARC record: SPF or a signature
+	// passes for it or for one of the same organization (RFC 7489 section 3.1).
 	Aligned bool
 }
 
@@ -73,8 +72,7 @@ func domainOf(address string) string {
 	return cleanDomain(address[strings.LastIndexByte(address, '@')+1:])
 }
 
-// organization returns the registered domain, below which everything has one owner (RFC 7489
-// section 3.2).
+// organization returns the registered domain, below which everything has one owner (RFC 7489 section 3.2).
 func organization(domain string) string {
 	if org, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
 		return org

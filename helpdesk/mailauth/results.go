@@ -11,15 +11,13 @@ const (
 	maxResults = 100
 )
 
-// ReadResults reads a server's results from a message's header: from the topmost
-// Authentication-Results header field (RFC 8601) whose authserv-id is in trusted. fields are all
-// header fields of the message, from the top, unfolded. ok is false if none comes from a trusted
-// server.
+// ReadResults reads a server's results from a message's header: from the topmost Authentication-Results header field (RFC
+// 8601) whose authserv-id is in trusted. fields are all header fields of the message, from the top, unfolded. ok is false if
+// none comes from a trusted server.
 //
-// A trusted server must add the field to every message, or remove existing ones with its id, as RFC
-// 8601 section 5 requires. Further fields with the same id are ignored, since the sender may have
-// added them. fromDomain is the domain of the only address of the only From header field, "" if
-// there is not exactly one.
+// A trusted server must add the field to every message, or remove existing ones with its id, as RFC 8601 section 5 requires.
+// Further fields with the same id are ignored, since the sender may have added them. fromDomain is the domain of the only
+// address of the only From header field, "" if there is not exactly one.
 func ReadResults(fields, trusted []string, fromDomain string) (r Report, ok bool) {
 	for _, field := range fields {
 		server, results := parseResults(field)
@@ -31,8 +29,7 @@ func ReadResults(fields, trusted []string, fromDomain string) (r Report, ok bool
 	return Report{}, false
 }
 
-// sameID compares authserv-ids, ignoring only the case of ASCII letters, as servers that remove
-// forged fields do.
+// sameID compares authserv-ids, ignoring only the case of ASCII letters, as servers that remove forged fields do.
 func sameID(a, b string) bool {
 	for i := range len(a) {
 		if a[i] >= utf8.RuneSelf {
@@ -63,8 +60,8 @@ func report(server string, results []result, from string) Report {
 	return r
 }
 
-// addDMARC adopts a server's result for the domain that it took From to be. If that differs from
-// ours, the message can be read in two ways, and the result does not apply to our author.
+// addDMARC adopts a server's result for the domain that it took From to be. If that differs from ours, the message can be
+// read in two ways, and the result does not apply to our author.
 func (r *Report) addDMARC(one result, from string) {
 	header := one.properties["header.from"]
 	switch {
@@ -96,8 +93,8 @@ func (r result) first(names ...string) string {
 // values are the accepted results; any other counts as PermError.
 var values = []Result{None, Pass, Fail, SoftFail, Neutral, Policy, TempError, PermError} //nolint:gochecknoglobals // a constant list
 
-// parseResults parses a field. It first separates comments and quoted strings from the results,
-// because the sender controls their content, such as the local part of an address.
+// parseResults parses a field. It first separates comments and quoted strings from the results, because the sender controls
+// their content, such as the local part of an address.
 func parseResults(field string) (server string, results []result) {
 	tokens := lex(field[:min(len(field), maxField)])
 	segments := [][]token{nil}
@@ -174,16 +171,14 @@ func policyOf(segment []token, r result) string {
 	return ""
 }
 
-// token is a token of a field: 'w' a word, 'q' a quoted string, '(' a comment, '=' and ';'
-// themselves.
+// token is a token of a field: 'w' a word, 'q' a quoted string, '(' a comment, '=' and ';' themselves.
 type token struct {
 	kind  byte
 	text  string
 	glued bool // directly after the previous token
 }
 
-// lex splits a field into tokens (RFC 5322 section 3.2): comments nest, and a backslash quotes the
-// next character.
+// lex splits a field into tokens (RFC 5322 section 3.2): comments nest, and a backslash quotes the next character.
 func lex(s string) []token {
 	var out []token
 	add := func(t token) { out = append(out, t) }
@@ -217,8 +212,7 @@ func lex(s string) []token {
 	return out
 }
 
-// enclosed reads a comment or a quoted string at the start of s. One without an end extends to the
-// end of s.
+// enclosed reads a comment or a quoted string at the start of s. One without an end extends to the end of s.
 func enclosed(s string) (text, rest string) {
 	var b strings.Builder
 	depth := 1

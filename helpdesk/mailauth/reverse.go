@@ -9,9 +9,8 @@ import (
 // maxNames limits the names of an address that SPF examines (RFC 7208 section 4.6.4).
 const maxNames = 10
 
-// reverse looks up an address's names within part of the time. The client's owner runs the servers
-// for these names, and their silence must not decide the result of a record that needs them (RFC
-// 7208 section 5.5).
+// reverse looks up an address's names within part of the time. The client's owner runs the servers for these names, and
+// their silence must not decide the result of a record that needs them (RFC 7208 section 5.5).
 type reverse struct {
 	Resolver
 

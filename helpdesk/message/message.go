@@ -21,8 +21,8 @@ type Message struct {
 	ReplyTo []mailaddr.Address
 	To, Cc  []mailaddr.Address
 	Bcc     []mailaddr.Address // of a copy kept by its sender
-	// DeliveredTo contains the envelope recipients that servers recorded in transit: Delivered-To, X-Original-To,
-	// Envelope-To, X-Envelope-To, X-Delivered-To.
+	// DeliveredTo contains the envelope recipients that servers recorded in transit: Delivered-To, X-Original-To, Envelope-To,
+	// X-Envelope-To, X-Delivered-To.
 	DeliveredTo []mailaddr.Address
 
 	Subject string

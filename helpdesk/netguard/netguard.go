@@ -1,5 +1,5 @@
-// Package netguard connects to servers named by others, such as those of mailboxes, webhooks and
-// images, without giving access to the network that the program runs in.
+// Package netguard connects to servers named by others, such as those of mailboxes, webhooks and images, without giving
+// access to the network that the program runs in.
 package netguard
 
 import (
@@ -12,17 +12,15 @@ import (
 	"time"
 )
 
-// ErrPrivateHost rejects a host that is not on the public internet, so that a mailbox's settings
-// cannot probe the server's own network. A name that cannot be resolved gets the same error, which
-// must not reveal which internal names exist.
+// ErrPrivateHost rejects a host that is not on the public internet, so that a mailbox's settings cannot probe the server's
+// own network. A name that cannot be resolved gets the same error, which must not reveal which internal names exist.
 var ErrPrivateHost = errors.New("the host has no public address: set HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true if the server is in your own network")
 
 // DialFunc connects to an address, as [net.Dialer.DialContext] does.
 type DialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Dialer returns a function that connects within timeout. Unless allowPrivate is set, it rejects
-// addresses that are not public. It checks the address that it connects to, so that a second DNS
-// answer cannot bypass the check.
+// Dialer returns a function that connects within timeout. Unless allowPrivate is set, it rejects addresses that are not
+// public. It checks the address that it connects to, so that a second DNS answer cannot bypass the check.
 func Dialer(allowPrivate bool, timeout time.Duration) DialFunc {
 	d := &net.Dialer{Timeout: timeout}
 	if allowPrivate {
@@ -47,9 +45,8 @@ func Dialer(allowPrivate bool, timeout time.Duration) DialFunc {
 	}
 }
 
-// notPublic are non-public ranges for which netip has no method: carrier-grade NAT, protocol
-// assignments, benchmarking, reserved, documentation, former site-local addresses, tunnels, and
-// IPv4 inside IPv6 in all its forms.
+// notPublic are non-public ranges for which netip has no method: carrier-grade NAT, protocol assignments, benchmarking,
+// reserved, documentation, former site-local addresses, tunnels, and IPv4 inside IPv6 in all its forms.
 var notPublic = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("198.51.100.0/24"),

@@ -55,8 +55,8 @@ func (s *several) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(s))
 }
 
-// Finish returns who has signed in, by the secret that Begin returned and the parameters that the browser came back with. The
-// error is a fault with code Refused, Denied or Unreachable.
+// Finish returns who has signed in, by the secret that Begin returned and the parameters that the browser came back with.
+// The error is a fault with code Refused, Denied or Unreachable.
 func (p *Provider) Finish(ctx context.Context, kept []byte, answer url.Values) (Identity, error) {
 	var s secret
 	if err := json.Unmarshal(kept, &s); err != nil || s.State == "" || s.Nonce == "" || s.Verifier == "" {

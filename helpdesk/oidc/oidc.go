@@ -44,8 +44,8 @@ type Config struct {
 	RedirectURL  string // where the browser comes back to; the provider has to know it
 
 	// SecondFactor says when a sign-in counts as one with two factors: Never, which "" is too; Reported, if the ID token has
-	// the value mfa in amr (RFC 8176); Always; or WithACR and a value, which the provider is asked for and which acr of the
-	// ID token must be.
+	// the value mfa in amr (RFC 8176); Always; or WithACR and a value, which the provider is asked for and which acr of the ID
+	// token must be.
 	SecondFactor string
 
 	Scopes []string         // beyond openid; nil: email and profile
@@ -70,8 +70,8 @@ type discovered struct {
 	named   bool     // the answer names the issuer
 }
 
-// New makes a provider. It connects to nothing: that is done when somebody signs in, so that a provider that is down keeps no
-// server from starting. The error says everything that is wrong with cfg.
+// New makes a provider. It connects to nothing: that is done when somebody signs in, so that a provider that is down keeps
+// no server from starting. The error says everything that is wrong with cfg.
 func New(cfg Config) (*Provider, error) {
 	var wrong []error
 	if err := CheckIssuer(cfg.Issuer); err != nil {

@@ -19,9 +19,8 @@ var signedFields = []string{
 	"MIME-Version", "Content-Type", "Content-Transfer-Encoding",
 }
 
-// Sign prepends a DKIM signature of each key to the message and its Plain form: relaxed/relaxed,
-// over the whole body, with From signed twice, so that no second one can be added (RFC 6376 section
-// 8.15). After an error the message is unchanged.
+// Sign prepends a DKIM signature of each key to the message and its Plain form: relaxed/relaxed, over the whole body, with
+// From signed twice, so that no second one can be added (RFC 6376 section 8.15). After an error the message is unchanged.
 func (m *Mail) Sign(keys []sending.DKIMKey) error {
 	if len(keys) == 0 {
 		return nil

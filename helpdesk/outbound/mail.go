@@ -15,11 +15,10 @@ type Mail struct {
 	Date      time.Time // of the message, the same in every attempt
 	Size      int64     // bytes
 	EightBit  bool      // contains bytes above 127
-	// Plain is the same message in ASCII, for relays without SMTPUTF8, which do not accept other characters in header
-	// fields; nil: no other form.
+	// Plain is the same message in ASCII, for relays without SMTPUTF8, which do not accept other characters in header fields;
+	// nil: no other form.
 	Plain *Mail
-	// Variant distinguishes messages with the same Message-ID: it names the Bcc recipient of this copy. Empty: not such a
-	// copy.
+	// Variant distinguishes messages with the same Message-ID: it names the Bcc recipient of this copy. Empty: not such a copy.
 	Variant string
 
 	source io.WriterTo

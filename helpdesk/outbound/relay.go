@@ -24,8 +24,7 @@ type RelayConfig struct {
 	// Username and Password are used with AUTH PLAIN or LOGIN, and only over TLS or to a loopback address. Both empty: no
 	// authentication.
 	Username, Password string
-	// HelloName is the EHLO name; default the address literal of the connection (RFC 5321 section
-	// 4.1.4).
+	// HelloName is the EHLO name; default the address literal of the connection (RFC 5321 section 4.1.4).
 	HelloName string
 
 	RootCAs            *x509.CertPool // nil: the system's
@@ -36,8 +35,8 @@ type RelayConfig struct {
 	DialTimeout    time.Duration // default 30 s
 	CommandTimeout time.Duration // for a reply or a write; default 5 min (RFC 5321 section 4.5.3.2)
 	SubmitTimeout  time.Duration // for the reply to a complete message; default 10 min
-	// Silence is how long several messages wait while the relay replies to none of them; default 1 min. Then the messages
-	// that are not completely sent are ended without waiting for CommandTimeout. The outcome of a completely sent message is
+	// Silence is how long several messages wait while the relay replies to none of them; default 1 min. Then the messages that
+	// are not completely sent are ended without waiting for CommandTimeout. The outcome of a completely sent message is
 	// unknown, so it waits SubmitTimeout for its reply.
 	Silence time.Duration
 	// MaxSending is the number of messages sent at the same time; default 8. Others wait for their turn. A message that the

@@ -20,8 +20,8 @@ import (
 
 // Transport takes messages to their recipients, or to a relay.
 type Transport interface {
-	// Send hands over one message for all recipients and returns one result for each, in the order of to. An error applies
-	// to all: no relay could be reached, and each is deferred with the error's text, which members of the account may read.
+	// Send hands over one message for all recipients and returns one result for each, in the order of to. An error applies to
+	// all: no relay could be reached, and each is deferred with the error's text, which members of the account may read.
 	// Addresses are in RFC 5321 form, without brackets.
 	Send(ctx context.Context, from string, to []string, m *Mail) ([]Result, error)
 }
@@ -47,8 +47,8 @@ type Config struct {
 	GiveUp time.Duration
 	// TempDir is the directory for large encrypted messages while they are sent; "" means [os.TempDir].
 	TempDir string
-	// KeepDir is the directory for results that cannot be recorded now, so that they outlive the process. Unrecorded
-	// messages are sent again. "": results are kept only in memory.
+	// KeepDir is the directory for results that cannot be recorded now, so that they outlive the process. Unrecorded messages
+	// are sent again. "": results are kept only in memory.
 	KeepDir string
 
 	// Observe is called with the outcome of each attempt for each recipient: sent, deferred or failed. nil: none.

@@ -1,8 +1,8 @@
-// Package passkey verifies passkeys for a help desk: WebAuthn Level 3, with discoverable credentials
-// that verify their holders. It keeps nothing; see [identity.PasskeyVerifier] for who keeps what.
+// Package passkey verifies passkeys for a help desk: WebAuthn Level 3, with discoverable credentials that verify their
+// holders. It keeps nothing; see [identity.PasskeyVerifier] for who keeps what.
 //
-// Passkeys belong to the name of a host, and browsers offer them in secure contexts only: to pages
-// at https, or at http on localhost.
+// Passkeys belong to the name of a host, and browsers offer them in secure contexts only: to pages at https, or at http on
+// localhost.
 package passkey
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Origin returns the origin of the pages at an address, such as https://help.example.org. The error
-// says why passkeys do not work there.
+// Origin returns the origin of the pages at an address, such as https://help.example.org. The error says why passkeys do not
+// work there.
 func Origin(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -47,8 +47,8 @@ func Origin(address string) (string, error) {
 
 // Config configures a [Verifier].
 type Config struct {
-	// Address of the pages that people sign in at, such as https://help.example.org/desk. Required;
-	// see [Origin]. Passkeys belong to its host and are lost when that changes.
+	// Address of the pages that people sign in at, such as https://help.example.org/desk. Required; see [Origin]. Passkeys
+	// belong to its host and are lost when that changes.
 	Address string
 	// Name is what authenticators show the server as; "" means Helpwright.
 	Name string

@@ -11,17 +11,15 @@ import (
 	openpgp "github.com/ProtonMail/go-crypto/openpgp/v2"
 )
 
-// Recipients are keys that one message is encrypted to. They can encrypt several messages, one
-// after the other.
+// Recipients are keys that one message is encrypted to. They can encrypt several messages, one after the other.
 type Recipients struct {
 	keys []*openpgp.Entity
 	now  time.Time
 	aead bool // all of them support authenticated encryption
 }
 
-// NewRecipients returns the keys to encrypt a message to at the time now, each as returned by
-// [Parse] in Packets. Duplicates are allowed. An unusable key, or an empty list, is an [*Error]: no
-// recipient is left out.
+// NewRecipients returns the keys to encrypt a message to at the time now, each as returned by [Parse] in Packets. Duplicates
+// are allowed. An unusable key, or an empty list, is an [*Error]: no recipient is left out.
 func NewRecipients(keys [][]byte, now time.Time) (*Recipients, error) {
 	r := &Recipients{now: now, aead: true}
 	seen := map[string]bool{}
@@ -51,15 +49,14 @@ func NewRecipients(keys [][]byte, now time.Time) (*Recipients, error) {
 	return r, nil
 }
 
-// Encrypt returns a writer whose input is written to w as an armored message with CRLF line
-// endings. The message is complete after Close. It uses each key's newest valid encryption subkey.
+// Encrypt returns a writer whose input is written to w as an armored message with CRLF line endings. The message is complete
+// after Close. It uses each key's newest valid encryption subkey.
 //
-// The message is authenticated (AEAD, SEIPD version 2 of RFC 9580 section 5.13.2) if all keys
-// declare support for that, and otherwise uses SEIPD version 1. It is not compressed, contains no
-// file name and no time, and is not signed.
+// The message is authenticated (AEAD, SEIPD version 2 of RFC 9580 section 5.13.2) if all keys declare support for that, and
+// otherwise uses SEIPD version 1. It is not compressed, contains no file name and no time, and is not signed.
 func (r *Recipients) Encrypt(w io.Writer) (io.WriteCloser, error) {
-	// A checksum must not follow SEIPD version 2 (RFC 9580 section 6.1). Otherwise it is required
-	// for GnuPG 2.2, which without one reads the last line as base64.
+	// A checksum must not follow SEIPD version 2 (RFC 9580 section 6.1). Otherwise it is required for GnuPG 2.2, which without
+	// one reads the last line as base64.
 	outer, err := armor.EncodeWithChecksumOption(&newlines{w: w}, "PGP MESSAGE", nil, !r.aead)
 	if err != nil {
 		return nil, err

@@ -21,8 +21,7 @@ const (
 	MaxSize    = 256 << 10 // bytes of a key, armored or not
 	maxPackets = 1000
 	maxUserID  = 500 // bytes of a returned user ID
-	// maxBits limits the size of a key's numbers: computing with them takes cubic time, for every
-	// mail to the key's owner.
+	// maxBits limits the size of a key's numbers: computing with them takes cubic time, for every mail to the key's owner.
 	maxBits = 16384
 )
 
@@ -58,8 +57,8 @@ const (
 	tagPublicSubkey = 14
 )
 
-// Parse parses one public key, armored or as packets, that can encrypt mail at the time now. All
-// errors are of type *[Error].
+// Parse parses one public key, armored or as packets, that can encrypt mail at the time now. All errors are of type
+// *[Error].
 func Parse(content []byte, now time.Time) (PublicKey, error) {
 	if len(content) > MaxSize {
 		return PublicKey{}, refuse("is too large for a key")
@@ -89,8 +88,7 @@ func Parse(content []byte, now time.Time) (PublicKey, error) {
 	return out, nil
 }
 
-// unarmor returns a key's packets. It rejects several blocks, since the library would read only the
-// first.
+// unarmor returns a key's packets. It rejects several blocks, since the library would read only the first.
 func unarmor(content []byte) ([]byte, error) {
 	const begin = "-----BEGIN PGP "
 	switch bytes.Count(content, []byte(begin)) {
@@ -158,8 +156,7 @@ func inspect(packets []byte) (names []string, err error) {
 	return names, nil
 }
 
-// bits returns the length of a public key's first number for RSA, Elgamal and DSA; 0 for others and
-// for invalid input.
+// bits returns the length of a public key's first number for RSA, Elgamal and DSA; 0 for others and for invalid input.
 func bits(contents []byte) int {
 	at, version := 5, byte(0) // offset of the algorithm: after the version and a time
 	if len(contents) > 0 {
@@ -212,8 +209,7 @@ func unusable(entity *openpgp.Entity, err error, now time.Time) error {
 	return out
 }
 
-// expiry returns when the key can no longer encrypt: when the primary key or the last subkey
-// expires.
+// expiry returns when the key can no longer encrypt: when the primary key or the last subkey expires.
 func expiry(entity *openpgp.Entity, key openpgp.Key) time.Time {
 	primary := endOf(entity.PrimaryKey, key.PrimarySelfSignature)
 	for range len(entity.Subkeys) + 1 {
@@ -238,8 +234,8 @@ func endOf(key *packet.PublicKey, sig *packet.Signature) time.Time {
 	return key.CreationTime.Add(time.Duration(*sig.KeyLifetimeSecs) * time.Second).UTC()
 }
 
-// identities returns the primary user ID and the addresses of all valid ones. The library keeps
-// them in a map; names has their order.
+// identities returns the primary user ID and the addresses of all valid ones. The library keeps them in a map; names has
+// their order.
 func identities(entity *openpgp.Entity, names []string, now time.Time) (primary string, emails []string) {
 	marked, seen := false, map[string]bool{}
 	for _, name := range names {

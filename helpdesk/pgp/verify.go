@@ -32,10 +32,9 @@ const (
 	maxSignatures = 5        // each costs a pass over the content
 )
 
-// Verify checks a detached signature of content, armored or as packets, at the time now. keys are
-// the possible signers, each as returned by [Parse] in Packets; an unreadable key is ignored. One
-// valid signature of several is enough. fingerprint is that of the primary key of a valid
-// signature, in upper-case hex.
+// Verify checks a detached signature of content, armored or as packets, at the time now. keys are the possible signers, each
+// as returned by [Parse] in Packets; an unreadable key is ignored. One valid signature of several is enough. fingerprint is
+// that of the primary key of a valid signature, in upper-case hex.
 func Verify(keys [][]byte, content, signature []byte, now time.Time) (verdict Verdict, fingerprint string) {
 	packets, ok := signaturePackets(signature)
 	if !ok {
@@ -103,8 +102,8 @@ func judge(c *openpgp.SignatureCandidate, now time.Time) Verdict {
 	}
 	err := c.SignatureError
 	if err == nil {
-		// It was made while the key was valid. A key that is no longer valid proves nothing, since
-		// its holder can choose a signature's date.
+		// It was made while the key was valid. A key that is no longer valid proves nothing, since its holder can choose a
+		// signature's date.
 		if _, err = c.SignedByEntity.VerifyPrimaryKey(now, nil); err == nil {
 			return Valid
 		}

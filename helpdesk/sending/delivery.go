@@ -39,8 +39,7 @@ const (
 	Suppressed State = "suppressed" // not attempted: the address is suppressed
 )
 
-// Undelivered reports whether the message did not reach the recipient and is not retried
-// automatically.
+// Undelivered reports whether the message did not reach the recipient and is not retried automatically.
 func (s State) Undelivered() bool {
 	return s == Failed || s == Bounced || s == Suppressed
 }

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Domain is a domain that replies are sent from, with the records that its owner should publish in
-// DNS.
+// Domain is a domain that replies are sent from, with the records that its owner should publish in DNS.
 type Domain struct {
 	ID        int64
 	AccountID int64
@@ -32,8 +31,7 @@ func (d Domain) Verified() bool {
 	return false
 }
 
-// Subdomain returns the part of the name before the registered domain, or "": "mail" for
-// mail.example.co.uk.
+// Subdomain returns the part of the name before the registered domain, or "": "mail" for mail.example.co.uk.
 func (d Domain) Subdomain() string {
 	registered, err := publicsuffix.EffectiveTLDPlusOne(d.Name)
 	if err != nil {
@@ -74,8 +72,7 @@ const (
 	LabelDMARC = "DMARC"
 )
 
-// DKIMKey signs mail for a domain (RFC 6376). Its key is an *rsa.PrivateKey or an
-// ed25519.PrivateKey.
+// DKIMKey signs mail for a domain (RFC 6376). Its key is an *rsa.PrivateKey or an ed25519.PrivateKey.
 type DKIMKey struct {
 	Domain   string
 	Selector string

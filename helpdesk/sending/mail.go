@@ -14,8 +14,8 @@ type EncryptedMail struct {
 	Keys [][]byte
 }
 
-// SystemMail is a mail from the help desk itself to one recipient who is not a customer. Every
-// attempt gets the same content.
+// SystemMail is a mail from the help desk itself to one recipient who is not a customer. Every attempt gets the same
+// content.
 type SystemMail struct {
 	MessageID string
 	Date      time.Time

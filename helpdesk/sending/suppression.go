@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Suppression is an address that no mail is sent to: its deliveries fail at once, as
-// [Suppressed], until the suppression is lifted.
+// Suppression is an address that no mail is sent to: its deliveries fail at once, as [Suppressed], until the suppression is
+// lifted.
 type Suppression struct {
 	ID            int64
 	Email         string

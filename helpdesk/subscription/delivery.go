@@ -15,8 +15,8 @@ const (
 	WebhookFailed    WebhookState = "failed"    // given up
 )
 
-// WebhookDelivery is the delivery of one event to one webhook. It is kept for 30 days, within the
-// newest 10,000 of its webhook. Pending deliveries are always kept.
+// WebhookDelivery is the delivery of one event to one webhook. It is kept for 30 days, within the newest 10,000 of its
+// webhook. Pending deliveries are always kept.
 type WebhookDelivery struct {
 	ID            int64
 	WebhookID     int64
@@ -35,8 +35,8 @@ type WebhookDelivery struct {
 	UpdatedAt     time.Time // time of the last attempt
 }
 
-// MessageID returns the webhook-id, which is the same in every attempt. It includes the time
-// because a restored database reuses ids.
+// MessageID returns the webhook-id, which is the same in every attempt. It includes the time because a restored database
+// reuses ids.
 func (d WebhookDelivery) MessageID() string {
 	return fmt.Sprintf("msg_%d_%d", d.ID, d.CreatedAt.UnixMicro())
 }
@@ -64,7 +64,7 @@ type WebhookOutcome struct {
 	Status   int    // HTTP status; 0: no response
 	Response string // the beginning of the body
 	Problem  string // why the attempt failed, for people; unused for a 2xx
-	// RetryAfter is the delay that the receiver asked for (RFC 9110 section 10.2.3). The next
-	// attempt respects it up to an hour. 0: none.
+	// RetryAfter is the delay that the receiver asked for (RFC 9110 section 10.2.3). The next attempt respects it up to an
+	// hour. 0: none.
 	RetryAfter time.Duration
 }

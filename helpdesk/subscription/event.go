@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 )
 
-// CloudEvent is an event in the JSON form of CloudEvents 1.0 (section 3 of its JSON format), for
-// json.Marshal. Source is the account, and ID is the event's position in the account's log.
+// CloudEvent is an event in the JSON form of CloudEvents 1.0 (section 3 of its JSON format), for json.Marshal. Source is the
+// account, and ID is the event's position in the account's log.
 type CloudEvent struct {
 	SpecVersion     string          `json:"specversion"`
 	ID              string          `json:"id"`

@@ -15,8 +15,8 @@ type EventFilter struct {
 	ConversationID int64    // 0: all
 }
 
-// EventReader reads the account's event log. It omits events of mailboxes outside the scope, but
-// not those without a mailbox.
+// EventReader reads the account's event log. It omits events of mailboxes outside the scope, but not those without a
+// mailbox.
 type EventReader interface {
 	// Events lists events by Seq, which is a position's id.
 	Events(ctx context.Context, filter EventFilter, seek storage.Seek) ([]storage.Event, error)
@@ -28,8 +28,8 @@ type EventReader interface {
 
 // WebhookDirectory finds the accounts whose webhooks have work to do.
 type WebhookDirectory interface {
-	// WebhookBacklog lists, by id, the accounts whose event log extends beyond their webhook
-	// cursor. Accounts without a cursor are omitted.
+	// WebhookBacklog lists, by id, the accounts whose event log extends beyond their webhook cursor. Accounts without a cursor
+	// are omitted.
 	WebhookBacklog(ctx context.Context, seek storage.Seek) ([]identity.Account, error)
 	// AccountsWithWebhooks lists, by id, the accounts that have webhooks.
 	AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]identity.Account, error)
@@ -37,36 +37,33 @@ type WebhookDirectory interface {
 
 // WebhookReader finds deliveries of webhooks.
 type WebhookReader interface {
-	// DueWebhookDeliveries returns at most limit pending deliveries of a webhook whose
-	// NextAttemptAt and HeldUntil are not after now, by the later of the two and id.
+	// DueWebhookDeliveries returns at most limit pending deliveries of a webhook whose NextAttemptAt and HeldUntil are not
+	// after now, by the later of the two and id.
 	DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]WebhookDelivery, error)
-	// HeldWebhookDeliveries returns the pending deliveries of a webhook whose HeldUntil is after
-	// now, by id.
+	// HeldWebhookDeliveries returns the pending deliveries of a webhook whose HeldUntil is after now, by id.
 	HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]WebhookDelivery, error)
 }
 
 // WebhookWriter changes deliveries of webhooks.
 type WebhookWriter interface {
-	// FailWebhookDeliveries marks the pending deliveries of a webhook, even outside the scope, as
-	// failed at a time with a Problem. It clears their holds and their next attempts.
+	// FailWebhookDeliveries marks the pending deliveries of a webhook, even outside the scope, as failed at a time with a
+	// Problem. It clears their holds and their next attempts.
 	FailWebhookDeliveries(ctx context.Context, webhookID int64, problem string, at time.Time) error
 }
 
-// WebhookQueue keeps the account's position in the event log for its webhooks, and prunes
-// deliveries.
+// WebhookQueue keeps the account's position in the event log for its webhooks, and prunes deliveries.
 type WebhookQueue interface {
-	// WebhookCursorForUpdate returns the Seq of the last event taken and locks the cursor until the
-	// transaction ends. Without a cursor it returns a NotFound fault.
+	// WebhookCursorForUpdate returns the Seq of the last event taken and locks the cursor until the transaction ends. Without a
+	// cursor it returns a NotFound fault.
 	WebhookCursorForUpdate(ctx context.Context) (int64, error)
-	// StartWebhookCursor creates a cursor at seq. An existing cursor stays unchanged and is locked
-	// as by WebhookCursorForUpdate.
+	// StartWebhookCursor creates a cursor at seq. An existing cursor stays unchanged and is locked as by
+	// WebhookCursorForUpdate.
 	StartWebhookCursor(ctx context.Context, seq int64) error
 	// SaveWebhookCursor moves the existing cursor.
 	SaveWebhookCursor(ctx context.Context, seq int64) error
 	// DeleteWebhookCursor removes the existing cursor.
 	DeleteWebhookCursor(ctx context.Context) error
-	// PruneWebhookDeliveries removes at most n finished deliveries of a webhook, even outside the
-	// scope: those that were made before a time or are not among the newest keep. It removes the
-	// oldest first and returns the number removed.
+	// PruneWebhookDeliveries removes at most n finished deliveries of a webhook, even outside the scope: those that were made
+	// before a time or are not among the newest keep. It removes the oldest first and returns the number removed.
 	PruneWebhookDeliveries(ctx context.Context, webhookID int64, before time.Time, keep, n int) (int, error)
 }

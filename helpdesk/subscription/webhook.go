@@ -10,8 +10,8 @@ import (
 const (
 	// WebhookSecretPrefix begins every webhook's secret, as Standard Webhooks specifies.
 	WebhookSecretPrefix = "whsec_"
-	// AllEvents in [Webhook].Events selects every event type except conversation.presence and
-	// notification.created, which are frequent or private and must be named explicitly.
+	// AllEvents in [Webhook].Events selects every event type except conversation.presence and notification.created, which are
+	// frequent or private and must be named explicitly.
 	AllEvents = "*"
 	// MaxWebhooks is the maximum number of webhooks in an account.
 	MaxWebhooks = 20
@@ -54,14 +54,13 @@ type Webhook struct {
 
 // WebhookInput creates or changes a webhook. Absent fields are unchanged.
 type WebhookInput struct {
-	// URL is http or https, with a host and without a password; at most 2,000 bytes. Required for a
-	// new webhook.
+	// URL is http or https, with a host and without a password; at most 2,000 bytes. Required for a new webhook.
 	URL storage.Opt[string]
 	// Events are 1 to 50 types, or AllEvents alone. Required for a new webhook.
 	Events     storage.Opt[[]string]
 	MailboxIDs storage.Opt[[]int64] // null or empty: the events of all mailboxes
-	// IsActive defaults to true for a new webhook. Activation delivers only later events.
-	// Deactivation gives up pending deliveries.
+	// IsActive defaults to true for a new webhook. Activation delivers only later events. Deactivation gives up pending
+	// deliveries.
 	IsActive storage.Opt[bool]
 }
 

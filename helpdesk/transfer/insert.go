@@ -25,8 +25,8 @@ type (
 // notSent is what a delivery says that was still to be made.
 const notSent = "The account was moved before this was sent. Make sure that the former server has not sent it, and send it again."
 
-// gone is the number of what is not there any more, as no row will ever have it. What was gone before gets another one
-// than what was not.
+// gone is the number of what is not there any more, as no row will ever have it. What was gone before gets another one than
+// what was not.
 func gone(id int64) int64 {
 	if id < 0 {
 		return 2*id - 1

@@ -21,8 +21,7 @@ import (
 )
 
 const (
-	// maxAnswer limits the bytes read from a response, so that the connection can be reused;
-	// excerpt limits those passed on.
+	// maxAnswer limits the bytes read from a response, so that the connection can be reused; excerpt limits those passed on.
 	maxAnswer = 16 << 10
 	excerpt   = 1 << 10
 	// share is how long a job works before other webhooks get their turn.
@@ -31,8 +30,8 @@ const (
 	patience = 10 * time.Second
 )
 
-// newClient returns the client for all requests. It follows no redirects and ignores proxy settings
-// in the environment, either of which could bypass Dial's restrictions.
+// newClient returns the client for all requests. It follows no redirects and ignores proxy settings in the environment,
+// either of which could bypass Dial's restrictions.
 func newClient(cfg Config) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -46,9 +45,8 @@ func newClient(cfg Config) *http.Client {
 // errMore retries a job that used up its time.
 var errMore = errors.New("webhook: more deliveries may be due")
 
-// Handle runs one job of kind [helpdesk.JobWebhook]: it attempts a webhook's due deliveries,
-// several at a time, until there are none. Errors come from the database or ctx. The job is then
-// retried, and sends again what it could not report.
+// Handle runs one job of kind [helpdesk.JobWebhook]: it attempts a webhook's due deliveries, several at a time, until there
+// are none. Errors come from the database or ctx. The job is then retried, and sends again what it could not report.
 func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
 	calls, err := s.cfg.Dispatch.Begin(ctx, job, s.cfg.Parallel)
 	if err != nil {
@@ -154,8 +152,7 @@ func (s *Sender) call(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// retryAfter parses a Retry-After header: seconds or a date (RFC 9110 section 10.2.3). Anything
-// else is 0.
+// retryAfter parses a Retry-After header: seconds or a date (RFC 9110 section 10.2.3). Anything else is 0.
 func retryAfter(field string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(field, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
@@ -167,8 +164,7 @@ func retryAfter(field string, now time.Time) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// problem describes an error for the account's members, without the addresses of the receiver and
-// of our resolver.
+// problem describes an error for the account's members, without the addresses of the receiver and of our resolver.
 func (s *Sender) problem(err error) string {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err

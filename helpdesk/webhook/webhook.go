@@ -1,10 +1,8 @@
-// Package webhook delivers accounts' events to their webhooks. [Sender.Run] turns new events in the
-// logs into deliveries. [Sender.Handle] posts these, signed, until the receiver accepts them or
-// they are given up.
+// Package webhook delivers accounts' events to their webhooks. [Sender.Run] turns new events in the logs into deliveries.
+// [Sender.Handle] posts these, signed, until the receiver accepts them or they are given up.
 //
-// A request is a CloudEvent in the structured mode of its HTTP binding
-// (application/cloudevents+json) with the headers and signatures of Standard Webhooks. Events are
-// delivered at least once, and in no guaranteed order.
+// A request is a CloudEvent in the structured mode of its HTTP binding (application/cloudevents+json) with the headers and
+// signatures of Standard Webhooks. Events are delivered at least once, and in no guaranteed order.
 package webhook
 
 import (
@@ -24,8 +22,7 @@ import (
 // Config configures a [Sender].
 type Config struct {
 	Dispatch *helpdesk.Dispatch // required
-	// Dial connects to a receiver; required. It restricts the allowed addresses: see
-	// netguard.Dialer.
+	// Dial connects to a receiver; required. It restricts the allowed addresses: see netguard.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Notifier wakes the sender when logs have grown. nil: it only polls.
 	Notifier storage.EventNotifier
@@ -41,8 +38,7 @@ type Config struct {
 	Logger *slog.Logger     // nil: discards
 }
 
-// Sender sends events to webhooks. It is safe for concurrent use; several processes may each run
-// one.
+// Sender sends events to webhooks. It is safe for concurrent use; several processes may each run one.
 type Sender struct {
 	cfg    Config
 	client *http.Client
@@ -92,8 +88,8 @@ const (
 	turn = 20
 )
 
-// Run turns events into deliveries and removes old deliveries until ctx ends, which is not an
-// error. It must be called only once. Accounts without an active webhook cost nothing.
+// Run turns events into deliveries and removes old deliveries until ctx ends, which is not an error. It must be called only
+// once. Accounts without an active webhook cost nothing.
 func (s *Sender) Run(ctx context.Context) error {
 	defer s.client.CloseIdleConnections()
 	if s.cfg.Notifier != nil {
@@ -121,8 +117,8 @@ func (s *Sender) Run(ctx context.Context) error {
 	}
 }
 
-// notify records that an account's log has grown, or with 0, that any may have. An account that is
-// not followed, but has a new webhook, is found when all are checked.
+// notify records that an account's log has grown, or with 0, that any may have. An account that is not followed, but has a
+// new webhook, is found when all are checked.
 func (s *Sender) notify(account int64) {
 	s.mu.Lock()
 	known := account == 0 || s.followed[account]

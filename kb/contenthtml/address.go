@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// RefScheme is the scheme of references within a site: "kb:articles/12#install". The program that
-// serves the content replaces them, see [MapAddresses].
+// RefScheme is the scheme of references within a site: "kb:articles/12#install". The program that serves the content
+// replaces them, see [MapAddresses].
 const RefScheme = "kb:"
 
 // reference matches what may follow RefScheme. Only files can be embedded.
@@ -22,8 +22,8 @@ func validReference(attr, address string) bool {
 	return ok && (fileReference.MatchString(rest) || attr == "href" && pageReference.MatchString(rest))
 }
 
-// MapAddresses returns cleaned HTML with every address of a link, an image or another file replaced
-// by the result of f, which is not checked.
+// MapAddresses returns cleaned HTML with every address of a link, an image or another file replaced by the result of f,
+// which is not checked.
 func MapAddresses(cleaned string, f func(address string) string) string {
 	var out strings.Builder
 	for {
@@ -70,9 +70,9 @@ func mapTag(out *strings.Builder, tag string, f func(string) string) {
 	out.WriteString(tag)
 }
 
-// MapMarkdownAddresses returns Markdown with every destination of a link, an image or a link
-// definition, and every address in an HTML tag, replaced by the result of f. It leaves code and
-// autolinks (<https://...>) unchanged. A link whose address becomes "" is replaced by its text.
+// MapMarkdownAddresses returns Markdown with every destination of a link, an image or a link definition, and every address
+// in an HTML tag, replaced by the result of f. It leaves code and autolinks (<https://...>) unchanged. A link whose address
+// becomes "" is replaced by its text.
 func MapMarkdownAddresses(source string, f func(address string) string) string {
 	m := markdownMapper{f: f}
 	for line := range strings.Lines(source) {
@@ -176,8 +176,8 @@ func (m *markdownMapper) inline(line string) {
 	}
 }
 
-// attribute writes the next attribute of an HTML tag if it holds an address, otherwise one
-// character, and returns how much it has read.
+// attribute writes the next attribute of an HTML tag if it holds an address, otherwise one character, and returns how much
+// it has read.
 func (m *markdownMapper) attribute(text string) int {
 	found := htmlAddress.FindStringSubmatchIndex(text)
 	if found == nil {
@@ -216,8 +216,8 @@ func lastTicks(line string) map[int]int {
 	return last
 }
 
-// destination writes the result of f for the link destination at the start of text (CommonMark 0.31
-// section 6.3), and returns the rest.
+// destination writes the result of f for the link destination at the start of text (CommonMark 0.31 section 6.3), and
+// returns the rest.
 func (m *markdownMapper) destination(text, ends string) string {
 	if rest, ok := strings.CutPrefix(text, "<"); ok {
 		end := strings.IndexAny(rest, "<>\n")

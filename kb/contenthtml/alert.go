@@ -12,8 +12,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// alerts maps the kinds of quotes that GitHub shows as alerts, such as "> [!NOTE]", to their
-// titles. Pages in other languages translate the title.
+// alerts maps the kinds of quotes that GitHub shows as alerts, such as "> [!NOTE]", to their titles. Pages in other
+// languages translate the title.
 var alerts = map[string]string{
 	"note": "Note", "tip": "Tip", "important": "Important", "warning": "Warning", "caution": "Caution",
 }

@@ -21,8 +21,8 @@ func reserved(name string) bool {
 	return len(name) >= len(ownedPrefix) && strings.EqualFold(name[:len(ownedPrefix)], ownedPrefix)
 }
 
-// validAnchor reports whether an id may be kept: letters and digits of any script and "-", "_",
-// ".", ":"; it begins with neither of the last two.
+// validAnchor reports whether an id may be kept: letters and digits of any script and "-", "_", ".", ":"; it begins with
+// neither of the last two.
 func validAnchor(id string) bool {
 	if id == "" || utf8.RuneCountInString(id) > maxAnchor || reserved(id) {
 		return false
@@ -39,8 +39,7 @@ func validAnchor(id string) bool {
 	return true
 }
 
-// setAnchors gives each heading without an id one, and drops duplicate ids. Ids from the author
-// take precedence.
+// setAnchors gives each heading without an id one, and drops duplicate ids. Ids from the author take precedence.
 func setAnchors(tokens []token) {
 	taken := map[string]bool{}
 	for i := range tokens {
@@ -84,9 +83,8 @@ func without(attrs []html.Attribute, key string) []html.Attribute {
 	return out
 }
 
-// slugOf makes an anchor from a heading's words as GitHub does, so that links into imported
-// documents stay valid: lower case, a hyphen for each space, and otherwise only letters, digits,
-// marks, hyphens and underscores of any script.
+// slugOf makes an anchor from a heading's words as GitHub does, so that links into imported documents stay valid: lower
+// case, a hyphen for each space, and otherwise only letters, digits, marks, hyphens and underscores of any script.
 func slugOf(text string) string {
 	var b strings.Builder
 	n := 0
@@ -113,12 +111,10 @@ func slugOf(text string) string {
 	return slug
 }
 
-// maxHeadingTokens limits what is read of a heading, because headings can contain tables that
-// contain headings.
+// maxHeadingTokens limits what is read of a heading, because headings can contain tables that contain headings.
 const maxHeadingTokens = 1000
 
-// headingText returns the words of the element that tokens begin with, limited to slightly more
-// than limit characters.
+// headingText returns the words of the element that tokens begin with, limited to slightly more than limit characters.
 func headingText(tokens []token, limit int) string {
 	var b strings.Builder
 	depth := 0

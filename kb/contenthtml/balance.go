@@ -9,8 +9,8 @@ import (
 
 var void = set("br col hr img input source track wbr")
 
-// implied lists, for a start tag, which open elements it closes, and at which elements it stops
-// looking. Browsers do the same.
+// implied lists, for a start tag, which open elements it closes, and at which elements it stops looking. Browsers do the
+// same.
 var implied = map[string]struct{ ends, stop map[string]bool }{
 	"li":    {set("li"), set("ul ol table td th blockquote")},
 	"dt":    {set("dt dd"), set("dl table td th")},
@@ -41,9 +41,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// balancer collects tokens so that every element is closed inside its parent. It builds no tree:
-// the algorithm of browsers multiplies unclosed formatting elements by the paragraphs that follow
-// them.
+// balancer collects tokens so that every element is closed inside its parent. It builds no tree: the algorithm of browsers
+// multiplies unclosed formatting elements by the paragraphs that follow them.
 type balancer struct {
 	out     []token
 	size    int // bytes of out
@@ -157,8 +156,7 @@ func (b *balancer) pop() {
 	b.add(token{kind: html.EndTagToken, data: tag}, len(tag)+3)
 }
 
-// closeImplied closes the innermost open element in ends with everything inside it, unless an
-// element in stop comes first.
+// closeImplied closes the innermost open element in ends with everything inside it, unless an element in stop comes first.
 func (b *balancer) closeImplied(ends, stop map[string]bool) {
 	for i := len(b.open) - 1; i >= 0; i-- {
 		if ends[b.open[i]] {

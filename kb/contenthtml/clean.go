@@ -13,14 +13,13 @@ const (
 	MaxDepth  = 100     // nesting depth of elements
 )
 
-// Clean returns HTML that is safe to embed in a page: text, lists, tables, code, figures, images,
-// audio, video, and frames of known players. Links may be relative or use http, https, mailto and
-// tel; images also data (png, jpeg, gif, webp). Clean removes scripts, event handlers, forms, style
-// sheets and styles that could leave the article's box. It closes every element.
+// Clean returns HTML that is safe to embed in a page: text, lists, tables, code, figures, images, audio, video, and frames
+// of known players. Links may be relative or use http, https, mailto and tel; images also data (png, jpeg, gif, webp). Clean
+// removes scripts, event handlers, forms, style sheets and styles that could leave the article's box. It closes every
+// element.
 //
-// Every heading has an id as its anchor: its own, or one made from its words in any script. Ids are
-// unique within the document. Ids that begin with "hw-" are reserved for the surrounding page and
-// dropped.
+// Every heading has an id as its anchor: its own, or one made from its words in any script. Ids are unique within the
+// document. Ids that begin with "hw-" are reserved for the surrounding page and dropped.
 //
 // Clean(Clean(s)) == Clean(s).
 func Clean(s string) string {

@@ -33,8 +33,8 @@ func TestMarkdownGrows(t *testing.T) {
 	}
 }
 
-// TestMarkdownWorkIsBounded checks that input with quadratic cost is refused at the size where the
-// cost becomes noticeable, and accepted below.
+// TestMarkdownWorkIsBounded checks that input with quadratic cost is refused at the size where the cost becomes noticeable,
+// and accepted below.
 func TestMarkdownWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -25,9 +25,8 @@ var (
 	ErrMarkdownNotes = errors.New("has a link definition that is too long for the number of its uses")
 )
 
-// markdown converts CommonMark with GitHub's tables, strikethrough, task lists, automatic links,
-// alerts and footnotes, with definition lists (PHP Markdown Extra), and with explicit anchors: "##
-// Install {#install}".
+// markdown converts CommonMark with GitHub's tables, strikethrough, task lists, automatic links, alerts and footnotes, with
+// definition lists (PHP Markdown Extra), and with explicit anchors: "## Install {#install}".
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList, alertExtension{}),
@@ -36,9 +35,9 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 	)
 })
 
-// FromMarkdown converts Markdown (CommonMark, with GitHub's tables, strikethrough, task lists,
-// automatic links, footnotes and alerts, and with definition lists) into HTML that [Clean] has
-// cleaned, including HTML in the source. The error is one of ErrMarkdown*.
+// FromMarkdown converts Markdown (CommonMark, with GitHub's tables, strikethrough, task lists, automatic links, footnotes
+// and alerts, and with definition lists) into HTML that [Clean] has cleaned, including HTML in the source. The error is one
+// of ErrMarkdown*.
 func FromMarkdown(source string) (string, error) {
 	source = strings.ToValidUTF8(strings.ReplaceAll(source, "\x00", ""), "\uFFFD")
 	if err := checkMarkdown(source); err != nil {
@@ -51,8 +50,7 @@ func FromMarkdown(source string) (string, error) {
 	return Clean(b.String()), nil
 }
 
-// For constructs that take the parser quadratic time, the limits apply to the estimated work, not
-// to the size of the text.
+// For constructs that take the parser quadratic time, the limits apply to the estimated work, not to the size of the text.
 const (
 	maxMarkers  = 30       // markers of quotes and lists at the start of a line
 	maxLinking  = 32 << 20 // link openers times bytes of their paragraph
@@ -132,8 +130,7 @@ func (c *costs) table(text string) {
 	}
 }
 
-// emphasis processes the markers as the parser does, which searches all open ones for the match of
-// each closer.
+// emphasis processes the markers as the parser does, which searches all open ones for the match of each closer.
 func (c *costs) emphasis(line string) {
 	for i := 0; i < len(line) && c.marks <= maxMarks; {
 		sign := line[i]

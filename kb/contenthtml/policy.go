@@ -21,8 +21,7 @@ var known = set(elements)
 // boolean attributes are written without a value.
 var boolean = set("allowfullscreen checked controls default disabled loop muted open playsinline reversed")
 
-// policy is the allow list of elements and attributes. Values are checked when the tags are
-// collected.
+// policy is the allow list of elements and attributes. Values are checked when the tags are collected.
 var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	all := strings.Fields(elements)

@@ -16,15 +16,14 @@ var (
 	colour     = regexp.MustCompile(`(rgb|rgba|hsl|hsla)\([0-9 .,%/deg]*\)`)
 )
 
-// Maximum bytes of a style attribute: read, and kept. The second limit is lower, because the output
-// is slightly longer than the input.
+// Maximum bytes of a style attribute: read, and kept. The second limit is lower, because the output is slightly longer than
+// the input.
 const (
 	maxStyle  = 4 << 10
 	keptStyle = 2 << 10
 )
 
-// cleanStyle keeps known, plain declarations: no url(), no expression, no escapes, no negative
-// lengths.
+// cleanStyle keeps known, plain declarations: no url(), no expression, no escapes, no negative lengths.
 func cleanStyle(s string) string {
 	var out []string
 	size := 0

@@ -17,9 +17,8 @@ var skipped = set("script style title template iframe noembed noframes noscript 
 var lines = set(`address article aside blockquote br caption details div dd dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 header hr
 	li ol p pre section summary table tr ul`)
 
-// Text returns the words of HTML for search and previews: one line per block, single spaces,
-// separated cells, images as their alternative text. The HTML need not be cleaned; scripts and
-// styles are left out.
+// Text returns the words of HTML for search and previews: one line per block, single spaces, separated cells, images as
+// their alternative text. The HTML need not be cleaned; scripts and styles are left out.
 func Text(s string) string {
 	w := textWriter{}
 	z := html.NewTokenizer(strings.NewReader(s[:min(len(s), MaxInput)]))

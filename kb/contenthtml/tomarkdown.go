@@ -8,8 +8,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// ToMarkdown converts cleaned HTML to Markdown. Elements without an equivalent in Markdown become
-// their text.
+// ToMarkdown converts cleaned HTML to Markdown. Elements without an equivalent in Markdown become their text.
 func ToMarkdown(content string) string {
 	root, err := html.Parse(strings.NewReader(content))
 	if err != nil {

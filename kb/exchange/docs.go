@@ -24,22 +24,19 @@ import (
 // DocsOptions configures [ReadDocs].
 type DocsOptions struct {
 	Locale string // of all pages; "en" when empty
-	// Source is the web address of the folder, such as that of a branch of its repository. Links to
-	// anything other than pages and files of the site lead there; without Source they become plain
-	// text.
+	// Source is the web address of the folder, such as that of a branch of its repository. Links to anything other than pages
+	// and files of the site lead there; without Source they become plain text.
 	Source string
 }
 
-// ReadDocs reads a folder of ordinary Markdown documentation as found in repositories: each .md
-// file becomes an article, each top-level folder a collection, and each folder below it a category.
-// Titles come from the front matter (title), otherwise from the first heading. ReadDocs also
-// understands description and summary, order, weight, nav_order and sidebar_position, draft and
-// published; it ignores other fields. It includes the files that pages link to or show.
+// ReadDocs reads a folder of ordinary Markdown documentation as found in repositories: each .md file becomes an article,
+// each top-level folder a collection, and each folder below it a category. Titles come from the front matter (title),
+// otherwise from the first heading. ReadDocs also understands description and summary, order, weight, nav_order and
+// sidebar_position, draft and published; it ignores other fields. It includes the files that pages link to or show.
 //
-// Links between pages, with and without .md, relative or from the top of the folder, become links
-// between articles. The remarks list broken links and unreadable files, one per line. Names that
-// begin with a dot or an underscore, and node_modules, are skipped. ReadDocs fails when the folder
-// cannot be read or has no page.
+// Links between pages, with and without .md, relative or from the top of the folder, become links between articles. The
+// remarks list broken links and unreadable files, one per line. Names that begin with a dot or an underscore, and
+// node_modules, are skipped. ReadDocs fails when the folder cannot be read or has no page.
 func ReadDocs(folder fs.FS, opts DocsOptions) (Site, Problems, error) {
 	d := &docs{folder: folder, opts: opts, pages: map[string]*page{}, folders: map[string]string{}, files: map[string]string{}}
 	d.opts.Locale = cmp.Or(d.opts.Locale, "en")
@@ -144,9 +141,8 @@ func (d *docs) read(name string) {
 	d.pages[name] = p
 }
 
-// name gives the pages their titles, from the front matter or else the first heading. A first
-// heading shared by several pages is the name of the product, like a letterhead; the heading after
-// it is then the title.
+// name gives the pages their titles, from the front matter or else the first heading. A first heading shared by several
+// pages is the name of the product, like a letterhead; the heading after it is then the title.
 func (d *docs) name() {
 	begin := map[string]int{}
 	for _, p := range d.pages {
@@ -163,8 +159,7 @@ func (d *docs) name() {
 	}
 }
 
-// heading returns the first heading of level 1 or, for n = 1, the one after it if that is of level
-// 2.
+// heading returns the first heading of level 1 or, for n = 1, the one after it if that is of level 2.
 func (p *page) heading(n int) string {
 	first := slices.IndexFunc(p.headings, func(h contenthtml.Heading) bool { return h.Level == 1 })
 	if first < 0 || first+n >= len(p.headings) || p.headings[first+n].Level != n+1 {
@@ -181,8 +176,8 @@ func (p *page) named() string {
 	return strings.TrimSuffix(path.Base(p.path), path.Ext(p.path))
 }
 
-// cutFront removes the front matter from the text. It ignores front matter that is not valid YAML,
-// because that belongs to other programs.
+// cutFront removes the front matter from the text. It ignores front matter that is not valid YAML, because that belongs to
+// other programs.
 func (p *page) cutFront(d *docs) {
 	rest, ok := strings.CutPrefix(p.body, string(fence))
 	if !ok {
@@ -247,8 +242,8 @@ func (p *page) place() (float64, bool) {
 // draft reports whether a page is marked as unpublished.
 func (p *page) draft() bool { return p.front["draft"] == true || p.front["published"] == false }
 
-// compare orders pages: by folder, index pages first, then by their numbers, then by name, where
-// numbers in names compare by value.
+// compare orders pages: by folder, index pages first, then by their numbers, then by name, where numbers in names compare by
+// value.
 func compare(a, b *page) int {
 	if c := natural(a.dir(), b.dir()); c != 0 {
 		return c
@@ -343,8 +338,8 @@ func (d *docs) site() Site {
 	return site
 }
 
-// named returns the name of the collection (level 1) or category of a page: the title of the
-// folder's index, or the name of the folder.
+// named returns the name of the collection (level 1) or category of a page: the title of the folder's index, or the name of
+// the folder.
 func (d *docs) named(p *page, level int) Text {
 	dir := p.dir()
 	if level == 1 {

@@ -66,8 +66,8 @@ func (d *docs) path(p *page, to string) string {
 
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
-// destination is the target of a link: a page, or the path of a file or of a folder's text in a
-// site's folder. It is zero when there is none.
+// destination is the target of a link: a page, or the path of a file or of a folder's text in a site's folder. It is zero
+// when there is none.
 type destination struct {
 	page *page
 	path string
@@ -109,8 +109,8 @@ func (d *docs) find(at string) destination {
 	return destination{path: d.file(at)}
 }
 
-// findBelow resolves a path that starts above the documentation: at the top of its repository, or
-// of the site it was published on, such as /docs/latest/api.
+// findBelow resolves a path that starts above the documentation: at the top of its repository, or of the site it was
+// published on, such as /docs/latest/api.
 func (d *docs) findBelow(at string) destination {
 	for {
 		_, below, ok := strings.Cut(at, "/")

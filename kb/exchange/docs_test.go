@@ -152,8 +152,7 @@ func TestImportDocs(t *testing.T) {
 	}
 }
 
-// Links that are valid only where the documentation was written, and pages that all begin with the
-// name of the product.
+// Links that are valid only where the documentation was written, and pages that all begin with the name of the product.
 func TestReadDocsAsWrittenElsewhere(t *testing.T) {
 	t.Parallel()
 	folder := fstest.MapFS{}

@@ -16,13 +16,12 @@ import (
 // Exchange exports and imports a site.
 type Exchange struct {
 	Service *kb.Service
-	// Editor is the editor of the site. It needs the permissions for all changes, and for viewing
-	// everything.
+	// Editor is the editor of the site. It needs the permissions for all changes, and for viewing everything.
 	Editor *kb.Editor
 }
 
-// Export reads a site with its drafts, but without former revisions, and assigns keys to resources
-// without one. That needs articles.update.
+// Export reads a site with its drafts, but without former revisions, and assigns keys to resources without one. That needs
+// articles.update.
 func (x Exchange) Export(ctx context.Context) (Site, error) {
 	s, err := x.load(ctx)
 	if err != nil || len(s.unnamed) == 0 {
@@ -53,8 +52,7 @@ func (s *state) clone() *state {
 	return &own
 }
 
-// load reads the whole site. Missing keys are made from titles in id order, so that they are always
-// the same.
+// load reads the whole site. Missing keys are made from titles in id order, so that they are always the same.
 func (x Exchange) load(ctx context.Context) (*state, error) {
 	s := &state{
 		ids: map[kb.KeyKind]map[string]int64{}, keys: map[kb.KeyKind]map[int64]string{}, used: map[kb.KeyKind]*Keys{}, files: map[int64]kb.File{},

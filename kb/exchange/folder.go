@@ -16,9 +16,8 @@ var layout = []string{
 	"collections/*/index.*.md", "collections/*/categories/*.*.md", "collections/*/articles/*.*.md", "files/*",
 }
 
-// Save writes a site into a folder, which must be empty or hold a saved site: files that the site
-// no longer has are deleted. Names that begin with a dot are kept, and so are files that cannot
-// belong to a site's folder.
+// Save writes a site into a folder, which must be empty or hold a saved site: files that the site no longer has are deleted.
+// Names that begin with a dot are kept, and so are files that cannot belong to a site's folder.
 //
 // Every file is replaced atomically. If Save is interrupted, another Save completes it.
 func Save(s Site, folder *os.Root) error {
@@ -68,8 +67,8 @@ func replace(folder *os.Root, name string, content io.Reader) error {
 	return nil
 }
 
-// saved returns the files of an earlier Save. It refuses a folder with other contents, and one with
-// symbolic links, which would redirect writes.
+// saved returns the files of an earlier Save. It refuses a folder with other contents, and one with symbolic links, which
+// would redirect writes.
 func saved(folder fs.FS) (map[string]bool, error) {
 	found, others := map[string]bool{}, 0
 	var problems Problems

@@ -167,8 +167,8 @@ func unmarshal(s string, into any) error {
 	return nil
 }
 
-// maxKeys limits the keys of a map: the decoder compares each with all others, and its messages
-// about duplicates could take gigabytes.
+// maxKeys limits the keys of a map: the decoder compares each with all others, and its messages about duplicates could take
+// gigabytes.
 const maxKeys = 1000
 
 // checkKeys refuses maps that are too large for the decoder.

@@ -31,8 +31,8 @@ type Options struct {
 type Change struct {
 	Action Action
 	Path   string // in the folder; of a text, without its locale
-	// Fields lists what an update changes: "status", or in a language "en.title"; "+fr" adds a
-	// language, "-fr" removes one. "files" means addresses of replaced files.
+	// Fields lists what an update changes: "status", or in a language "en.title"; "+fr" adds a language, "-fr" removes one.
+	// "files" means addresses of replaced files.
 	Fields []string
 }
 
@@ -54,13 +54,12 @@ func (c Change) String() string {
 	return fmt.Sprintf("%-6s %s (%s)", c.Action, c.Path, strings.Join(c.Fields, ", "))
 }
 
-// Import changes a site to match a folder. It changes live texts in place and drafts as drafts. It
-// leaves alone what already matches, so that importing the same folder again changes nothing.
+// Import changes a site to match a folder. It changes live texts in place and drafts as drafts. It leaves alone what already
+// matches, so that importing the same folder again changes nothing.
 //
-// Import first rehearses all changes. If the service would refuse some, it returns an error of type
-// [Problems] and changes nothing. Each resource is changed in its own transaction: if an import
-// ends early, for instance because the database became unreachable, another one completes it.
-// Import returns the changes made so far.
+// Import first rehearses all changes. If the service would refuse some, it returns an error of type [Problems] and changes
+// nothing. Each resource is changed in its own transaction: if an import ends early, for instance because the database
+// became unreachable, another one completes it. Import returns the changes made so far.
 func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Change, error) {
 	s, err := x.load(ctx)
 	if err != nil {
@@ -119,8 +118,8 @@ func (i *importer) run() error {
 // notCreated is the placeholder id of a resource that a rehearsal would create.
 const notCreated = -1
 
-// change makes a change and records it. source is the locale of the file to name in problems that
-// the service finds, "" when path is the file itself.
+// change makes a change and records it. source is the locale of the file to name in problems that the service finds, "" when
+// path is the file itself.
 func (i *importer) change(c Change, source string, do func() error) error {
 	err := do()
 	if i.rehearsal {
@@ -451,8 +450,7 @@ func (i *importer) moved(collection string, v Version) bool {
 	})
 }
 
-// linksToNew reports whether a version links to a resource that this import creates, and which it
-// can link to only then.
+// linksToNew reports whether a version links to a resource that this import creates, and which it can link to only then.
 func (i *importer) linksToNew(collection string, v Version) bool {
 	return i.leadsTo(collection, v, i.makes)
 }
@@ -582,8 +580,7 @@ func named(source string, texts, old map[string]Text) kb.TextInput {
 	return in
 }
 
-// order returns a place among siblings; without a number an existing resource keeps its place, and
-// a new one goes last.
+// order returns a place among siblings; without a number an existing resource keeps its place, and a new one goes last.
 func order(n Number) storage.Opt[kb.SortOrder] {
 	place, err := kb.ParseSortOrder(string(n))
 	if n == "" || err != nil {

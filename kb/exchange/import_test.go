@@ -103,8 +103,7 @@ func textFile(name, content string) exchange.File {
 	}}
 }
 
-// imported imports a folder, checks the planned changes, and expects the site to equal wanted
-// afterwards.
+// imported imports a folder, checks the planned changes, and expects the site to equal wanted afterwards.
 func imported(t *testing.T, x exchange.Exchange, folder, want exchange.Site, opts exchange.Options) []string {
 	t.Helper()
 	plan := opts
@@ -149,8 +148,7 @@ func TestImport(t *testing.T) {
 				t.Errorf("done: %q", lines)
 			}
 
-			// A replaced file gets another address; all its users follow, also those not in the
-			// folder.
+			// A replaced file gets another address; all its users follow, also those not in the folder.
 			replaced, want := library(), library()
 			replaced.Files[0] = textFile("a note.txt", "other")
 			replaced.Collections = replaced.Collections[1:]

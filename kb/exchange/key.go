@@ -12,8 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxKey is the maximum length of a key in bytes. With a locale and an extension it fits the limits
-// of file systems.
+// MaxKey is the maximum length of a key in bytes. With a locale and an extension it fits the limits of file systems.
 const MaxKey = 120
 
 var decimal = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,15})?$`)
@@ -23,8 +22,7 @@ const needsNumber = "a decimal number is needed, such as 1 or 2.5"
 // reserved matches the device names of Windows.
 var reserved = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 
-// ValidKey reports whether a text is a valid key: lower-case letters, digits, - and _, in any
-// script.
+// ValidKey reports whether a text is a valid key: lower-case letters, digits, - and _, in any script.
 func ValidKey(key string) bool {
 	return key != "" && len(key) <= MaxKey && utf8.ValidString(key) && !reserved.MatchString(key) && slug(key) == key
 }
@@ -40,8 +38,8 @@ func (k *Keys) Take(key string) {
 	k.taken[key] = true
 }
 
-// New returns an unused key for a title: the second of equal titles gets -2. A title without
-// letters and digits becomes the fallback.
+// New returns an unused key for a title: the second of equal titles gets -2. A title without letters and digits becomes the
+// fallback.
 func (k *Keys) New(title, fallback string) string {
 	base := slug(title)
 	if base == "" || reserved.MatchString(base) {

@@ -20,8 +20,8 @@ func mapped(format Format, content string, f func(address string) string) string
 	return contenthtml.MapMarkdownAddresses(content, f)
 }
 
-// toPaths replaces the references in the content of an article by paths to their targets, in the
-// article's language where such a file exists.
+// toPaths replaces the references in the content of an article by paths to their targets, in the article's language where
+// such a file exists.
 func (s *state) toPaths(format Format, content, locale string) string {
 	return mapped(format, content, func(address string) string {
 		if r, ok := kb.ParseReference(address); ok {
@@ -81,8 +81,7 @@ func (s *state) noteTexts(kind kb.KeyKind, id int64, base string, t kb.Text) {
 	s.texts[place{kind, id}] = at
 }
 
-// toReferences is the inverse of toPaths, for an article in a collection. Paths to nothing in the
-// site stay unchanged.
+// toReferences is the inverse of toPaths, for an article in a collection. Paths to nothing in the site stay unchanged.
 func (s *state) toReferences(format Format, content, collection string) string {
 	return mapped(format, content, func(address string) string {
 		if r, ok := s.referenceTo(address, collection); ok {

@@ -42,8 +42,8 @@ func articleHTML(t *testing.T, x exchange.Exchange) map[string]string {
 	return all
 }
 
-// Links between texts and to files are references in the site, in whatever order articles are
-// created, and paths in the folder. A second import changes nothing.
+// Links between texts and to files are references in the site, in whatever order articles are created, and paths in the
+// folder. A second import changes nothing.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	x := newExchange(t, memstore.New())

@@ -51,8 +51,7 @@ type image struct {
 	given *storage.Opt[int64] // what a change sets
 }
 
-// images returns the images of a look in its three forms; the caller passes nil for those it does
-// not need.
+// images returns the images of a look in its three forms; the caller passes nil for those it does not need.
 func images(l *Look, of *kb.Look, in *kb.LookInput) []image {
 	return []image{
 		{"logo", &l.Logo, &of.LogoID, &in.LogoID}, {"logo_dark", &l.LogoDark, &of.LogoDarkID, &in.LogoDarkID},

@@ -20,8 +20,7 @@ type Problem struct {
 	Message string
 }
 
-// Problems is the error for a folder that cannot be read, or whose content the site refuses. It
-// names every file concerned.
+// Problems is the error for a folder that cannot be read, or whose content the site refuses. It names every file concerned.
 type Problems []Problem
 
 // Error returns one line per problem.
@@ -47,8 +46,8 @@ func (p Problems) sorted() Problems {
 	return p
 }
 
-// Read reads a folder and skips names that begin with a dot. Any other unexpected file, and any
-// malformed one, is reported in an error of type [Problems]. The service checks the content.
+// Read reads a folder and skips names that begin with a dot. Any other unexpected file, and any malformed one, is reported
+// in an error of type [Problems]. The service checks the content.
 func Read(folder fs.FS) (Site, error) {
 	r := &reader{folder: folder, collections: map[string]*collection{}}
 	r.site()
@@ -300,8 +299,7 @@ func (r *reader) addArticle(name, locale string, draft bool, to *article) {
 	}
 }
 
-// shared checks that exactly one file says source, and that only it has the fields that all
-// languages share.
+// shared checks that exactly one file says source, and that only it has the fields that all languages share.
 func (r *reader) shared(name, locale string, t text, source bool, known *string, has bool) {
 	switch {
 	case !source && has:

@@ -19,8 +19,8 @@ type Site struct {
 	Look        *Look
 	Collections []Collection // by key
 	Files       []File       // by name
-	// Partial means that the folder has no fields of the site itself: an import leaves its name,
-	// visibility, head and look unchanged.
+	// Partial means that the folder has no fields of the site itself: an import leaves its name, visibility, head and look
+	// unchanged.
 	Partial bool
 }
 

@@ -14,8 +14,8 @@ const (
 	MaxTextBytes = 2<<20 + maxFront // bytes of a text file
 )
 
-// Write passes the files of a site to put, in an order that depends only on the site; the same site
-// always gives the same bytes. put must not keep the reader.
+// Write passes the files of a site to put, in an order that depends only on the site; the same site always gives the same
+// bytes. put must not keep the reader.
 func Write(s Site, put func(name string, content io.Reader) error) error {
 	w := writer{put: put}
 	front, err := marshal(siteFront{Name: s.Name, Visibility: s.Visibility, HTMLHead: lines(s.HTMLHead), Look: s.Look})

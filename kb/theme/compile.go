@@ -33,9 +33,9 @@ type instance struct {
 	meter  *meter
 }
 
-// Compile compiles a theme from the texts of its templates by path. Missing templates come from the
-// built-in theme, but layout and article are required. The error is a *Problem with the line of a
-// template that does not parse, calls a forbidden function, or cannot be escaped safely.
+// Compile compiles a theme from the texts of its templates by path. Missing templates come from the built-in theme, but
+// layout and article are required. The error is a *Problem with the line of a template that does not parse, calls a
+// forbidden function, or cannot be escaped safely.
 func Compile(templates map[string]string) (*Set, error) {
 	own, err := byName(templates)
 	if err != nil {
@@ -141,8 +141,7 @@ func compilePage(base *template.Template, name, text string, paths map[string]st
 	return p, p.check()
 }
 
-// check triggers html/template's escaping, which precedes any execution: a budget of no steps stops
-// right after it.
+// check triggers html/template's escaping, which precedes any execution: a budget of no steps stops right after it.
 func (p *page) check() error {
 	i, err := p.instance()
 	if err != nil {
@@ -179,8 +178,8 @@ type Env struct {
 	Limits Limits
 }
 
-// Render renders a page: one of [Pages]. The error is a *Problem with the place where the theme
-// failed. If a limit was exceeded it also wraps one of the Err values or the context's error.
+// Render renders a page: one of [Pages]. The error is a *Problem with the place where the theme failed. If a limit was
+// exceeded it also wraps one of the Err values or the context's error.
 func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte, error) {
 	page, ok := s.pages[name]
 	if !ok {
@@ -244,8 +243,7 @@ func problemOf(err error, paths map[string]string) *Problem {
 	return &Problem{Path: pathOf(m[1], paths), Line: line, Message: strings.ToValidUTF8(message, "\uFFFD")}
 }
 
-// pathOf removes the suffix that html/template adds to the names of templates that it escapes in
-// several ways.
+// pathOf removes the suffix that html/template adds to the names of templates that it escapes in several ways.
 func pathOf(name string, paths map[string]string) string {
 	name, _, _ = strings.Cut(name, "$")
 	if path, ok := paths[name]; ok {

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// collectionIcons are the icons for collections: the content of an SVG of 24 by 24 units, drawn
-// with a stroke of 1.5.
+// collectionIcons are the icons for collections: the content of an SVG of 24 by 24 units, drawn with a stroke of 1.5.
 var collectionIcons = map[string]string{
 	"compass":  `<circle cx="12" cy="12" r="8.75"/><path d="m15.2 8.8-1.7 4.7-4.7 1.7 1.7-4.7z"/>`,
 	"book":     `<path d="M12 6.4C10.2 5 7.4 4.6 3.5 4.75v13.4c3.9-.15 6.7.3 8.5 1.75 1.8-1.45 4.6-1.9 8.5-1.75V4.75C16.6 4.6 13.8 5 12 6.4zM12 6.4v13.5"/>`,

@@ -23,9 +23,8 @@ func Pages() []string {
 	return []string{PageHome, PageCollection, PageCategory, PageArticle, PageSearch, PageContact, PageSignIn, PageSignInCode, PageNotFound}
 }
 
-// Page is all the data that templates see. None of its types has methods, so that a theme has
-// nothing to call. Addresses are absolute or begin with "/"; a page offers no link for those that
-// are "".
+// Page is all the data that templates see. None of its types has methods, so that a theme has nothing to call. Addresses are
+// absolute or begin with "/"; a page offers no link for those that are "".
 type Page struct {
 	Kind        string // name of the page's template
 	Title       string // of the page, without the site's name
@@ -205,8 +204,8 @@ type Contact struct {
 // FieldProblem is a problem with a field of a form.
 type FieldProblem struct{ Field, Text string }
 
-// SignIn is the sign-in form of a private site: on PageSignIn, or on PageSignInCode, which then
-// asks for the code of the second factor.
+// SignIn is the sign-in form of a private site: on PageSignIn, or on PageSignInCode, which then asks for the code of the
+// second factor.
 type SignIn struct {
 	URL     string // target of the form
 	Token   string // posted by the form

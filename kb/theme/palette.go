@@ -13,8 +13,8 @@ type Palette struct{ Light, Dark []Token }
 // Token is a named colour, such as "link", as #rrggbb.
 type Token struct{ Name, Colour string }
 
-// neutrals derive from the accent's hue. Each has a lightness, and a share of the accent's chroma,
-// in OKLCH. A grey accent thus gives greys.
+// neutrals derive from the accent's hue. Each has a lightness, and a share of the accent's chroma, in OKLCH. A grey accent
+// thus gives greys.
 var neutrals = []struct {
 	name        string
 	light, dark tone
@@ -35,8 +35,8 @@ var neutrals = []struct {
 // tone is a lightness, a share of the accent's chroma, and the cap on it.
 type tone struct{ lightness, share, most float64 }
 
-// Colours derives a palette from an accent, #rrggbb. Text is legible on all of them (a test checks
-// this). An invalid accent counts as black.
+// Colours derives a palette from an accent, #rrggbb. Text is legible on all of them (a test checks this). An invalid accent
+// counts as black.
 func Colours(accent string) Palette {
 	c := parseColour(accent)
 	chroma, hue := c.chroma()

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Text is legible with any accent: the lowest contrast over 140,608 accents, by WCAG 2.2, of the
-// colours as written.
+// Text is legible with any accent: the lowest contrast over 140,608 accents, by WCAG 2.2, of the colours as written.
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	contrast := func(a, b string) float64 {

@@ -46,9 +46,8 @@ func (p *Problem) Error() string {
 	}
 }
 
-// CleanPath returns the path under which a theme stores a file (NFC), or a *Problem. A path is
-// theme.json, or is below templates/ or assets/ with at most 16 segments that every file system
-// allows.
+// CleanPath returns the path under which a theme stores a file (NFC), or a *Problem. A path is theme.json, or is below
+// templates/ or assets/ with at most 16 segments that every file system allows.
 func CleanPath(path string) (string, error) {
 	shown := strings.ToValidUTF8(path[:min(len(path), MaxPath)], "\uFFFD")
 	refuse := func(message string) (string, error) { return "", &Problem{Path: shown, Message: message} }
@@ -85,8 +84,7 @@ func IsTemplate(path string) bool { return strings.HasPrefix(path, "templates/")
 // IsAsset reports whether the file is public.
 func IsAsset(path string) bool { return strings.HasPrefix(path, "assets/") }
 
-// TemplateName returns the name of the file in templates: its path below templates/ without
-// ".html".
+// TemplateName returns the name of the file in templates: its path below templates/ without ".html".
 func TemplateName(path string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(path, "templates/"), ".html")
 }
@@ -111,8 +109,8 @@ func ParseManifest(content []byte) (Description, error) {
 	return d, nil
 }
 
-// CheckFile checks a single file: the size and the encoding of a template, the form of theme.json.
-// [Compile] checks whether the templates fit together.
+// CheckFile checks a single file: the size and the encoding of a template, the form of theme.json. [Compile] checks whether
+// the templates fit together.
 func CheckFile(path string, content []byte) error {
 	switch {
 	case path == Manifest:
@@ -128,8 +126,7 @@ func CheckFile(path string, content []byte) error {
 	return nil
 }
 
-// Newer reports whether version a is later than b. Numbers between dots compare as numbers; missing
-// ones count as 0.
+// Newer reports whether version a is later than b. Numbers between dots compare as numbers; missing ones count as 0.
 func Newer(a, b string) bool {
 	for a != "" || b != "" {
 		var x, y string

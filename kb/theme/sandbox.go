@@ -44,8 +44,7 @@ var (
 	ErrTime   = errors.New("the theme takes too long")
 )
 
-// allowed are the functions that a theme may call. None of them turns a short value into a long
-// one.
+// allowed are the functions that a theme may call. None of them turns a short value into a long one.
 var allowed = []string{
 	"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "len", "index",
 	"asset", "t", "count", "date", "day", "shortday", "language", "icon", "truncate",
@@ -146,8 +145,8 @@ func truncate(n int, text string) string {
 	return ""
 }
 
-// guardTree refuses forbidden calls, and inserts a step count into every loop iteration and every
-// template. The inserted declarations print nothing, so html/template's escaping is unaffected.
+// guardTree refuses forbidden calls, and inserts a step count into every loop iteration and every template. The inserted
+// declarations print nothing, so html/template's escaping is unaffected.
 func guardTree(tree *parse.Tree) error {
 	g := &guard{tree: tree}
 	g.list(tree.Root, 0)

@@ -214,8 +214,8 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// checkPage checks the invariants of every page of the built-in theme: balanced, one first heading,
-// labels for form fields, unique ids, and nothing from other hosts.
+// checkPage checks the invariants of every page of the built-in theme: balanced, one first heading, labels for form fields,
+// unique ids, and nothing from other hosts.
 func checkPage(t *testing.T, name string, page []byte) {
 	t.Helper()
 	ids, labels, inputs, headings := map[string]bool{}, map[string]bool{}, []string{}, 0

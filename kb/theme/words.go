@@ -18,8 +18,8 @@ import (
 //go:embed strings.json
 var stringsJSON []byte
 
-// texts holds the words of the built-in theme by language. English texts are in the templates
-// themselves, except plural forms.
+// texts holds the words of the built-in theme by language. English texts are in the templates themselves, except plural
+// forms.
 var texts = sync.OnceValue(func() map[string]map[string]string {
 	var all map[string]map[string]string
 	if err := json.Unmarshal(stringsJSON, &all); err != nil {
@@ -128,8 +128,7 @@ var calendars = map[string]struct{ long, short, months, short12 string }{
 	"zh": {"2006年1月2日", "1月2日", "", ""},
 }
 
-// day formats the day of a time (RFC 3339), as in ISO 8601 for unknown languages. An invalid time
-// gives "".
+// day formats the day of a time (RFC 3339), as in ISO 8601 for unknown languages. An invalid time gives "".
 func (w words) day(value string, short bool) string {
 	at, err := time.Parse(time.RFC3339, value)
 	if err != nil {

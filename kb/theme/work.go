@@ -8,11 +8,10 @@ import (
 	"text/template/parse"
 )
 
-// html/template's escaping, which runs before the first page is rendered, can cost far more than
-// the size of the templates. After an error it processes a loop body twice, and so it does a called
-// template: thirty nested loops, or a chain of thirty templates, take minutes. It may process a
-// recursive template again in each of the many contexts that markup can produce, for instance in a
-// script that never ends. So the work is limited beforehand.
+// html/template's escaping, which runs before the first page is rendered, can cost far more than the size of the templates.
+// After an error it processes a loop body twice, and so it does a called template: thirty nested loops, or a chain of thirty
+// templates, take minutes. It may process a recursive template again in each of the many contexts that markup can produce,
+// for instance in a script that never ends. So the work is limited beforehand.
 const (
 	maxActions = 20_000   // of a theme, in {{ }}
 	maxDefined = 500      // templates per page
@@ -33,8 +32,7 @@ func checkActions(templates map[string]source) error {
 	return nil
 }
 
-// checkWork limits the work of escaping the templates of a page. guardTree has limited their
-// nesting.
+// checkWork limits the work of escaping the templates of a page. guardTree has limited their nesting.
 func checkWork(templates []*template.Template) error {
 	e := &estimate{all: map[string]*estimated{}}
 	for _, t := range templates {

@@ -25,8 +25,7 @@ func nested(open string, n int, inside string) string {
 	return strings.Repeat(open, n) + inside + strings.Repeat("{{end}}", n)
 }
 
-// TestCostlyThemes checks that costly themes are refused before compilation, with a reason, or
-// compile quickly.
+// TestCostlyThemes checks that costly themes are refused before compilation, with a reason, or compile quickly.
 func TestCostlyThemes(t *testing.T) {
 	t.Parallel()
 	chain := func(n int, text string) string {

@@ -27,16 +27,14 @@ type Archive struct {
 	description Description
 }
 
-// maxDirectory limits the directory of an archive: each entry costs memory before it can be
-// checked.
+// maxDirectory limits the directory of an archive: each entry costs memory before it can be checked.
 const maxDirectory = 4 << 20
 
-// Open reads a theme from a zip archive. It reads everything first, so that nothing of a bad
-// archive is used. A *Problem says which entry is wrong and why. Open refuses archives beyond the
-// limits, entries other than templates/, assets/ and theme.json, links, encrypted entries,
-// duplicate names (also when they differ only in case), entries whose size or checksum is not as
-// declared, and templates that [Compile] refuses. It skips the metadata of Finder and Windows
-// (__MACOSX, .DS_Store, Thumbs.db).
+// Open reads a theme from a zip archive. It reads everything first, so that nothing of a bad archive is used. A *Problem
+// says which entry is wrong and why. Open refuses archives beyond the limits, entries other than templates/, assets/ and
+// theme.json, links, encrypted entries, duplicate names (also when they differ only in case), entries whose size or checksum
+// is not as declared, and templates that [Compile] refuses. It skips the metadata of Finder and Windows (__MACOSX,
+// .DS_Store, Thumbs.db).
 func Open(r io.ReaderAt, size int64) (*Archive, error) {
 	if size > MaxArchive {
 		return nil, &Problem{Message: "The archive is larger than 30 MB."}
@@ -101,8 +99,7 @@ func (a *Archive) collect(entries []*zip.File, size int64) error {
 	return nil
 }
 
-// claim makes sure that no other file has the name, or is a folder of that name, on a
-// case-insensitive file system.
+// claim makes sure that no other file has the name, or is a folder of that name, on a case-insensitive file system.
 func claim(names map[string]string, name string) error {
 	fold := cases.Fold()
 	key := fold.String(name)
@@ -150,8 +147,7 @@ func checkEntry(f *zip.File) (string, error) {
 	return name, nil
 }
 
-// tooDense reports a suspicious compression ratio. Small files are exempt, because they may repeat
-// a single letter.
+// tooDense reports a suspicious compression ratio. Small files are exempt, because they may repeat a single letter.
 func tooDense(unpacked, packed uint64) bool {
 	return unpacked > 64<<10 && unpacked/MaxRatio > packed
 }

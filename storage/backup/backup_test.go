@@ -139,8 +139,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Every truncation is detected, and every changed byte that affects what is read: some changes mean
-// the same to the decoder.
+// Every truncation is detected, and every changed byte that affects what is read: some changes mean the same to the decoder.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	want := content{Info: some().Info, Files: some().Files, Blobs: map[string]string{"accounts/1/a": "text", "accounts/1/b": ""}}

@@ -27,10 +27,9 @@ func FileName(at time.Time) string {
 	return "helpwright-" + at.UTC().Format("20060102T150405Z") + ".tar.zst"
 }
 
-// Create creates a file with the output of write, readable by its owner only. The file appears
-// under its name only once it is complete and on disk, however the program ends. An existing file
-// is an error and is kept. write may use the folder work next to the file, which is removed at the
-// end, or by the next Create there after a crash.
+// Create creates a file with the output of write, readable by its owner only. The file appears under its name only once it
+// is complete and on disk, however the program ends. An existing file is an error and is kept. write may use the folder work
+// next to the file, which is removed at the end, or by the next Create there after a crash.
 func Create(path string, write func(w io.Writer, work string) error) error {
 	dir := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil {
@@ -48,8 +47,7 @@ func Create(path string, write func(w io.Writer, work string) error) error {
 	})
 }
 
-// InFolder runs fn with a temporary folder in dir, which is removed at the end, or by the next call
-// after a crash.
+// InFolder runs fn with a temporary folder in dir, which is removed at the end, or by the next call after a crash.
 func InFolder(dir string, fn func(work string) error) (err error) {
 	removeDead(dir)
 	work, lock, err := newWork(dir)

@@ -29,8 +29,8 @@ const (
 	dirSums      = "sums/"
 )
 
-// Limits on archives from elsewhere. Blobs and databases may have any size: readers write them to
-// disk only if there is room.
+// Limits on archives from elsewhere. Blobs and databases may have any size: readers write them to disk only if there is
+// room.
 const (
 	maxJSON   = 64 << 10
 	maxFile   = 1 << 20
@@ -57,8 +57,8 @@ type Info struct {
 	Mark     string    `json:"mark"`     // shared by the database and its blobs, see storage/blobs
 	// Key identifies the secret key that encrypts stored passwords, see [Fingerprint].
 	Key string `json:"key"`
-	// KeyInside reports whether the archive includes the server's file secret.key. Otherwise the
-	// key came from the server's settings, and must be in the settings of the next server.
+	// KeyInside reports whether the archive includes the server's file secret.key. Otherwise the key came from the server's
+	// settings, and must be in the settings of the next server.
 	KeyInside bool `json:"key_inside"`
 	// Settings are the settings in force, by name, without secrets. They are for people to compare.
 	Settings map[string]string `json:"settings,omitempty"`
@@ -131,8 +131,8 @@ func (s *sums) taken() {
 
 func (s *sums) end() end { return end{Totals: s.Totals, Sums: hex.EncodeToString(s.all.Sum(nil))} }
 
-// place returns where an entry belongs in the order of an archive: its part, and its sort key
-// within the part. ok is false for an invalid name.
+// place returns where an entry belongs in the order of an archive: its part, and its sort key within the part. ok is false
+// for an invalid name.
 func place(name string) (part int, within string, ok bool) {
 	switch {
 	case len(name) > maxNamed:

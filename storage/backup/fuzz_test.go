@@ -10,8 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/backup"
 )
 
-// FuzzRead reads arbitrary input, compressed or not. What Read accepts can be written again and is
-// then the same.
+// FuzzRead reads arbitrary input, compressed or not. What Read accepts can be written again and is then the same.
 func FuzzRead(f *testing.F) {
 	plain := func(archive []byte) []byte {
 		r, err := zstd.NewReader(nil) // a stream reader would keep its decoders from DecodeAll

@@ -33,8 +33,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// An archive much larger than memory, and much larger than its compressed file, is written and read
-// in little memory: entries are not retained, whether large or many.
+// An archive much larger than memory, and much larger than its compressed file, is written and read in little memory:
+// entries are not retained, whether large or many.
 func TestMemoryDoesNotGrow(t *testing.T) { //nolint:paralleltest // it looks at the memory of the process
 	const limit = 48 << 20
 	for name, test := range map[string]struct {

@@ -15,9 +15,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Sink receives the contents that [Read] finds, in the order of the archive. An error of a function
-// ends reading and is returned unchanged. Read itself consumes and checks what a function leaves
-// unread. nil functions are skipped.
+// Sink receives the contents that [Read] finds, in the order of the archive. An error of a function ends reading and is
+// returned unchanged. Read itself consumes and checks what a function leaves unread. nil functions are skipped.
 //
 // Only when Read returns nil is the archive known to be complete and unmodified.
 type Sink struct {
@@ -29,10 +28,10 @@ type Sink struct {
 	Progress func(Totals)
 }
 
-// Read reads an archive to its end and checks every byte of it. It accepts only what [Write] makes:
-// plain files, each name once and in order. A damaged archive, or other data, is an Invalid fault
-// with the code [CodeDamaged], an archive of a later format a Conflict fault with [CodeNewer].
-// Memory is independent of the archive's size, and time is proportional to its unpacked size.
+// Read reads an archive to its end and checks every byte of it. It accepts only what [Write] makes: plain files, each name
+// once and in order. A damaged archive, or other data, is an Invalid fault with the code [CodeDamaged], an archive of a
+// later format a Conflict fault with [CodeNewer]. Memory is independent of the archive's size, and time is proportional to
+// its unpacked size.
 func Read(ctx context.Context, r io.Reader, sink Sink) (Totals, error) {
 	from := &source{ctx: ctx, r: r}
 	plain, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))

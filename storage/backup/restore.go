@@ -46,14 +46,13 @@ type RestoreConfig struct {
 	Progress func(Totals) // nil: no reports; the archive is read twice
 }
 
-// Restore restores an archive into an empty target: a folder without a database, a secret key or
-// results, and an empty blob store. Any other target is a Conflict fault with the code
-// [CodeNotEmpty]. Restore first reads and checks the whole archive like [Verify], and writes only
-// its database meanwhile, next to its final place. Then it reads the archive again and stores
+// Restore restores an archive into an empty target: a folder without a database, a secret key or results, and an empty blob
+// store. Any other target is a Conflict fault with the code [CodeNotEmpty]. Restore first reads and checks the whole archive
+// like [Verify], and writes only its database meanwhile, next to its final place. Then it reads the archive again and stores
 // everything, the database last.
 //
-// A restore that ends early, by an error or a crash, leaves a marker file that makes [Interrupted]
-// return an error. The restore can then be run again.
+// A restore that ends early, by an error or a crash, leaves a marker file that makes [Interrupted] return an error. The
+// restore can then be run again.
 func Restore(ctx context.Context, archive io.ReadSeeker, cfg RestoreConfig) (Report, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Data != "", "Data", "is required")
@@ -90,8 +89,7 @@ func (r *restorer) marker() string { return filepath.Join(r.Data, restoring) }
 // stage returns the path of the database until everything else is restored.
 func (r *restorer) stage() string { return r.Database + ".restoring" }
 
-// begin makes sure that no other restore is running, and that the target is empty or was when an
-// interrupted restore began.
+// begin makes sure that no other restore is running, and that the target is empty or was when an interrupted restore began.
 func (r *restorer) begin() error {
 	_, err := os.Lstat(r.marker())
 	r.again = err == nil
@@ -301,8 +299,8 @@ func Room(dir string, bytes int64) error {
 	return nil
 }
 
-// Interrupted returns an error while a restore into a server's folder is running or after it was
-// interrupted: the data is incomplete and must not be used.
+// Interrupted returns an error while a restore into a server's folder is running or after it was interrupted: the data is
+// incomplete and must not be used.
 func Interrupted(data string) error {
 	if _, err := os.Lstat(filepath.Join(data, restoring)); err != nil {
 		return nil //nolint:nilerr // without the mark nothing was interrupted

@@ -23,8 +23,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// rows is the database of these tests: a text with its mark and the keys it refers to, one per
-// line.
+// rows is the database of these tests: a text with its mark and the keys it refers to, one per line.
 type rows []string
 
 func (r rows) Mark(context.Context) (string, error) { return r[0], nil }
@@ -359,8 +358,8 @@ func TestCreate(t *testing.T) {
 	if err := write("half", wrong); !errors.Is(err, wrong) || len(names(t, dir)) > 0 {
 		t.Errorf("%v; %v are left", err, names(t, dir))
 	}
-	// The folders of a killed process, of a live one, of two on a system without locks, and of one
-	// that has not taken its lock yet and will create another folder.
+	// The folders of a killed process, of a live one, of two on a system without locks, and of one that has not taken its lock
+	// yet and will create another folder.
 	empty := filepath.Join(dir, ".helpwright-backup-empty")
 	dead, living, young, old := filepath.Join(dir, ".helpwright-backup-dead"), filepath.Join(dir, ".helpwright-backup-living"),
 		filepath.Join(dir, ".helpwright-backup-young"), filepath.Join(dir, ".helpwright-backup-old")

@@ -41,8 +41,8 @@ type VerifyConfig struct {
 	Progress func(Totals) // nil: no reports
 }
 
-// Verify checks an archive without restoring it: its bytes, see [Read], its database, and that it
-// contains every blob that the database refers to.
+// Verify checks an archive without restoring it: its bytes, see [Read], its database, and that it contains every blob that
+// the database refers to.
 func Verify(ctx context.Context, r io.Reader, cfg VerifyConfig) (Report, error) {
 	if cfg.Open == nil {
 		return Report{}, fault.Field("Open", "is required")

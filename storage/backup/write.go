@@ -37,9 +37,8 @@ type File struct {
 	Content []byte
 }
 
-// Write writes an archive. A missing blob is recorded and counted as missing. Any other error ends
-// Write, and [Read] refuses the incomplete output. Blobs must not change or be deleted meanwhile,
-// see blobs.Hold. An error of w is returned unchanged.
+// Write writes an archive. A missing blob is recorded and counted as missing. Any other error ends Write, and [Read] refuses
+// the incomplete output. Blobs must not change or be deleted meanwhile, see blobs.Hold. An error of w is returned unchanged.
 func Write(ctx context.Context, w io.Writer, src Source) (Totals, error) {
 	if src.Blobs == nil {
 		return Totals{}, fault.Field("Blobs", "is required")
@@ -114,8 +113,7 @@ func (w *writer) database() error {
 	return w.entry(nameDatabase, info.Size(), w.src.Info.Created, file)
 }
 
-// blobs writes all blobs in key order. It prefetches some, because a remote store has a delay for
-// each.
+// blobs writes all blobs in key order. It prefetches some, because a remote store has a delay for each.
 func (w *writer) blobs() error {
 	ctx, cancel := context.WithCancel(w.ctx)
 	due := make(chan chan found, ahead)

@@ -10,10 +10,9 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Classified turns every error of a store into a fault: an error that is not a fault becomes an
-// Unavailable fault, so that callers wait and retry instead of failing. Errors of the input of Put,
-// and of content being read, stay as they are: they may come from the client, or from a single
-// damaged file.
+// Classified turns every error of a store into a fault: an error that is not a fault becomes an Unavailable fault, so that
+// callers wait and retry instead of failing. Errors of the input of Put, and of content being read, stay as they are: they
+// may come from the client, or from a single damaged file.
 func Classified(of storage.Blobs) storage.Blobs { return classified{of} }
 
 type classified struct{ of storage.Blobs }

@@ -21,8 +21,7 @@ const copyAtOnce = 8
 // CopyConfig says what to copy. From and To are required.
 type CopyConfig struct {
 	From, To storage.Blobs // without a Tie
-	// Since skips blobs stored before it; zero: copies all. It is a Conflict fault when To has
-	// never had a complete copy.
+	// Since skips blobs stored before it; zero: copies all. It is a Conflict fault when To has never had a complete copy.
 	Since    time.Time
 	AtOnce   int          // default 8; each may hold a part of a file in memory, see the stores
 	Progress func(Copied) // called after each blob, one call at a time; nil: no reports
@@ -37,13 +36,12 @@ type Copied struct {
 	Bytes  int64 // of the copied blobs
 }
 
-// Copy copies the blobs of a database to another store while servers may use From. Another Copy
-// copies blobs that are stored meanwhile; it skips blobs that are present in the right size. After
-// an error or a crash run it again.
+// Copy copies the blobs of a database to another store while servers may use From. Another Copy copies blobs that are stored
+// meanwhile; it skips blobs that are present in the right size. After an error or a crash run it again.
 //
-// Until a Copy completes, To has a mark that every [Tie] refuses; then it gets the mark of From.
-// Blobs deleted from From later stay in To, where a [Sweep] finds them. A From without a mark, and
-// a To that has blobs or the mark of another database, are Conflict faults.
+// Until a Copy completes, To has a mark that every [Tie] refuses; then it gets the mark of From. Blobs deleted from From
+// later stay in To, where a [Sweep] finds them. A From without a mark, and a To that has blobs or the mark of another
+// database, are Conflict faults.
 func Copy(ctx context.Context, cfg CopyConfig) (Copied, error) {
 	var problems fault.Collector
 	problems.Check(cfg.From != nil, "From", "is required")

@@ -179,8 +179,7 @@ func TestCopyRemoved(t *testing.T) {
 	}
 }
 
-// The files move to another store while a server runs: most of them first, and the rest after it
-// has stopped.
+// The files move to another store while a server runs: most of them first, and the rest after it has stopped.
 func ExampleCopy() {
 	ctx := context.Background()
 	folder, bucket, store := memblob.New(), memblob.New(), memstore.New()

@@ -11,8 +11,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// holdPrefix is the key prefix of the blobs that forbid deletions. They are in the folder of the
-// mark: after a crash a folder of its own, created by another user, might be unreadable.
+// holdPrefix is the key prefix of the blobs that forbid deletions. They are in the folder of the mark: after a crash a
+// folder of its own, created by another user, might be unreadable.
 const holdPrefix = "helpwright/hold-"
 
 // A hold left behind by a crash expires.
@@ -31,9 +31,9 @@ var errHeld = &fault.Error{Kind: fault.Unavailable, Code: CodeHeld, Message: "Fi
 var errHoldLost = &fault.Error{Kind: fault.Unavailable, Op: "blobs.Hold",
 	Message: "The blob store lost the hold that keeps files from being removed. Some files may be gone."}
 
-// Hold runs fn while no [Tie] of these blobs, in any process, deletes any. Since rows are deleted
-// before their blobs, all blobs that a snapshot taken in fn refers to can be read until fn returns.
-// When the hold cannot be kept, the context of fn ends and Hold returns an error that says so.
+// Hold runs fn while no [Tie] of these blobs, in any process, deletes any. Since rows are deleted before their blobs, all
+// blobs that a snapshot taken in fn refers to can be read until fn returns. When the hold cannot be kept, the context of fn
+// ends and Hold returns an error that says so.
 func Hold(ctx context.Context, b storage.Blobs, fn func(ctx context.Context) error) error {
 	if err := endOldHolds(ctx, b); err != nil {
 		return err

@@ -81,8 +81,7 @@ func (a *aged) List(ctx context.Context, prefix, after string, limit int) ([]sto
 	return found, err
 }
 
-// A hold lasts as long as its holder. A hold left behind by a crash expires, and one that cannot be
-// kept cancels its work.
+// A hold lasts as long as its holder. A hold left behind by a crash expires, and one that cannot be kept cancels its work.
 func TestHoldTime(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

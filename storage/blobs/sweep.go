@@ -1,5 +1,5 @@
-// Package blobs keeps blobs and the databases that refer to them consistent: [Sweep] deletes blobs
-// that no row refers to, and [Tie] detects when blobs and database do not belong together.
+// Package blobs keeps blobs and the databases that refer to them consistent: [Sweep] deletes blobs that no row refers to,
+// and [Tie] detects when blobs and database do not belong together.
 package blobs
 
 import (
@@ -14,8 +14,8 @@ import (
 // Prefix is the key prefix of all blobs that rows refer to. Nothing else is swept.
 const Prefix = "accounts/"
 
-// DefaultGrace is the minimum age of a blob to be swept. A blob is stored before its row; the grace
-// period is far longer than an upload and its transaction.
+// DefaultGrace is the minimum age of a blob to be swept. A blob is stored before its row; the grace period is far longer
+// than an upload and its transaction.
 const DefaultGrace = 24 * time.Hour
 
 // minGrace is the minimum grace period: requests and their transactions end long before.
@@ -43,10 +43,9 @@ type Swept struct {
 	Temporary int   // files left by crashes, deleted unless Dry
 }
 
-// Sweep deletes blobs that no row refers to and that are older than the grace period, and temporary
-// files as old. It walks through all blobs once, in batches. Each upload gets a random key, and a
-// key without a row after the grace period never gets one: Sweep deletes nothing that a row could
-// still refer to.
+// Sweep deletes blobs that no row refers to and that are older than the grace period, and temporary files as old. It walks
+// through all blobs once, in batches. Each upload gets a random key, and a key without a row after the grace period never
+// gets one: Sweep deletes nothing that a row could still refer to.
 //
 // When a store does not answer, Sweep keeps the blob and returns the error with the results so far.
 func Sweep(ctx context.Context, cfg SweepConfig) (Swept, error) {

@@ -51,11 +51,10 @@ type TieConfig struct {
 	Logger *slog.Logger // nil: discards
 }
 
-// Tie wraps blobs that belong to a database: both have a common mark, chosen at random when they
-// first meet. While the marks differ, or the blobs and their mark are gone, as when a disk is not
-// mounted, every method returns an Unavailable fault. This keeps files from being written to the
-// wrong place, and unreachable files from being taken for lost. When the blobs reappear the Tie
-// works again.
+// Tie wraps blobs that belong to a database: both have a common mark, chosen at random when they first meet. While the marks
+// differ, or the blobs and their mark are gone, as when a disk is not mounted, every method returns an Unavailable fault.
+// This keeps files from being written to the wrong place, and unreachable files from being taken for lost. When the blobs
+// reappear the Tie works again.
 //
 // Create it with [NewTie].
 type Tie struct {
@@ -75,8 +74,7 @@ var (
 	_ storage.BlobTidier = (*Tie)(nil)
 )
 
-// NewTie ties blobs to a database. It reads nothing before the first method call. Missing fields
-// are an Invalid fault.
+// NewTie ties blobs to a database. It reads nothing before the first method call. Missing fields are an Invalid fault.
 func NewTie(cfg TieConfig) (*Tie, error) {
 	var problems fault.Collector
 	problems.Check(cfg.Blobs != nil, "Blobs", "is required")
@@ -112,8 +110,8 @@ func (t *Tie) Err() error {
 	return t.verdict
 }
 
-// Check finds out whether the blobs belong to the database. It marks both when that is certain:
-// when neither has contents yet, or when the blobs exist that the database refers to.
+// Check finds out whether the blobs belong to the database. It marks both when that is certain: when neither has contents
+// yet, or when the blobs exist that the database refers to.
 func (t *Tie) Check(ctx context.Context) error {
 	t.checking.Lock()
 	defer t.checking.Unlock()
@@ -129,8 +127,8 @@ func (t *Tie) Look(ctx context.Context) error {
 	return errors.Join(found, failed) // at most one is set
 }
 
-// Adopt gives the blobs the database's mark, whatever they are. Missing blobs are then lost, and
-// blobs without a row will be swept.
+// Adopt gives the blobs the database's mark, whatever they are. Missing blobs are then lost, and blobs without a row will be
+// swept.
 func (t *Tie) Adopt(ctx context.Context) error {
 	t.checking.Lock()
 	defer t.checking.Unlock()
@@ -171,8 +169,7 @@ func (t *Tie) fresh(ctx context.Context) error {
 	return verdict
 }
 
-// examine compares the marks. found is the result for the blobs; failed is the error when it cannot
-// tell.
+// examine compares the marks. found is the result for the blobs; failed is the error when it cannot tell.
 func (t *Tie) examine(ctx context.Context, write bool) (found, failed error) {
 	ctx, cancel := context.WithTimeout(ctx, tieLimit)
 	defer cancel()
@@ -213,8 +210,8 @@ func (t *Tie) unusable(ctx context.Context, err error) (found, failed error) {
 	return err, nil
 }
 
-// join gives the database and the blobs the same mark: that of the database, otherwise that of the
-// blobs, otherwise a new one. Between concurrent processes the database decides.
+// join gives the database and the blobs the same mark: that of the database, otherwise that of the blobs, otherwise a new
+// one. Between concurrent processes the database decides.
 func (t *Tie) join(ctx context.Context, ofBlobs string) (found, failed error) {
 	fresh := ofBlobs
 	if fresh == "" {
@@ -236,8 +233,7 @@ func (t *Tie) join(ctx context.Context, ofBlobs string) (found, failed error) {
 	return nil, nil
 }
 
-// belong decides from the contents, when a mark is missing, whether blobs and database belong
-// together.
+// belong decides from the contents, when a mark is missing, whether blobs and database belong together.
 func (t *Tie) belong(ctx context.Context, ofDatabase, ofBlobs string) (found, failed error) {
 	named, err := t.cfg.Rows.ListNamedBlobs(ctx, "", sampleSize)
 	if err != nil {

@@ -163,8 +163,7 @@ func TestTie(t *testing.T) {
 	}
 }
 
-// TestTieOfManyProcesses ties the same blobs to the same database concurrently: all agree on the
-// mark.
+// TestTieOfManyProcesses ties the same blobs to the same database concurrently: all agree on the mark.
 func TestTieOfManyProcesses(t *testing.T) {
 	t.Parallel()
 	for _, named := range []rows{{}, {"accounts/1/x": true}} {
@@ -190,8 +189,8 @@ func keysIn(r rows) []string {
 	return keys
 }
 
-// TestLostMount removes the disk while it is in use: nothing is written to what is there instead,
-// no file is taken for lost, and everything continues when it is back.
+// TestLostMount removes the disk while it is in use: nothing is written to what is there instead, no file is taken for lost,
+// and everything continues when it is back.
 func TestLostMount(t *testing.T) {
 	t.Parallel()
 	disk, empty := memblob.New(), memblob.New()

@@ -13,8 +13,7 @@ import (
 // undoLimit limits the time for deleting a blob that was put into the wrong place.
 const undoLimit = 10 * time.Second
 
-// Put implements [storage.Blobs]. A blob does not count as stored when its store has lost the mark
-// meanwhile.
+// Put implements [storage.Blobs]. A blob does not count as stored when its store has lost the mark meanwhile.
 func (t *Tie) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
 	if err := t.fresh(ctx); err != nil {
 		return 0, err
@@ -72,9 +71,8 @@ func (t *Tie) Stat(ctx context.Context, key string) (storage.BlobInfo, error) {
 	return info, t.absent(ctx, err)
 }
 
-// Delete implements [storage.Blobs]. While the blobs are held, see [Hold], it is an Unavailable
-// fault. It checks right before deleting: a blob without a row at that time is in no snapshot of a
-// later holder.
+// Delete implements [storage.Blobs]. While the blobs are held, see [Hold], it is an Unavailable fault. It checks right
+// before deleting: a blob without a row at that time is in no snapshot of a later holder.
 func (t *Tie) Delete(ctx context.Context, key string) error {
 	if err := t.fresh(ctx); err != nil {
 		return err
@@ -99,8 +97,7 @@ func (t *Tie) List(ctx context.Context, prefix, after string, limit int) ([]stor
 	return t.cfg.Blobs.List(ctx, prefix, after, limit)
 }
 
-// Walk implements [storage.BlobWalker]. It checks the blobs first, because the caller may be about
-// to delete some.
+// Walk implements [storage.BlobWalker]. It checks the blobs first, because the caller may be about to delete some.
 func (t *Tie) Walk(ctx context.Context, prefix string, fn func([]storage.BlobInfo) error) error {
 	if err := t.Check(ctx); err != nil {
 		return err

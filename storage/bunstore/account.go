@@ -92,8 +92,7 @@ func (w writer) UpdateAccount(ctx context.Context, a *identity.Account) error {
 	return changed(ctx, res, err, "account", id)
 }
 
-// DeleteAccount implements [identity.AccountWriter]. Referring rows are deleted before the rows
-// they refer to.
+// DeleteAccount implements [identity.AccountWriter]. Referring rows are deleted before the rows they refer to.
 func (w writer) DeleteAccount(ctx context.Context) error {
 	id := w.scope.AccountID
 	// Lock first: from here on no other transaction adds anything to the account.

@@ -14,8 +14,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 )
 
-// A reply is posted, begun and reported with few statements, and several are begun and reported with
-// as many as one, apart from what SQLite updates row by row. So are many conversations changed alike.
+// A reply is posted, begun and reported with few statements, and several are begun and reported with as many as one, apart
+// from what SQLite updates row by row. So are many conversations changed alike.
 func TestAnswerQueries(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {

@@ -97,8 +97,7 @@ func (s *bench) conversation(n int) helpdesk.Conversation {
 	}
 }
 
-// ratio runs the baseline and the store alternately, so that both see the same noise, and reports
-// both.
+// ratio runs the baseline and the store alternately, so that both see the same noise, and reports both.
 func ratio(b *testing.B, floor, store func(n int) error) {
 	b.Helper()
 	var spent [2]time.Duration
@@ -123,8 +122,7 @@ const listSQL = `SELECT id, number, channel, mailbox_id, customer_id, customer_e
 	subject, preview, awaiting_since, created_at, updated_at FROM hw_conversations
 	WHERE account_id = %[1]s1 AND (updated_at, id) < (%[1]s2, %[1]s3) ORDER BY updated_at DESC, id DESC LIMIT %[1]s4`
 
-// BenchmarkConversations lists 25 of 100,000 conversations from the middle; the baseline is the
-// same query by hand.
+// BenchmarkConversations lists 25 of 100,000 conversations from the middle; the baseline is the same query by hand.
 func BenchmarkConversations(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		const total = 100_000
@@ -189,8 +187,7 @@ func BenchmarkConversations(b *testing.B) {
 	})
 }
 
-// BenchmarkInTx files a mail: a conversation, an interaction, an event and a job; the baseline
-// writes the same rows by hand.
+// BenchmarkInTx files a mail: a conversation, an interaction, an event and a job; the baseline writes the same rows by hand.
 func BenchmarkInTx(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		body := "<p>" + strings.Repeat("some words ", 100) + "</p>"

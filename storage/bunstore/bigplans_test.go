@@ -20,8 +20,8 @@ import (
 // bigConversations is the number of conversations of TestBigPlans.
 const bigConversations = 300_000
 
-// The reads for filing a mail, and the lists of a desk, use the index for what they look for, on
-// tables where walking all rows in order would take seconds: with statistics and without.
+// The reads for filing a mail, and the lists of a desk, use the index for what they look for, on tables where walking all
+// rows in order would take seconds: with statistics and without.
 func TestBigPlans(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {
@@ -92,9 +92,8 @@ func TestBigPlans(t *testing.T) {
 	})
 }
 
-// bigStatistics returns the ways to compute the statistics under which plans are checked: none, of
-// all rows, or on SQLite of a hundred, as the store does, and outdated ones from when there were
-// few rows.
+// bigStatistics returns the ways to compute the statistics under which plans are checked: none, of all rows, or on SQLite of
+// a hundred, as the store does, and outdated ones from when there were few rows.
 func bigStatistics(app *bun.DB) [][]string {
 	if strings.Contains(app.String(), "pg") {
 		return [][]string{nil, {"ANALYZE"}}
@@ -202,8 +201,8 @@ var bigWords = map[string]func(i int) bool{
 	"common": func(i int) bool { return i%10 != 0 }, "old": func(i int) bool { return i <= 30_000 },
 }
 
-// searchBig searches for rare, less rare and common words, in several orders, in all mailboxes and
-// in one, two pages each: all ways of searching find the right rows.
+// searchBig searches for rare, less rare and common words, in several orders, in all mailboxes and in one, two pages each:
+// all ways of searching find the right rows.
 func searchBig(t *testing.T, app *bun.DB) {
 	t.Helper()
 	db := bunstore.New(app, bunstore.Config{})

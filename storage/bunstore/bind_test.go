@@ -209,8 +209,7 @@ func TestBindSavepoint(t *testing.T) {
 		if _, err := kept.Account(t.Context()); !fault.Is(err, fault.Internal) {
 			t.Errorf("after the end: %v", err)
 		}
-		// after a uniqueness conflict PostgreSQL refuses all further statements, up to the
-		// savepoint
+		// after a uniqueness conflict PostgreSQL refuses all further statements, up to the savepoint
 		err = bound.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
 			if err := tx.Mailboxes().Insert(ctx, &helpdesk.Mailbox{InternalLocal: "same"}); err != nil {
 				return err

@@ -16,8 +16,8 @@ var (
 	_ storage.Marks    = (*DB)(nil)
 )
 
-// blobColumns lists all columns that hold blob keys. The sweep would delete the blobs of a column
-// missing here: a test compares the list with the schema.
+// blobColumns lists all columns that hold blob keys. The sweep would delete the blobs of a column missing here: a test
+// compares the list with the schema.
 var blobColumns = []blobColumn{
 	{"hw_attachments", "blob_key"},
 	{"hw_inbound_mails", "raw_key"},

@@ -13,8 +13,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// TestBlobColumns compares blobColumns with the schema: it must include every column whose name
-// suggests the key of a blob or of a raw mail, and each must have an index.
+// TestBlobColumns compares blobColumns with the schema: it must include every column whose name suggests the key of a blob
+// or of a raw mail, and each must have an index.
 func TestBlobColumns(t *testing.T) {
 	t.Parallel()
 	for name, schema := range map[string]func(t *testing.T) *sql.DB{

@@ -7,8 +7,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// hands tracks the jobs that this process has claimed. The database may record more for it: the
-// claim was committed, but its response was lost.
+// hands tracks the jobs that this process has claimed. The database may record more for it: the claim was committed, but its
+// response was lost.
 type hands struct {
 	mu      sync.Mutex
 	jobs    map[attempt]bool
@@ -81,10 +81,9 @@ func (h *hands) known() []attempt {
 	return all
 }
 
-// compare returns the jobs that the database records for this process but no worker has. It forgets
-// jobs that were tracked before the query and that the database does not record: another process
-// has taken them over, or their result was written after all. It leaves jobs that a claim in
-// progress may have taken for the next call.
+// compare returns the jobs that the database records for this process but no worker has. It forgets jobs that were tracked
+// before the query and that the database does not record: another process has taken them over, or their result was written
+// after all. It leaves jobs that a claim in progress may have taken for the next call.
 func (h *hands) compare(before, said []attempt) (lost []attempt) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,8 +123,7 @@ func (h *hands) underWay(last int) bool {
 	return false
 }
 
-// giveBack releases jobs that a claim with a lost response assigned to this process: no worker has
-// them.
+// giveBack releases jobs that a claim with a lost response assigned to this process: no worker has them.
 func (db *DB) giveBack(ctx context.Context) error {
 	db.holder.mu.Lock()
 	own := db.holder.name

@@ -12,9 +12,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
-// A committed claim whose response was lost leaves jobs without a worker: they are claimed again
-// long before their leases expire, without counting as lost attempts. Jobs that were handed out
-// stay claimed, whatever happens to their results.
+// A committed claim whose response was lost leaves jobs without a worker: they are claimed again long before their leases
+// expire, without counting as lost attempts. Jobs that were handed out stay claimed, whatever happens to their results.
 func TestLostClaim(t *testing.T) {
 	t.Parallel()
 	dsn := testenv.Postgres(t)

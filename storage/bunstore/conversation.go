@@ -90,8 +90,8 @@ func (r reader) narrow(ctx context.Context, q *bun.SelectQuery, f conversationQu
 	return nil
 }
 
-// parts returns a filter's conditions on columns of conversations. It hides columns whose indexes
-// must not be used from the planner.
+// parts returns a filter's conditions on columns of conversations. It hides columns whose indexes must not be used from the
+// planner.
 func (r reader) parts(f conversationQuery) []filter {
 	hidden := func(hide bool) bun.Safe {
 		if hide && f.walk && !r.store.postgres {
@@ -119,8 +119,8 @@ func (r reader) parts(f conversationQuery) []filter {
 	}
 }
 
-// tagged restricts a query to conversations with any of some tags. When the list's order is walked,
-// the tags of each row are checked with an expression that no planner turns into a join.
+// tagged restricts a query to conversations with any of some tags. When the list's order is walked, the tags of each row are
+// checked with an expression that no planner turns into a join.
 func (r reader) tagged(ids []int64, walk bool) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if walk {
@@ -179,8 +179,7 @@ func (w writer) DeleteConversations(ctx context.Context, ids []int64) error {
 	return inUse(ctx, err, "conversation", 0)
 }
 
-// forgetConversations turns the mails of conversations into tombstones and removes references to
-// them.
+// forgetConversations turns the mails of conversations into tombstones and removes references to them.
 func (w writer) forgetConversations(ctx context.Context, ids []int64) error {
 	if err := w.leaveTombstones(ctx, "conversation_id", ids); err != nil {
 		return err
@@ -259,8 +258,7 @@ func (w writer) AddParticipants(ctx context.Context, conversationID int64, keys 
 	return failure(ctx, err, "conversation", conversationID)
 }
 
-// requireConversation refuses a conversation outside the scope. For a whole account a foreign key
-// does that.
+// requireConversation refuses a conversation outside the scope. For a whole account a foreign key does that.
 func (w writer) requireConversation(ctx context.Context, id int64) error {
 	if w.scope.Mailboxes == nil {
 		return nil

@@ -9,13 +9,12 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// A list of conversations is read in one of two ways. The list's order is walked until the page is
-// full when an index has the matching rows in that order, or when much of the order matches. When
-// few rows match, the database reads them all and sorts them. No planner can know which is better,
-// because it does not know where in the order the matching rows are. So a set without an index in
-// the list's order is sorted when it has at most nearBy*fewRows. Otherwise the order is walked as far as
-// that: each row of it is checked, which costs what reading it for the sort would. If the page is
-// still not full, the limit grows and it starts over.
+// A list of conversations is read in one of two ways. The list's order is walked until the page is full when an index has
+// the matching rows in that order, or when much of the order matches. When few rows match, the database reads them all and
+// sorts them. No planner can know which is better, because it does not know where in the order the matching rows are. So a
+// set without an index in the list's order is sorted when it has at most nearBy*fewRows. Otherwise the order is walked as
+// far as that: each row of it is checked, which costs what reading it for the sort would. If the page is still not full, the
+// limit grows and it starts over.
 const (
 	fewRows = 128
 	nearBy  = 4
@@ -129,8 +128,8 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 	return mapped(all, (*conversationRow).conversation), failure(ctx, err, "conversation", 0)
 }
 
-// near returns the position n rows further in the order, where a walk ends; nil when there are
-// fewer rows. It counts rows of the list without its tags and terms, or any rows.
+// near returns the position n rows further in the order, where a walk ends; nil when there are fewer rows. It counts rows of
+// the list without its tags and terms, or any rows.
 func (r reader) near(ctx context.Context, q conversationQuery, n int) (*storage.Position, error) {
 	var at []struct{ Key, ID int64 }
 	s := r.selects((*conversationRow)(nil)).ColumnExpr("?TableName.? AS key, ?TableName.id AS id", bun.Ident(q.column)).ApplyQueryBuilder(r.account)
@@ -171,8 +170,8 @@ func (r reader) by(q *bun.SelectQuery, index string) *bun.SelectQuery {
 	return q
 }
 
-// openIndex returns the index of open conversations in the list's order, or "" when the list
-// includes others, or so few conversations that other indexes may be better.
+// openIndex returns the index of open conversations in the list's order, or "" when the list includes others, or so few
+// conversations that other indexes may be better.
 func (r reader) openIndex(f helpdesk.ConversationOrder) string {
 	if !atWork(f.Statuses) || unusual(f.Priorities) || f.Spam.Or(false) || f.CustomerID != 0 {
 		return ""
@@ -193,8 +192,7 @@ func (r reader) openIndex(f helpdesk.ConversationOrder) string {
 
 const openMailbox = "hw_conversations_open_mailbox"
 
-// openIndexOf returns the index of open conversations of a user, a team or mailboxes, or "" when
-// the list covers all.
+// openIndexOf returns the index of open conversations of a user, a team or mailboxes, or "" when the list covers all.
 func (r reader) openIndexOf(f helpdesk.ConversationFilter) string {
 	switch {
 	case f.UserID.IsSet() && f.TeamID.IsSet():
@@ -217,8 +215,8 @@ func (r reader) mailboxes(f helpdesk.ConversationFilter) []int64 {
 	return r.scope.Mailboxes
 }
 
-// keyed reports whether an index has some of the filter's conditions in the list's order. The other
-// conditions then drop some of the walked rows.
+// keyed reports whether an index has some of the filter's conditions in the list's order. The other conditions then drop
+// some of the walked rows.
 func (r reader) keyed(f helpdesk.ConversationOrder) bool {
 	if atWork(f.Statuses) {
 		return true
@@ -226,8 +224,8 @@ func (r reader) keyed(f helpdesk.ConversationOrder) bool {
 	return f.Sort != helpdesk.ByAwaiting && (len(r.mailboxes(f.ConversationFilter)) == 1 || f.UserID.IsSet() || f.TeamID.Or(0) != 0)
 }
 
-// unordered returns the sets that a filter selects and that no index has in the list's order, those
-// that tend to be small first.
+// unordered returns the sets that a filter selects and that no index has in the list's order, those that tend to be small
+// first.
 func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 	var sets []conversationSet
 	indexed := func(index string, parts ...filter) {
@@ -274,8 +272,7 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 	return sets
 }
 
-// peopleSet returns the set that a filter selects by user, team and mailboxes, if no index has it
-// in the list's order.
+// peopleSet returns the set that a filter selects by user, team and mailboxes, if no index has it in the list's order.
 func (r reader) peopleSet(f helpdesk.ConversationOrder) (index string, parts []filter) {
 	people := r.ofPeople(f.ConversationFilter, "")
 	switch someones := r.assigned(f.ConversationFilter); {

@@ -8,14 +8,13 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// A search is read in one of three ways. Common words: the list's order is walked and the terms of
-// each row are checked. Rare words: the index of the terms returns all hits, which are read and
-// sorted. In between, SQLite's index can return hits while the order is walked.
+// A search is read in one of three ways. Common words: the list's order is walked and the terms of each row are checked.
+// Rare words: the index of the terms returns all hits, which are read and sorted. In between, SQLite's index can return hits
+// while the order is walked.
 //
-// SQLite counts hits up to a limit, so the shortest way is known in advance, and the first rows
-// often fill the page for common words. PostgreSQL's index returns all hits or none, and its
-// planner's statistics cover all accounts and only some words: there the beginning of the list is
-// read first, which shows how common the words are.
+// SQLite counts hits up to a limit, so the shortest way is known in advance, and the first rows often fill the page for
+// common words. PostgreSQL's index returns all hits or none, and its planner's statistics cover all accounts and only some
+// words: there the beginning of the list is read first, which shows how common the words are.
 const (
 	fewHits     = 4 * fewRows   // from SQLite's index; up to this many are read and sorted
 	someHits    = 8 * fewHits   // ... when the alternative is walking a list that has no index in its order
@@ -88,8 +87,7 @@ func (r reader) searchPostgres(ctx context.Context, q conversationQuery, sets []
 	return r.conversationPage(ctx, q)
 }
 
-// common reports whether the terms are so common that mostly the list's other filters drop the
-// walked rows.
+// common reports whether the terms are so common that mostly the list's other filters drop the walked rows.
 func (r reader) common(ctx context.Context, q conversationQuery, sets []conversationSet) (bool, error) {
 	if len(sets) == 0 {
 		return false, nil
@@ -138,8 +136,8 @@ func (r reader) searchSQLite(ctx context.Context, q conversationQuery, sets []co
 	return r.conversationPage(ctx, q)
 }
 
-// searchNext looks for terms in the next rows of a list, or of all conversations in its order when
-// no index has those of the list. It reports whether the page is complete.
+// searchNext looks for terms in the next rows of a list, or of all conversations in its order when no index has those of the
+// list. It reports whether the page is complete.
 func (r reader) searchNext(ctx context.Context, q conversationQuery, rows int, unordered bool) (page []helpdesk.Conversation, done bool, err error) {
 	q.termsBy, q.listed = byRow, !unordered || r.keyed(q.ConversationOrder)
 	if q.bound, err = r.near(ctx, q, rows); err != nil {

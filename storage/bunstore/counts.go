@@ -16,8 +16,8 @@ type countRow struct {
 	bun.BaseModel `bun:"table:hw_conversation_counts,alias:hw_conversation_counts"`
 }
 
-// countedBy lists the key columns of the rows, and countText writes a row's as text, with its count.
-// Hundreds of rows in one text are read much faster than as rows.
+// countedBy lists the key columns of the rows, and countText writes a row's as text, with its count. Hundreds of rows in one
+// text are read much faster than as rows.
 const (
 	countedBy = "tag_id, mailbox_id, user_id, team_id, status, priority, awaiting, snoozed, spam"
 	countText = `tag_id || ',' || mailbox_id || ',' || user_id || ',' || team_id || ',' || status || ',' || priority || ',' ||

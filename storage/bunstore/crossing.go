@@ -19,8 +19,7 @@ func (r reader) Scheduled(ctx context.Context, conversationIDs []int64) ([]helpd
 	return mapped(rows, (*interactionRow).interaction), failure(ctx, err, "interaction", 0)
 }
 
-// NewestFrom implements [helpdesk.CrossingReader]. It first finds the row and then reads it with
-// its body.
+// NewestFrom implements [helpdesk.CrossingReader]. It first finds the row and then reads it with its body.
 func (r reader) NewestFrom(ctx context.Context, conversationID, notBy int64) (helpdesk.Interaction, error) {
 	var newest []int64
 	err := r.selects((*interactionRow)(nil)).Column("id").ApplyQueryBuilder(r.ofConversation).

@@ -57,9 +57,9 @@ type websiteRow struct {
 	Website       string
 }
 
-// customerParts completes a WITH clause that selects customers as c: a single statement, and thus a
-// single snapshot, returns them with their items. The kind of a row determines the meaning of its
-// columns. CROSS JOIN keeps SQLite from starting with the items.
+// customerParts completes a WITH clause that selects customers as c: a single statement, and thus a single snapshot, returns
+// them with their items. The kind of a row determines the meaning of its columns. CROSS JOIN keeps SQLite from starting with
+// the items.
 const customerParts = `
 	SELECT 0 AS kind, c.id AS customer, 0 AS item, c.first_name AS a, c.last_name AS b, c.company AS d,
 		c.note AS n, c.created_at, c.updated_at FROM c
@@ -159,9 +159,8 @@ func (r reader) Customers(ctx context.Context, f helpdesk.CustomerFilter, seek s
 	return r.customers(ctx, q, seek.Desc)
 }
 
-// searchCustomers lists the customers that have all terms, by id, the order of SQLite's index. On
-// PostgreSQL it first checks the next customers before it uses the index, as in
-// [reader.searchPostgres].
+// searchCustomers lists the customers that have all terms, by id, the order of SQLite's index. On PostgreSQL it first checks
+// the next customers before it uses the index, as in [reader.searchPostgres].
 func (r reader) searchCustomers(ctx context.Context, terms []helpdesk.SearchTerm, seek storage.Seek) ([]helpdesk.Customer, error) {
 	if !r.store.postgres {
 		match, err := r.match(ctx, customerSearch, terms)
@@ -292,8 +291,8 @@ func knownItems(c, old *helpdesk.Customer) error {
 	return nil
 }
 
-// removeItems deletes the items that the customer no longer has. It clears references to a deleted
-// address; the text of the address stays where it was used.
+// removeItems deletes the items that the customer no longer has. It clears references to a deleted address; the text of the
+// address stays where it was used.
 func (w writer) removeItems(ctx context.Context, c, old *helpdesk.Customer) error {
 	var emails, phones, websites []int64
 	for _, o := range old.Emails {
@@ -349,8 +348,8 @@ func (w writer) forgetEmails(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// changeItems writes the kept items that have changed. Addresses first get temporary values,
-// because two of them may have swapped.
+// changeItems writes the kept items that have changed. Addresses first get temporary values, because two of them may have
+// swapped.
 func (w writer) changeItems(ctx context.Context, c, old *helpdesk.Customer) error {
 	account := w.scope.AccountID
 	if err := checkText(c.Emails, c.Phones, c.Websites); err != nil {

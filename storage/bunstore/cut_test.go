@@ -25,8 +25,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
-// slow is a database behind a slow network, so that a random end often hits a statement or a commit
-// in transit.
+// slow is a database behind a slow network, so that a random end often hits a statement or a commit in transit.
 func slow(t *testing.T, dsn string, delay time.Duration) string {
 	t.Helper()
 	u, err := url.Parse(dsn)

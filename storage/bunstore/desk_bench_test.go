@@ -9,8 +9,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// BenchmarkDeskLists lists 25 of 200,000 conversations, two percent of them open, as a desk does;
-// the baseline is the same list of all conversations.
+// BenchmarkDeskLists lists 25 of 200,000 conversations, two percent of them open, as a desk does; the baseline is the same
+// list of all conversations.
 func BenchmarkDeskLists(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		s.closed(b, 200_000)
@@ -47,8 +47,8 @@ func BenchmarkDeskLists(b *testing.B) {
 	})
 }
 
-// closed creates conversations, every fiftieth of them open and older than most. Every second one
-// is awaiting a reply, as after closing without an answer.
+// closed creates conversations, every fiftieth of them open and older than most. Every second one is awaiting a reply, as
+// after closing without an answer.
 func (s *bench) closed(b *testing.B, total int) {
 	b.Helper()
 	err := s.db.InTx(b.Context(), s.scope, func(ctx context.Context, tx helpdesk.Tx) error {

@@ -5,8 +5,7 @@ import (
 	"reflect"
 )
 
-// Driver errors are recognized by their methods and fields, so that a program links only the driver
-// that it uses.
+// Driver errors are recognized by their methods and fields, so that a program links only the driver that it uses.
 
 // The PostgreSQL error codes (appendix A of its manual) that are handled.
 const (
@@ -25,8 +24,8 @@ const (
 	pgResolutionUnknown    = "08007"
 )
 
-// pgOutdated is the routine in which the server refuses a statement prepared before a migration
-// changed the type of a column.
+// pgOutdated is the routine in which the server refuses a statement prepared before a migration changed the type of a
+// column.
 const pgOutdated = "RevalidateCachedQuery"
 
 // Messages of pgx errors that do not come from the server.

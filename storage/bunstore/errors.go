@@ -24,8 +24,7 @@ import (
 // errEnded is the error of a Tx used after its transaction has ended.
 var errEnded = &fault.Error{Kind: fault.Internal, Op: "bunstore", Message: "The transaction has ended."}
 
-// uniques maps indexes to the uniqueness rules of the contract. PostgreSQL reports the index,
-// SQLite the columns.
+// uniques maps indexes to the uniqueness rules of the contract. PostgreSQL reports the index, SQLite the columns.
 var uniques = []struct{ index, columns, code string }{
 	{"hw_users_email_key", "hw_users.email_key", identity.UniqueUserEmail},
 	{"hw_memberships_user", "hw_memberships.user_id, hw_memberships.account_id", identity.UniqueMembership},
@@ -84,8 +83,7 @@ func failure(ctx context.Context, err error, resource string, id int64) error {
 	return fault.Wrap(fault.Internal, "bunstore", err)
 }
 
-// commitFailure turns a driver's error for a commit into a fault. The caller's context no longer
-// matters.
+// commitFailure turns a driver's error for a commit into a fault. The caller's context no longer matters.
 func commitFailure(ctx context.Context, err error) error {
 	if notCommitted(err) {
 		return failure(context.WithoutCancel(ctx), err, "transaction", 0)
@@ -96,12 +94,10 @@ func commitFailure(ctx context.Context, err error) error {
 	}
 }
 
-// notCommitted reports that a commit has certainly failed: it was never sent, or the database
-// refused it.
+// notCommitted reports that a commit has certainly failed: it was never sent, or the database refused it.
 func notCommitted(err error) bool {
 	if e, ok := ofPostgres(err); ok {
-		// An error that ends the session may follow the commit, for instance while it waits for
-		// standbys.
+		// An error that ends the session may follow the commit, for instance while it waits for standbys.
 		return e.severity == "ERROR" && e.code != pgCompletionUnknown && e.code != pgResolutionUnknown
 	}
 	if code, ok := ofSQLite(err); ok {
@@ -111,13 +107,11 @@ func notCommitted(err error) bool {
 		}
 		return false // after a disk error the content of the disk is unknown
 	}
-	// Not pgconn.SafeToRetry: it is also true for a connection that was reset after the commit was
-	// sent.
+	// Not pgconn.SafeToRetry: it is also true for a connection that was reset after the commit was sent.
 	return strings.Contains(err.Error(), pgxRolledBack) || errors.Is(err, sql.ErrTxDone)
 }
 
-// inUse is failure for deleting a row: a foreign key violation means that other rows still refer to
-// it.
+// inUse is failure for deleting a row: a foreign key violation means that other rows still refer to it.
 func inUse(ctx context.Context, err error, resource string, id int64) error {
 	if err != nil && foreignKeyViolation(err) {
 		return stillInUse(resource, id, err)
@@ -181,8 +175,7 @@ func foreignKeyViolation(err error) bool {
 	return ok && code == sqliteForeignKey
 }
 
-// passing reports a conflict with another transaction, or with an outdated prepared statement: a
-// retry helps.
+// passing reports a conflict with another transaction, or with an outdated prepared statement: a retry helps.
 func passing(err error) bool {
 	if e, ok := ofPostgres(err); ok {
 		switch e.code {
@@ -229,8 +222,8 @@ func unreachable(err error) bool {
 		strings.Contains(err.Error(), pgxNoConnection) || strings.Contains(err.Error(), "database is closed") || strings.Contains(err.Error(), "conn closed")
 }
 
-// checkText refuses strings that the database cannot store unchanged: bun replaces invalid UTF-8,
-// and PostgreSQL rejects NUL as a syntax error. It looks into structs, slices and pointers.
+// checkText refuses strings that the database cannot store unchanged: bun replaces invalid UTF-8, and PostgreSQL rejects NUL
+// as a syntax error. It looks into structs, slices and pointers.
 func checkText(values ...any) error {
 	for _, v := range values {
 		ok := true

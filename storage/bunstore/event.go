@@ -81,8 +81,7 @@ func (r reader) ofEvents(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// Events implements [subscription.EventReader]. With several types it reads each in the order of its
-// index.
+// Events implements [subscription.EventReader]. With several types it reads each in the order of its index.
 func (r reader) Events(ctx context.Context, f subscription.EventFilter, seek storage.Seek) ([]storage.Event, error) {
 	if err := checkText(f.Types, f.Areas); err != nil || seek.Limit <= 0 {
 		return nil, err
@@ -147,10 +146,9 @@ func (s *querier) insertEvents(ctx context.Context, account int64, events []stor
 	return failure(ctx, err, "event", 0)
 }
 
-// insertOutbox queues jobs on PostgreSQL and appends to an account's log, whose row stays locked
-// until the transaction ends. It is one statement, in which the row is locked after the jobs have
-// taken their keys, so that transactions do not deadlock. On commit it wakes workers and readers of
-// events in all processes. It reports whether any job was new.
+// insertOutbox queues jobs on PostgreSQL and appends to an account's log, whose row stays locked until the transaction ends.
+// It is one statement, in which the row is locked after the jobs have taken their keys, so that transactions do not
+// deadlock. On commit it wakes workers and readers of events in all processes. It reports whether any job was new.
 func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64, events []storage.Event) (queued bool, err error) {
 	var text strings.Builder
 	var args []any

@@ -14,8 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/both"
 )
 
-// One DB is the store, the queue and the event log. A file would be "sqlite:help.db", a server
-// "postgres://…".
+// One DB is the store, the queue and the event log. A file would be "sqlite:help.db", a server "postgres://…".
 func Example() {
 	ctx := context.Background()
 	db, err := both.Open(ctx, "sqlite::memory:", bunstore.Config{})

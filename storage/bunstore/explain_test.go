@@ -660,8 +660,7 @@ func newPlanner(t *testing.T, app *bun.DB) *planner {
 	t.Cleanup(func() { _ = conn.Close() })
 	p := &planner{t: t, conn: conn, postgres: strings.Contains(app.String(), "pg"), asked: map[string]bool{}}
 	if p.postgres {
-		// The tables are small enough that a full scan would be right; these settings make it the
-		// last resort.
+		// The tables are small enough that a full scan would be right; these settings make it the last resort.
 		for _, setting := range []string{"enable_seqscan", "enable_sort", "enable_incremental_sort", "enable_bitmapscan"} {
 			if _, err := conn.ExecContext(t.Context(), "SET "+setting+" = off"); err != nil {
 				t.Fatal(err)
@@ -705,9 +704,8 @@ func (p *planner) plans(query string) []string {
 	return []string{read(p.t, rows)}
 }
 
-// preparedPlans returns the plans of a query as package postgres prepares it: for its values, and
-// generic. The server uses the first kind five times, and then switches to the second if that looks
-// as cheap.
+// preparedPlans returns the plans of a query as package postgres prepares it: for its values, and generic. The server uses
+// the first kind five times, and then switches to the second if that looks as cheap.
 func preparedPlans(t *testing.T, conn *sql.Conn, query string) (plans []string) {
 	t.Helper()
 	text, values, ok := lift.Values(query, lift.Postgres)

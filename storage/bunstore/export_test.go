@@ -20,8 +20,7 @@ func SystemTxWithoutHook(ctx context.Context, db *DB, fn func(ctx context.Contex
 	})
 }
 
-// Die simulates a killed process: its locks are free, its lock file remains, and its connections
-// are closed.
+// Die simulates a killed process: its locks are free, its lock file remains, and its connections are closed.
 func Die(db *DB) {
 	h := &db.holder
 	h.mu.Lock()

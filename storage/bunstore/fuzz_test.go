@@ -12,8 +12,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// FuzzText stores any text, in a column and in a list, and reads it back: valid text is returned
-// unchanged, anything else is refused as Invalid.
+// FuzzText stores any text, in a column and in a list, and reads it back: valid text is returned unchanged, anything else is
+// refused as Invalid.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{
 		"", "plain", `'; DROP TABLE hw_users; --`, `\'`, `\u0000`, `\\u0000`, "\x00", "\xff", "\xed\xa0\x80", "😀 é \u202e", "?0 ?name", "\r\n",

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// MaxGauge is the highest value of each count in [DB.Gauges]: larger backlogs are not counted
-// exactly.
+// MaxGauge is the highest value of each count in [DB.Gauges]: larger backlogs are not counted exactly.
 const MaxGauge = 10_000
 
 // maxGaugedMailboxes limits how many mailboxes are reported.
@@ -60,8 +59,8 @@ type FetchGauge struct {
 	LastSuccessAt time.Time // zero: never
 }
 
-// Gauges counts the backlog. It reads a few indexes, however large the tables are, and no whole
-// table. Limit its time with ctx.
+// Gauges counts the backlog. It reads a few indexes, however large the tables are, and no whole table. Limit its time with
+// ctx.
 func (db *DB) Gauges(ctx context.Context, now time.Time) (Gauges, error) {
 	var g Gauges
 	for _, read := range []func(context.Context, *Gauges, time.Time) error{
@@ -175,8 +174,7 @@ func (db *DB) gaugeMailboxes(ctx context.Context, g *Gauges, _ time.Time) error 
 	return err
 }
 
-// PoolStats returns statistics of the database connections by pool: "all", or "read" and "write"
-// for SQLite.
+// PoolStats returns statistics of the database connections by pool: "all", or "read" and "write" for SQLite.
 func (db *DB) PoolStats() map[string]sql.DBStats {
 	if db.read == db.write {
 		return map[string]sql.DBStats{"all": db.write.DB.Stats()}

@@ -19,8 +19,7 @@ const gauged = 60_000
 // wholeTable matches a plan that scans a whole table, or all jobs.
 var wholeTable = regexp.MustCompile(`SCAN (hw_jobs|hw_inbound_mails|hw_deliveries|j)( AS [a-z]+)?($|\n)|Seq Scan on hw_(jobs|inbound_mails|deliveries)`)
 
-// TestGauges counts the backlog in tables with mostly irrelevant rows, using only indexes, and no
-// further than documented.
+// TestGauges counts the backlog in tables with mostly irrelevant rows, using only indexes, and no further than documented.
 func TestGauges(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {

@@ -8,12 +8,12 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// probeSize is how many bytes CheckWrite writes: more than the free space of a page or two, so that
-// it notices a file that cannot grow.
+// probeSize is how many bytes CheckWrite writes: more than the free space of a page or two, so that it notices a file that
+// cannot grow.
 const probeSize = 16 << 10
 
-// CheckWrite writes and commits dummy data. A database that is read-only, full or unreachable is an
-// Unavailable fault. It waits for other writers like any write; limit ctx.
+// CheckWrite writes and commits dummy data. A database that is read-only, full or unreachable is an Unavailable fault. It
+// waits for other writers like any write; limit ctx.
 func (db *DB) CheckWrite(ctx context.Context) error {
 	probe := make([]byte, probeSize)
 	if db.postgres {
@@ -29,8 +29,7 @@ func (db *DB) CheckWrite(ctx context.Context) error {
 	})
 }
 
-// CheckIntegrity makes SQLite check the whole file (PRAGMA quick_check). PostgreSQL checks what it
-// reads by itself.
+// CheckIntegrity makes SQLite check the whole file (PRAGMA quick_check). PostgreSQL checks what it reads by itself.
 func (db *DB) CheckIntegrity(ctx context.Context) error {
 	if db.postgres {
 		return nil

@@ -24,8 +24,8 @@ func write(ctx context.Context, db *bunstore.DB, size int) error {
 	})
 }
 
-// TestUnwritable makes a database refuse writes: that is an Unavailable fault, never Internal, also
-// for CheckWrite, and writes work again afterwards.
+// TestUnwritable makes a database refuse writes: that is an Unavailable fault, never Internal, also for CheckWrite, and
+// writes work again afterwards.
 func TestUnwritable(t *testing.T) {
 	t.Parallel()
 	execute := func(query string) func(*testing.T, *bunstore.DB) {

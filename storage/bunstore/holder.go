@@ -15,14 +15,12 @@ import (
 	"github.com/helpwright/helpwright/storage/filelock"
 )
 
-// A process that claims jobs holds a lock for its lifetime: a session lock on PostgreSQL, a lock on
-// a file next to the database on SQLite. However the process ends, the server or the kernel
-// releases the lock, and other processes take over its jobs without waiting for their leases to
-// expire.
+// A process that claims jobs holds a lock for its lifetime: a session lock on PostgreSQL, a lock on a file next to the
+// database on SQLite. However the process ends, the server or the kernel releases the lock, and other processes take over
+// its jobs without waiting for their leases to expire.
 const (
 	reapInterval = 2 * time.Second
-	// A lock on PostgreSQL must be free for this long: its holder may have lost a connection and be
-	// about to open another.
+	// A lock on PostgreSQL must be free for this long: its holder may have lost a connection and be about to open another.
 	reapPatience = 5 * time.Second
 	reapTime     = 15 * time.Second // of one check: an unresponsive server must not block it
 	minConns     = 4
@@ -41,8 +39,7 @@ type holder struct {
 	suspects map[string]time.Time // of others: since when their locks are free; used only by the reaping goroutine
 }
 
-// hold acquires the lock that shows others that this process is alive, and returns its name; ""
-// where that is impossible.
+// hold acquires the lock that shows others that this process is alive, and returns its name; "" where that is impossible.
 func (db *DB) hold(ctx context.Context) (string, error) {
 	h := &db.holder
 	h.mu.Lock()
@@ -116,8 +113,7 @@ func (db *DB) Lives(ctx context.Context, name string) (bool, error) {
 	return true, err
 }
 
-// sessionLock matches the lock by which a PostgreSQL session marks a process alive; the name
-// follows.
+// sessionLock matches the lock by which a PostgreSQL session marks a process alive; the name follows.
 const sessionLock = `WHERE l.locktype = 'advisory' AND l.objsubid = 1
 	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 	AND ((l.classid::bigint << 32) | l.objid::bigint)::text `

@@ -15,8 +15,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
-// A job of a dead process is taken over long before its lease expires; one of a live process is
-// not.
+// A job of a dead process is taken over long before its lease expires; one of a live process is not.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(t *testing.T) string{
@@ -129,8 +128,8 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// A server that has not noticed a broken connection keeps its session and its locks, possibly for
-// hours: their owner still continues under its name at once.
+// A server that has not noticed a broken connection keeps its session and its locks, possibly for hours: their owner still
+// continues under its name at once.
 func TestServerKeepsSession(t *testing.T) {
 	t.Parallel()
 	ctx, dsn := t.Context(), testenv.Postgres(t)

@@ -180,8 +180,7 @@ func (w writer) InsertInbound(ctx context.Context, mails []*ledger.Mail) error {
 	if err != nil {
 		return failure(ctx, err, "mail", 0)
 	}
-	// All rows without a position were inserted, so their ids follow their order; the others are
-	// found by position.
+	// All rows without a position were inserted, so their ids follow their order; the others are found by position.
 	var free []int64
 	taken := make(map[position]int64, len(inserted))
 	for _, row := range inserted {
@@ -231,8 +230,7 @@ func (w writer) SetInboundState(ctx context.Context, ids []int64, from, to ledge
 
 // leaveTombstones turns the ledger rows whose column is one of ids into tombstones.
 func (w writer) leaveTombstones(ctx context.Context, column string, ids []int64) error {
-	// A row may refer to a conversation and to an interaction of another one, so references through
-	// interactions count too.
+	// A row may refer to a conversation and to an interaction of another one, so references through interactions count too.
 	which := bun.SafeQuery("? IN (?)", bun.Ident(column), bun.List(ids))
 	if column == "conversation_id" {
 		which = bun.SafeQuery(`(conversation_id IN (?) OR interaction_id IN

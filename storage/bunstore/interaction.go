@@ -152,8 +152,7 @@ func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []stri
 	if err := checkText(messageIDs); err != nil || len(messageIDs) == 0 {
 		return nil, err
 	}
-	// The sign keeps the planner from walking all interactions in order: a mail refers to only a
-	// few.
+	// The sign keeps the planner from walking all interactions in order: a mail refers to only a few.
 	return r.refs(ctx, maxMessages, "+id", func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where("message_id IN (?)", bun.List(messageIDs)).
 			Where(`EXISTS (SELECT 1 FROM hw_conversations AS b WHERE b.account_id = ?TableName.account_id
@@ -180,8 +179,7 @@ func (w writer) requireInteractions(ctx context.Context, ids ...int64) error {
 	return err
 }
 
-// conversationsOf returns the conversation of each interaction; an interaction outside the scope is
-// a NotFound fault.
+// conversationsOf returns the conversation of each interaction; an interaction outside the scope is a NotFound fault.
 func (w writer) conversationsOf(ctx context.Context, ids []int64) (map[int64]int64, error) {
 	if len(ids) == 0 {
 		return nil, w.requireAccount(ctx)

@@ -56,8 +56,7 @@ func jobRowOf(j storage.Job) jobRow {
 	}
 }
 
-// insertJobs queues jobs and reports whether any was new. On commit PostgreSQL notifies the workers
-// of other processes.
+// insertJobs queues jobs and reports whether any was new. On commit PostgreSQL notifies the workers of other processes.
 func (s *querier) insertJobs(ctx context.Context, jobs []jobRow) (bool, error) {
 	insert := s.jobs(&jobs)
 	if !s.store.postgres {
@@ -76,8 +75,7 @@ func (s *querier) jobs(rows *[]jobRow) *bun.InsertQuery {
 	return s.inserts(rows).Returning("kind").On("CONFLICT (unique_key) WHERE unique_key <> '' AND NOT buried DO NOTHING")
 }
 
-// Claim implements [storage.Jobs] with one statement, in which PostgreSQL skips rows that others
-// are claiming.
+// Claim implements [storage.Jobs] with one statement, in which PostgreSQL skips rows that others are claiming.
 func (db *DB) Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]storage.ClaimedJob, error) {
 	kinds := slices.DeleteFunc(slices.Sorted(maps.Keys(most)), func(kind string) bool { return most[kind] <= 0 })
 	if err := checkText(kinds); err != nil || len(kinds) == 0 {
@@ -109,8 +107,8 @@ func (db *DB) Claim(ctx context.Context, most map[string]int, now, lease time.Ti
 	}), nil
 }
 
-// due selects the ids of due jobs. It reads each kind in the order of its index, so that other
-// kinds cost nothing, however long their queues are.
+// due selects the ids of due jobs. It reads each kind in the order of its index, so that other kinds cost nothing, however
+// long their queues are.
 func (db *DB) due(kinds []string, most map[string]int, now time.Time) *bun.RawQuery {
 	lock := bun.Safe("")
 	if db.postgres {

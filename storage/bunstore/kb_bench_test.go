@@ -16,8 +16,8 @@ const liveSQL = `SELECT a.id, a.live, a.draft, a.published, a.collection_id, a.c
 	FROM hw_articles AS a JOIN hw_article_revisions AS r ON r.account_id = a.account_id AND r.article_id = a.id AND r.number = a.live
 	WHERE a.account_id = %[1]s1 AND a.site_id = %[1]s2 AND a.published = TRUE AND `
 
-// BenchmarkArticles reads one of 100,000 published articles, and lists 100 of them from the middle;
-// the baseline is the same query by hand, without decoding the JSON text.
+// BenchmarkArticles reads one of 100,000 published articles, and lists 100 of them from the middle; the baseline is the same
+// query by hand, without decoding the JSON text.
 func BenchmarkArticles(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		scope := s.articles(b, 100_000)
@@ -70,8 +70,7 @@ func BenchmarkArticles(b *testing.B) {
 	})
 }
 
-// articles creates a site with published articles of a page each, whose ids and sort orders count
-// from 1.
+// articles creates a site with published articles of a page each, whose ids and sort orders count from 1.
 func (s *bench) articles(b *testing.B, total int) kb.Scope {
 	b.Helper()
 	scope := kb.Scope{AccountID: s.scope.AccountID}
@@ -115,9 +114,9 @@ const foundSQL = `SELECT d.id, d.article_id, d.locale FROM %[2]s
 		(CASE WHEN d.locale = 'en' THEN 0 WHEN d.language = 'en' THEN 1 WHEN d.source THEN 2 END, d.locale))
 	ORDER BY %[4]s LIMIT 25`
 
-// BenchmarkArticleSearch finds 25 of 100,000 published articles by a word in all titles, by one in
-// half of the contents, and by one in 10 titles; the baseline is the same query by hand. Service is
-// a complete search, with the articles and their highlights; "cardz" is misspelt.
+// BenchmarkArticleSearch finds 25 of 100,000 published articles by a word in all titles, by one in half of the contents, and
+// by one in 10 titles; the baseline is the same query by hand. Service is a complete search, with the articles and their
+// highlights; "cardz" is misspelt.
 func BenchmarkArticleSearch(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		scope := s.articles(b, 100_000)

@@ -77,8 +77,7 @@ func translationsOf(t kb.Text) translations {
 	})
 }
 
-// counters holds the counter columns of collections and categories. They are only ever incremented,
-// never overwritten.
+// counters holds the counter columns of collections and categories. They are only ever incremented, never overwritten.
 type counters struct {
 	Articles          int64 `bun:",scanonly"`
 	Categories        int64 `bun:",scanonly"`

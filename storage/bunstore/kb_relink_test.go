@@ -12,8 +12,8 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
 
-// The migration turns addresses that earlier imports left in articles into references, in all
-// revisions, and changes nothing else.
+// The migration turns addresses that earlier imports left in articles into references, in all revisions, and changes nothing
+// else.
 func TestMigrateRelinks(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, db *bunstore.DB) {

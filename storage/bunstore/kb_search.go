@@ -18,13 +18,12 @@ import (
 	"github.com/helpwright/helpwright/storage/search"
 )
 
-// The tokens of all documents of a site, and of its published ones, so that a search reads no
-// others.
+// The tokens of all documents of a site, and of its published ones, so that a search reads no others.
 func siteToken(siteID int64) string      { return "_" + strconv.FormatInt(siteID, 10) }
 func publishedToken(siteID int64) string { return "_p" + strconv.FormatInt(siteID, 10) }
 
-// documentFields are PostgreSQL's columns with the terms of documents up to a rank. SQLite has all
-// terms in one index, each prefixed with its rank.
+// documentFields are PostgreSQL's columns with the terms of documents up to a rank. SQLite has all terms in one index, each
+// prefixed with its rank.
 var documentFields = [...]string{kb.InTitle: "title", kb.InSummary: "head", kb.InContent: "whole"}
 
 // FindArticles implements [kb.SearchReader].
@@ -37,13 +36,12 @@ func (r kbReader) FindPublished(ctx context.Context, q kb.SearchQuery, seek stor
 	return r.find(ctx, q, publishedToken(r.scope.SiteID), seek)
 }
 
-// probed is how many documents PostgreSQL checks one by one before it uses the index. For a word so
-// common that the index would take longer, a page fills within them.
+// probed is how many documents PostgreSQL checks one by one before it uses the index. For a word so common that the index
+// would take longer, a page fills within them.
 const probed = 300
 
-// find reads documents in id order, the order of SQLite's index, so that a page costs the same
-// however many hits there are. PostgreSQL's index has no order, and its planner cannot know which
-// words are common.
+// find reads documents in id order, the order of SQLite's index, so that a page costs the same however many hits there are.
+// PostgreSQL's index has no order, and its planner cannot know which words are common.
 func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek) ([]kb.Hit, error) {
 	for _, word := range q.Words {
 		if err := checkText(word); err != nil {
@@ -67,8 +65,7 @@ func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek
 	return r.findAmong(ctx, q, token, seek, 0)
 }
 
-// FindPublishedEach implements [kb.PublicSearcher] with one statement for all words, or one per
-// search method on PostgreSQL.
+// FindPublishedEach implements [kb.PublicSearcher] with one statement for all words, or one per search method on PostgreSQL.
 func (r kbReader) FindPublishedEach(ctx context.Context, q kb.SearchQuery, words []kb.SearchTerm, limit int) ([][]kb.Hit, error) {
 	found := make([][]kb.Hit, len(words))
 	if err := checkText(words, q.Locales); err != nil {
@@ -86,8 +83,8 @@ func (r kbReader) FindPublishedEach(ctx context.Context, q kb.SearchQuery, words
 	return found, err
 }
 
-// findEach looks for the words of which there may be more than what was found, as findAmong does, and reports whether it
-// has looked at all documents that there are.
+// findEach looks for the words of which there may be more than what was found, as findAmong does, and reports whether it has
+// looked at all documents that there are.
 func (r kbReader) findEach(ctx context.Context, q kb.SearchQuery, words []kb.SearchTerm, limit, n int, found [][]kb.Hit) (all bool, err error) {
 	var parts []string
 	var args []any
@@ -184,8 +181,8 @@ func (r kbReader) tsquery(q kb.SearchQuery, token string) string {
 	return "'" + token + "' & " + tsqueryOfWords(q.Words)
 }
 
-// amongPostgres returns the statement of findAmong on PostgreSQL. It matches a tsquery, but skips
-// documents that match the same at a better rank.
+// amongPostgres returns the statement of findAmong on PostgreSQL. It matches a tsquery, but skips documents that match the
+// same at a better rank.
 func (r kbReader) amongPostgres(q kb.SearchQuery, words, better schema.QueryAppender, seek storage.Seek, n int) *bun.SelectQuery {
 	next := r.db.NewSelect().TableExpr("hw_article_documents AS n").Where("n.account_id = ? AND n.site_id = ?", r.scope.AccountID, r.scope.SiteID)
 	matching := func(s *bun.SelectQuery, alias bun.Safe) {
@@ -207,11 +204,10 @@ func (r kbReader) amongPostgres(q kb.SearchQuery, words, better schema.QueryAppe
 	return pageBy(s.TableExpr("(?) AS d", next), "d.place", seek).ApplyQueryBuilder(searched(q))
 }
 
-// searched restricts a search to the best language of each article, and to the articles of the
-// query.
+// searched restricts a search to the best language of each article, and to the articles of the query.
 func searched(q kb.SearchQuery) filter {
-	// preference returns the rank of a document's locale in the query's list; the source locale
-	// comes after the list, others have no rank.
+	// preference returns the rank of a document's locale in the query's list; the source locale comes after the list, others
+	// have no rank.
 	preference := func(alias string) schema.QueryWithArgs {
 		var b strings.Builder
 		var args []any

@@ -148,12 +148,12 @@ func (w kbWriter) emptySite(ctx context.Context, id int64) error {
 	return w.releaseHost(ctx, host, id)
 }
 
-// siteTables lists the tables of a site's contents whose rows refer to each other, referring rows
-// first. Foreign keys delete the rest with the site.
+// siteTables lists the tables of a site's contents whose rows refer to each other, referring rows first. Foreign keys delete
+// the rest with the site.
 var siteTables = []string{"hw_articles", "hw_categories", "hw_collections"}
 
-// claimHost assigns a host to the account, or fails when another account has it. The row stays
-// locked, so that the host cannot be released before the site exists.
+// claimHost assigns a host to the account, or fails when another account has it. The row stays locked, so that the host
+// cannot be released before the site exists.
 func (w kbWriter) claimHost(ctx context.Context, s *kb.Site) error {
 	if s.HostKey == kb.SharedHost {
 		return nil

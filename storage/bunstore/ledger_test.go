@@ -31,8 +31,7 @@ type process struct {
 	desk *helpdesk.Desk
 }
 
-// processes returns two processes on one database, with an owner working in one account that has a
-// mailbox.
+// processes returns two processes on one database, with an owner working in one account that has a mailbox.
 func processes(t *testing.T, url string) (two [2]process, mailbox helpdesk.Mailbox) {
 	t.Helper()
 	ctx, blobs := t.Context(), memblob.New()
@@ -110,8 +109,8 @@ func (p process) log(t *testing.T, kind string) map[int64]int {
 	return seen
 }
 
-// shuffle splits conversations, and moves interactions between them and back to where the rules put
-// them, until it is stopped.
+// shuffle splits conversations, and moves interactions between them and back to where the rules put them, until it is
+// stopped.
 func (p process) shuffle(ctx context.Context, t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	for ctx.Err() == nil {
@@ -142,9 +141,8 @@ func (p process) shuffle(ctx context.Context, t *testing.T, seed uint64) {
 	}
 }
 
-// While two processes file replies to mails of a conversation, two others split it and move its
-// contents: every mail is in one conversation, the one that the ledger names, and conversation
-// numbers have no gaps or duplicates.
+// While two processes file replies to mails of a conversation, two others split it and move its contents: every mail is in
+// one conversation, the one that the ledger names, and conversation numbers have no gaps or duplicates.
 func TestFilingWhileSplitting(t *testing.T) {
 	t.Parallel()
 	persistent(t, func(t *testing.T, url string) {
@@ -218,8 +216,7 @@ func TestFilingWhileSplitting(t *testing.T) {
 	})
 }
 
-// Two processes that replay the same failures concurrently, while a third mail fails again, replay
-// each of them once.
+// Two processes that replay the same failures concurrently, while a third mail fails again, replay each of them once.
 func TestReplayInTwoProcesses(t *testing.T) {
 	t.Parallel()
 	persistent(t, func(t *testing.T, url string) {

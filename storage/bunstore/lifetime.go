@@ -15,8 +15,8 @@ var errSlow = errors.New("the database does not answer")
 // grace is how much longer we wait than the server, which normally ends a slow statement itself.
 const grace = 5 * time.Second
 
-// bounded limits a statement on our side: a server that is gone, or behind a network that drops
-// everything, never reports that a statement took too long.
+// bounded limits a statement on our side: a server that is gone, or behind a network that drops everything, never reports
+// that a statement took too long.
 func (db *DB) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, db.patience)
 }
@@ -40,8 +40,7 @@ func (l *limited) Value(key any) any {
 	return l.Context.Value(key)
 }
 
-// outlasting marks the context of a statement whose rows are read after the hook; the reader limits
-// it then.
+// outlasting marks the context of a statement whose rows are read after the hook; the reader limits it then.
 type outlasting struct{}
 
 // BeforeQuery implements [bun.QueryHook].
@@ -60,8 +59,8 @@ func (bounding) AfterQuery(ctx context.Context, _ *bun.QueryEvent) {
 	}
 }
 
-// lifetime limits a transaction: it lives as long as its request, until the commit begins. The
-// commit has a limit of its own, because interrupting it leaves its outcome unknown.
+// lifetime limits a transaction: it lives as long as its request, until the commit begins. The commit has a limit of its
+// own, because interrupting it leaves its outcome unknown.
 type lifetime struct {
 	ctx      context.Context //nolint:containedctx // of the transaction
 	cancel   context.CancelCauseFunc

@@ -17,8 +17,8 @@ const (
 	markSendAt
 )
 
-// markRow is one mark of a conversation; its kind says what the other columns mean. Columns that a
-// kind does not use are 0 or empty.
+// markRow is one mark of a conversation; its kind says what the other columns mean. Columns that a kind does not use are 0
+// or empty.
 type markRow struct {
 	Kind           int
 	ConversationID int64

@@ -36,9 +36,9 @@ func membershipRowOf(account int64, m *identity.Membership) membershipRow {
 	}
 }
 
-// membershipParts completes a WITH clause that selects memberships as m: a single statement, and
-// thus a single snapshot, returns them with their roles and mailboxes. The kind of a row determines
-// the meaning of its columns. CROSS JOIN keeps SQLite from starting elsewhere.
+// membershipParts completes a WITH clause that selects memberships as m: a single statement, and thus a single snapshot,
+// returns them with their roles and mailboxes. The kind of a row determines the meaning of its columns. CROSS JOIN keeps
+// SQLite from starting elsewhere.
 const membershipParts = `
 	SELECT 0 AS kind, m.id AS membership, 0 AS position, m.user_id AS other, m.last_activity, m.created_at, m.updated_at,
 		m.force_offline, m.while_in_app, m.use_schedule, m.schedule, m.timezone
@@ -113,8 +113,8 @@ func (w writer) Memberships() storage.Rows[identity.Membership, storage.NoFilter
 	return storedOf(w, &memberships)
 }
 
-// grantSQL runs for every request, so it is one statement of indexed joins. It returns a row for
-// each pair of role and mailbox: both are few.
+// grantSQL runs for every request, so it is one statement of indexed joins. It returns a row for each pair of role and
+// mailbox: both are few.
 const grantSQL = `SELECT m.id, m.last_activity, m.created_at, m.updated_at,
 	m.force_offline, m.while_in_app, m.use_schedule, m.schedule, m.timezone, u.disabled_at, u.password_hash <> '', u.second_factor_at, a.require_second_factor,
 	g.position, g.role_id, r.role_key, r.name, r.description, r.permissions, r.created_at, r.updated_at, b.mailbox_id

@@ -52,9 +52,8 @@ func (r reader) Moves(ctx context.Context, interactionIDs []int64) ([]helpdesk.M
 	return mapped(rows, (*moveRow).move), failure(ctx, err, "interaction", 0)
 }
 
-// moving moves the contents of conversation ?1 into conversation ?2 of account ?0: the interactions
-// that ?3 selects, and the rows that depend on them, as ?4 selects. ?5 to ?7 are for the note about
-// the move.
+// moving moves the contents of conversation ?1 into conversation ?2 of account ?0: the interactions that ?3 selects, and the
+// rows that depend on them, as ?4 selects. ?5 to ?7 are for the note about the move.
 var moving = []string{
 	`INSERT INTO hw_moves (account_id, interaction_id, rule, from_id, into_id, mailbox_id, user_id, created_at)
 		SELECT i.account_id, i.id, ?5, ?1, ?2, c.mailbox_id, ?6, ?7 FROM hw_interactions AS i
@@ -66,8 +65,8 @@ var moving = []string{
 	"UPDATE hw_notifications SET conversation_id = ?2 WHERE account_id = ?0 AND conversation_id = ?1 AND ?4",
 }
 
-// merging moves everything else from ?1 to ?2. A read mark that only one of them has says nothing
-// about the interactions of the other.
+// merging moves everything else from ?1 to ?2. A read mark that only one of them has says nothing about the interactions of
+// the other.
 var merging = []string{
 	`INSERT INTO hw_participants (account_id, conversation_id, address_key)
 		SELECT account_id, ?2, address_key FROM hw_participants WHERE account_id = ?0 AND conversation_id = ?1
@@ -89,9 +88,8 @@ var merging = []string{
 	"DELETE FROM hw_conversations WHERE account_id = ?0 AND id = ?1",
 }
 
-// marking sets the read marks in ?2 of users who have a mark in ?1 or ?2, after the interactions ?3
-// were moved there: just before the first unread customer interaction, or at the end if there is
-// none.
+// marking sets the read marks in ?2 of users who have a mark in ?1 or ?2, after the interactions ?3 were moved there: just
+// before the first unread customer interaction, or at the end if there is none.
 const marking = `INSERT INTO hw_read_marks (account_id, conversation_id, user_id, interaction_id)
 	SELECT ?0, ?2, u.user_id, COALESCE(
 		(SELECT MIN(i.id) - 1 FROM hw_interactions AS i WHERE i.account_id = ?0 AND i.conversation_id = ?2

@@ -29,8 +29,8 @@ const (
 	advisoryKey     = 0x68656c7077 // "helpw"
 )
 
-// A lease on SQLite's migration is renewed while it is held. A lease left behind by a crash is
-// taken over at once when its holder is known to be dead, otherwise when it expires.
+// A lease on SQLite's migration is renewed while it is held. A lease left behind by a crash is taken over at once when its
+// holder is known to be dead, otherwise when it expires.
 const (
 	leaseTime = 30 * time.Second
 	leasePoll = 50 * time.Millisecond
@@ -38,13 +38,11 @@ const (
 	waitingSaid = 5 * time.Second
 )
 
-// Migrate updates the tables to this release. Concurrent calls, in this or other processes, wait
-// for each other and all succeed. A call interrupted by a crash blocks no process on the same host,
-// and others for 30 seconds. Each migration is one transaction. Afterwards Migrate orders
-// interactions that are older than their order and indexes accounts that are older than search, one
-// transaction per account, and adds references to articles that are older than those, one
-// transaction per site. The only way back is a backup. A schema of a later release is a Conflict
-// fault, see [DB.CheckSchema].
+// Migrate updates the tables to this release. Concurrent calls, in this or other processes, wait for each other and all
+// succeed. A call interrupted by a crash blocks no process on the same host, and others for 30 seconds. Each migration is
+// one transaction. Afterwards Migrate orders interactions that are older than their order and indexes accounts that are
+// older than search, one transaction per account, and adds references to articles that are older than those, one transaction
+// per site. The only way back is a backup. A schema of a later release is a Conflict fault, see [DB.CheckSchema].
 func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.Ping(ctx); err != nil {
 		return err
@@ -127,8 +125,8 @@ func (db *DB) Applied(ctx context.Context) ([]string, error) {
 // CodeNewerSchema is the code of the Conflict fault of [DB.CheckSchema].
 const CodeNewerSchema = "newer_schema"
 
-// CheckSchema returns a Conflict fault for a schema of a later release, since this release might
-// damage it. An older schema is not a fault, see [DB.Pending].
+// CheckSchema returns a Conflict fault for a schema of a later release, since this release might damage it. An older schema
+// is not a fault, see [DB.Pending].
 func (db *DB) CheckSchema(ctx context.Context) error {
 	done, err := db.Applied(ctx)
 	if err != nil {
@@ -176,8 +174,7 @@ func (db *DB) migrator() (*migrate.Migrator, error) {
 		migrate.WithLocksTableName(migrationsLock), migrate.WithMarkAppliedOnSuccess(true)), nil
 }
 
-// advisoryLock holds a PostgreSQL lock on a connection of its own; the server releases it when the
-// connection ends.
+// advisoryLock holds a PostgreSQL lock on a connection of its own; the server releases it when the connection ends.
 func (db *DB) advisoryLock(ctx context.Context) (func(), error) {
 	if db.write.Stats().MaxOpenConnections == 1 {
 		return nil, fault.New(fault.Disabled, "Migrate needs a pool of at least two connections.")
@@ -256,8 +253,8 @@ func (db *DB) await(ctx context.Context, try func() (held bool, err error)) erro
 // migrationMark separates the names of the database file and of a migrating process.
 const migrationMark = "-migrating-"
 
-// migrant returns this process's name for its lease. Next to a database file the process holds a
-// lock of that name for its lifetime, so that others on this host can tell when it has died.
+// migrant returns this process's name for its lease. Next to a database file the process holds a lock of that name for its
+// lifetime, so that others on this host can tell when it has died.
 func (db *DB) migrant(ctx context.Context) (holder string, letGo func()) {
 	holder = rand.Text()
 	if db.path == "" {

@@ -18,8 +18,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/both"
 )
 
-// A process that died on this host during a migration delays nobody; a live one is waited for,
-// which is logged.
+// A process that died on this host during a migration delays nobody; a live one is waited for, which is logged.
 func TestMigrateAfterDeath(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "db")

@@ -44,8 +44,8 @@ func notificationRowOf(account int64, n *helpdesk.Notification) notificationRow 
 	}
 }
 
-// notificationsInScope restricts a statement to account and mailboxes: by conversation, or by the
-// mailbox of notifications without one.
+// notificationsInScope restricts a statement to account and mailboxes: by conversation, or by the mailbox of notifications
+// without one.
 func (r reader) notificationsInScope(q bun.QueryBuilder) bun.QueryBuilder {
 	q = r.account(q)
 	if r.scope.Mailboxes == nil {

@@ -1,12 +1,11 @@
-// Package bunstore stores the help desk's data in SQLite or PostgreSQL through bun. One [DB] is the
-// help desk's store ([helpdesk.Store]), the job queue ([storage.Jobs]), the event log
-// ([storage.EventLog]) and the store of idempotency notes ([storage.Idempotency]).
+// Package bunstore stores the help desk's data in SQLite or PostgreSQL through bun. One [DB] is the help desk's store
+// ([helpdesk.Store]), the job queue ([storage.Jobs]), the event log ([storage.EventLog]) and the store of idempotency notes
+// ([storage.Idempotency]).
 //
-// It links no driver: packages sqlite, postgres and both open databases with the drivers that they
-// link.
+// It links no driver: packages sqlite, postgres and both open databases with the drivers that they link.
 //
-// All table names begin with hw_, so that the tables can share the database of an embedding
-// application. [DB.Migrate] creates and changes them.
+// All table names begin with hw_, so that the tables can share the database of an embedding application. [DB.Migrate]
+// creates and changes them.
 package bunstore
 
 import (
@@ -30,25 +29,22 @@ import (
 type Config struct {
 	// Logger logs lost connections to the server's notifications. nil: discards.
 	Logger *slog.Logger
-	// MaxConns limits the connections that the Open of a driver's package makes: to PostgreSQL, by
-	// default 20; for SQLite's readers, by default 4, plus one writer.
+	// MaxConns limits the connections that the Open of a driver's package makes: to PostgreSQL, by default 20; for SQLite's
+	// readers, by default 4, plus one writer.
 	MaxConns int
-	// SyncNormal lets SQLite commit without waiting for the disk (synchronous=NORMAL). A power
-	// failure may then lose the last commits, including mail that its sender believes delivered;
-	// the database stays intact.
+	// SyncNormal lets SQLite commit without waiting for the disk (synchronous=NORMAL). A power failure may then lose the last
+	// commits, including mail that its sender believes delivered; the database stays intact.
 	SyncNormal bool
-	// StatementTimeout limits statements on PostgreSQL. Default: one minute. Negative: no limit;
-	// then no timeout is sent to the server, as poolers such as PgBouncer require, and no statement
-	// stays prepared unless the address says how. A server that does not answer within five more
-	// seconds (within a minute when negative) counts as gone, and its connection is discarded. A
-	// commit without an answer is an OutcomeUnknown fault.
+	// StatementTimeout limits statements on PostgreSQL. Default: one minute. Negative: no limit; then no timeout is sent to the
+	// server, as poolers such as PgBouncer require, and no statement stays prepared unless the address says how. A server that
+	// does not answer within five more seconds (within a minute when negative) counts as gone, and its connection is discarded.
+	// A commit without an answer is an OutcomeUnknown fault.
 	StatementTimeout time.Duration
 	// Tracer receives transactions and statements, without their values. nil: nothing is traced.
 	Tracer storage.Tracer
-	// Listen waits for PostgreSQL notifications on some channels, on a connection of its own, until
-	// ctx ends or the connection breaks. It calls begun once it listens, and heard for each
-	// notification. Package postgres sets it to its implementation. nil: jobs and events of other
-	// processes are found by polling.
+	// Listen waits for PostgreSQL notifications on some channels, on a connection of its own, until ctx ends or the connection
+	// breaks. It calls begun once it listens, and heard for each notification. Package postgres sets it to its implementation.
+	// nil: jobs and events of other processes are found by polling.
 	Listen func(ctx context.Context, conn *sql.Conn, channels []string, begun func(), heard func(channel, payload string)) error
 }
 
@@ -57,8 +53,8 @@ type Pools struct {
 	Write *bun.DB
 	Read  *bun.DB // nil: Write
 	File  string  // of a SQLite database on disk; locks next to it reveal other processes that share it
-	// Snapshot marks a read-only copy of a SQLite database, whose schema may be of an earlier
-	// release; it can still list the blobs it refers to.
+	// Snapshot marks a read-only copy of a SQLite database, whose schema may be of an earlier release; it can still list the
+	// blobs it refers to.
 	Snapshot bool
 }
 
@@ -94,9 +90,8 @@ var (
 	_ storage.EventNotifier = (*DB)(nil)
 )
 
-// Own returns a DB that owns its pools and closes them. SQLite's transactions must begin
-// immediately. It is for packages that know a driver. A database that does not answer is an
-// Unavailable fault.
+// Own returns a DB that owns its pools and closes them. SQLite's transactions must begin immediately. It is for packages
+// that know a driver. A database that does not answer is an Unavailable fault.
 func Own(ctx context.Context, pools Pools, cfg Config) (*DB, error) {
 	if pools.Write == nil {
 		return nil, fault.Field("Write", "is required")
@@ -118,13 +113,12 @@ func Own(ctx context.Context, pools Pools, cfg Config) (*DB, error) {
 	return db, nil
 }
 
-// New returns a DB on a bun.DB that the caller opened, for SQLite or PostgreSQL, and still owns:
-// Close leaves it open. The one bun.DB serves both reads and writes. It is as fast as one opened
-// for a DB when Pool of package sqlite or postgres made its pool. Any other SQLite pool needs
-// foreign_keys on and a busy_timeout. Any other PostgreSQL pool needs standard_conforming_strings
-// on (the default) and, with pgx, QueryExecModeExec, because pgx's own cache would keep every
-// statement. Ping reports missing settings. With pgx, set Config.Listen to that of package postgres
-// to find jobs of other processes at once.
+// New returns a DB on a bun.DB that the caller opened, for SQLite or PostgreSQL, and still owns: Close leaves it open. The
+// one bun.DB serves both reads and writes. It is as fast as one opened for a DB when Pool of package sqlite or postgres made
+// its pool. Any other SQLite pool needs foreign_keys on and a busy_timeout. Any other PostgreSQL pool needs
+// standard_conforming_strings on (the default) and, with pgx, QueryExecModeExec, because pgx's own cache would keep every
+// statement. Ping reports missing settings. With pgx, set Config.Listen to that of package postgres to find jobs of other
+// processes at once.
 func New(db *bun.DB, cfg Config) *DB { return newDB(db, db, cfg) }
 
 func newDB(write, read *bun.DB, cfg Config) *DB {
@@ -149,8 +143,8 @@ func newDB(write, read *bun.DB, cfg Config) *DB {
 	return db
 }
 
-// Ping queries the database and checks the settings that correctness depends on. Wrong settings are
-// a Disabled fault, no answer is an Unavailable fault.
+// Ping queries the database and checks the settings that correctness depends on. Wrong settings are a Disabled fault, no
+// answer is an Unavailable fault.
 func (db *DB) Ping(ctx context.Context) error {
 	query, want := "PRAGMA foreign_keys", "1"
 	switch db.write.Dialect().Name() {

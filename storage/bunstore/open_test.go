@@ -9,8 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/both"
 )
 
-// TestDatabaseFileIsTheOwnersAlone checks the mode of the database file in any folder and with any
-// previous mode.
+// TestDatabaseFileIsTheOwnersAlone checks the mode of the database file in any folder and with any previous mode.
 func TestDatabaseFileIsTheOwnersAlone(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(path string) error{

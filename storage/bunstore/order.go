@@ -6,10 +6,10 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// dating fills in, for the interactions of account ?0, what the ledger knows of their mails: when a
-// server received them and, for mails from a mailbox's backlog, the time they were sent as their
-// place. It applies the current filing rule as far as old rows allow: a mail may be in transit for
-// 5 days, and counts as new when it has waited at most 24 hours. ?1 is no time.
+// dating fills in, for the interactions of account ?0, what the ledger knows of their mails: when a server received them
+// and, for mails from a mailbox's backlog, the time they were sent as their place. It applies the current filing rule as far
+// as old rows allow: a mail may be in transit for 5 days, and counts as new when it has waited at most 24 hours. ?1 is no
+// time.
 const dating = `UPDATE hw_interactions SET
 	received_at = CASE WHEN m.delivered_at > ?1 THEN m.delivered_at ELSE m.received_at END,
 	at = CASE

@@ -20,8 +20,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// imported is a desk with a mailbox that has old mails, which are fetched two days after it was
-// connected.
+// imported is a desk with a mailbox that has old mails, which are fetched two days after it was connected.
 type imported struct {
 	t       *testing.T
 	store   helpdesk.Store
@@ -68,8 +67,8 @@ func (b *imported) must(err error) {
 	}
 }
 
-// file files Ada's mail of a name: sent and received by the server on a day of March 2019, or now
-// if day is 0. It refers to others by their names.
+// file files Ada's mail of a name: sent and received by the server on a day of March 2019, or now if day is 0. It refers to
+// others by their names.
 func (b *imported) file(name string, day int, refs ...string) ledger.Mail {
 	b.t.Helper()
 	b.now = b.now.Add(time.Second)
@@ -95,8 +94,8 @@ func (b *imported) file(name string, day int, refs ...string) ledger.Mail {
 	return row
 }
 
-// reads returns a conversation's interactions in order, read page by page forward and checked
-// backward. The starter is in brackets.
+// reads returns a conversation's interactions in order, read page by page forward and checked backward. The starter is in
+// brackets.
 func (b *imported) reads(conversation int64) string {
 	b.t.Helper()
 	var forth, back []string
@@ -136,8 +135,7 @@ func (b *imported) check(what, want, got string) {
 	}
 }
 
-// Old mails that arrive out of order are listed in the order they were sent, whatever operations
-// follow.
+// Old mails that arrive out of order are listed in the order they were sent, whatever operations follow.
 func TestHistoryReadsAsItWasSent(t *testing.T) {
 	t.Parallel()
 	everyStore(t, func(b *imported) {
@@ -221,8 +219,7 @@ func TestHistoryPutTogether(t *testing.T) {
 	})
 }
 
-// A live mail is placed by its arrival, whatever its Date says; one from the backlog comes after
-// the mails it refers to.
+// A live mail is placed by its arrival, whatever its Date says; one from the backlog comes after the mails it refers to.
 func TestDatesOfLiveMailOrderNothing(t *testing.T) {
 	t.Parallel()
 	everyStore(t, func(b *imported) {

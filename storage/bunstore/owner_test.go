@@ -8,8 +8,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Two owners limit, demote or remove each other at the same moment, in two processes: in any order,
-// one owner with full reach remains.
+// Two owners limit, demote or remove each other at the same moment, in two processes: in any order, one owner with full
+// reach remains.
 func TestLastOwnerAtOnce(t *testing.T) {
 	t.Parallel()
 	persistent(t, func(t *testing.T, url string) {

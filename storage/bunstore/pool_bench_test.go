@@ -19,8 +19,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// BenchmarkPools creates conversations in a database opened for the DB, in a pool of the program's
-// own, and in a pool that was not made for bun.
+// BenchmarkPools creates conversations in a database opened for the DB, in a pool of the program's own, and in a pool that
+// was not made for bun.
 func BenchmarkPools(b *testing.B) {
 	const params = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(NORMAL)&_txlock=immediate"
 	own := func(b *testing.B, db *bun.DB, cfg bunstore.Config) *bunstore.DB {

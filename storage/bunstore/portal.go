@@ -12,8 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// audience returns the column value that finds an interaction by address keys: each key is between
-// two line feeds.
+// audience returns the column value that finds an interaction by address keys: each key is between two line feeds.
 func audience(i *helpdesk.Interaction) string {
 	keys := i.Audience()
 	if len(keys) == 0 {

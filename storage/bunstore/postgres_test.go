@@ -32,8 +32,8 @@ func plainPostgres(t *testing.T, dsn string) *sql.DB {
 	return db
 }
 
-// With standard_conforming_strings off a backslash escapes a quote, and the values that bun writes
-// into statements would not end where bun expects.
+// With standard_conforming_strings off a backslash escapes a quote, and the values that bun writes into statements would not
+// end where bun expects.
 func TestStandardConformingStrings(t *testing.T) {
 	t.Parallel()
 	dsn := testenv.Postgres(t)
@@ -137,8 +137,7 @@ func TestRunSQLite(t *testing.T) {
 	}
 }
 
-// Two transactions that lock the same conversations in opposite order deadlock; one of them is run
-// again.
+// Two transactions that lock the same conversations in opposite order deadlock; one of them is run again.
 func TestDeadlock(t *testing.T) {
 	t.Parallel()
 	db := open(t, testenv.Postgres(t), bunstore.Config{})

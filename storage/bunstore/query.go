@@ -12,8 +12,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// querier runs statements: in the pool, each on its own snapshot, or in one transaction. While the
-// transaction of the context's unit is open, statements for the pool run in it.
+// querier runs statements: in the pool, each on its own snapshot, or in one transaction. While the transaction of the
+// context's unit is open, statements for the pool run in it.
 type querier struct {
 	store *DB
 	db    *bun.DB      // dialect, hooks and pool
@@ -66,8 +66,8 @@ func (s *querier) raw(query string, args ...any) *bun.RawQuery {
 	return q.Conn(s.conn())
 }
 
-// rows runs a query whose rows belong to several nouns, so that scan reads them by hand. The time
-// limit includes reading the rows.
+// rows runs a query whose rows belong to several nouns, so that scan reads them by hand. The time limit includes reading the
+// rows.
 func (s *querier) rows(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
 	if err := s.state(); err != nil {
 		return err
@@ -155,8 +155,7 @@ func (r reader) ofConversation(q bun.QueryBuilder) bun.QueryBuilder {
 	return q
 }
 
-// ofInteraction restricts a statement to account and mailboxes by the conversation of the row's
-// interaction.
+// ofInteraction restricts a statement to account and mailboxes by the conversation of the row's interaction.
 func (r reader) ofInteraction(q bun.QueryBuilder) bun.QueryBuilder {
 	q = r.account(q)
 	if r.scope.Mailboxes != nil {
@@ -173,9 +172,8 @@ func (r reader) sees(mailboxID int64) bool {
 	return r.scope.Mailboxes == nil || slices.Contains(r.scope.Mailboxes, mailboxID)
 }
 
-// page orders by (key, id) and applies seek. A key of "id" orders by id alone. A leading "+" hides
-// the column from the planner, which would otherwise walk its index for the few rows that another
-// index finds.
+// page orders by (key, id) and applies seek. A key of "id" orders by id alone. A leading "+" hides the column from the
+// planner, which would otherwise walk its index for the few rows that another index finds.
 func page(q *bun.SelectQuery, key string, seek storage.Seek) *bun.SelectQuery {
 	order, beyond := "ASC", ">"
 	if seek.Desc {
@@ -269,8 +267,8 @@ func changed(ctx context.Context, res sql.Result, err error, resource string, id
 	return failure(ctx, sql.ErrNoRows, resource, id)
 }
 
-// insertAll stores rows and sets their ids. Databases number the rows of a statement in order, but
-// do not guarantee to return the numbers in that order.
+// insertAll stores rows and sets their ids. Databases number the rows of a statement in order, but do not guarantee to
+// return the numbers in that order.
 func insertAll[R any](ctx context.Context, s *querier, rows []R, ids []*int64, resource string) error {
 	const batch = 500 // rows per statement
 	if len(rows) == 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Almost every request looks up its token and its grant. A DB remembers both for a moment: a change
-// made through it is seen at once, a change by another process within a second. What does not
-// exist is not remembered, so that a new token or member works at once everywhere.
+// Almost every request looks up its token and its grant. A DB remembers both for a moment: a change made through it is seen
+// at once, a change by another process within a second. What does not exist is not remembered, so that a new token or member
+// works at once everywhere.
 const (
 	remembering = 900 * time.Millisecond
 	mostTokens  = 4096
@@ -38,8 +38,8 @@ type moment[V any] struct {
 	until time.Time
 }
 
-// forget drops what a transaction that has ended may have changed: the grants of an account, or
-// everything for account 0, as a transaction above accounts may have changed tokens and users too.
+// forget drops what a transaction that has ended may have changed: the grants of an account, or everything for account 0, as
+// a transaction above accounts may have changed tokens and users too.
 func (m *remembered) forget(accounts []int64) {
 	if len(accounts) == 0 {
 		return
@@ -62,8 +62,8 @@ func (m *remembered) clock() time.Time {
 	return time.Now()
 }
 
-// recall returns a value that is remembered, or reads and remembers it. in is the map for it, which
-// the other functions may have replaced meanwhile.
+// recall returns a value that is remembered, or reads and remembers it. in is the map for it, which the other functions may
+// have replaced meanwhile.
 func recall[K comparable, V any](m *remembered, in *map[K]moment[V], most int, key K, read func() (V, error)) (V, error) {
 	begun := m.clock()
 	m.mu.Lock()
@@ -89,8 +89,8 @@ func recall[K comparable, V any](m *remembered, in *map[K]moment[V], most int, k
 	return value, nil
 }
 
-// remembers returns what the store remembers, or nil for statements that must not use it: those in
-// a transaction, which see its own changes, and those in a snapshot.
+// remembers returns what the store remembers, or nil for statements that must not use it: those in a transaction, which see
+// its own changes, and those in a snapshot.
 func (s *querier) remembers(ctx context.Context) *remembered {
 	if s.tx != nil || storage.IsLocking(ctx) {
 		return nil

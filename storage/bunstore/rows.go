@@ -15,8 +15,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// place is where rows are read and written: the writer of a domain, which defines the scope. A
-// reader uses only the reading half.
+// place is where rows are read and written: the writer of a domain, which defines the scope. A reader uses only the reading
+// half.
 type place interface {
 	base() *querier
 	accountID() int64
@@ -35,16 +35,15 @@ func (o outbox) accountID() int64 { return o.of }
 // siteID implements [place]: the help desk's rows belong to no site.
 func (w writer) siteID() int64 { return 0 }
 
-// table declares how the rows of a noun are stored: P is the domain's writer, T the domain type, F
-// the list filter, R the row type of the table.
+// table declares how the rows of a noun are stored: P is the domain's writer, T the domain type, F the list filter, R the
+// row type of the table.
 type table[P place, T, F, R any] struct {
 	storage.Noun[T]
 	row  func(account int64, t *T) R
 	item func(*R) T
 	// scope restricts a statement to the scope; nil: to the account.
 	scope func(p P, q bun.QueryBuilder) bun.QueryBuilder
-	// match applies a filter to a list; errNone means that nothing matches. nil: there is no
-	// filter.
+	// match applies a filter to a list; errNone means that nothing matches. nil: there is no filter.
 	match func(ctx context.Context, p P, q *bun.SelectQuery, f F) error
 	// with adds to a query the parts of a row that are not its columns. nil: nothing.
 	with func(q *bun.SelectQuery) *bun.SelectQuery
@@ -52,8 +51,7 @@ type table[P place, T, F, R any] struct {
 	order func(f F) string
 	// read reads the values that a query for rows selects, by id; nil: a row is the whole value.
 	read func(ctx context.Context, s *querier, selected *bun.SelectQuery, desc bool) ([]T, error)
-	// refers names the row that a row refers to, for the fault when that is missing; nil: the fault
-	// names none.
+	// refers names the row that a row refers to, for the fault when that is missing; nil: the fault names none.
 	refers func(p P, t *T) (resource string, id int64)
 	// admit refuses rows that the database would accept, before they are inserted or updated.
 	admit func(ctx context.Context, p P, rows []*T) error
@@ -61,11 +59,11 @@ type table[P place, T, F, R any] struct {
 	inserted, updated func(ctx context.Context, p P, t *T) error
 	// replaced is updated with the old row, which is read and locked first.
 	replaced func(ctx context.Context, p P, old, t *T) error
-	// sparse has an update write only the columns that differ from the old row, which costs a read.
-	// SQLite would otherwise write the entries of all indexes again. PostgreSQL compares by itself.
+	// sparse has an update write only the columns that differ from the old row, which costs a read. SQLite would otherwise
+	// write the entries of all indexes again. PostgreSQL compares by itself.
 	sparse bool
-	// plain says that a caller cannot change a value's parts in place. A transaction then remembers
-	// the rows that it locks, for sparse updates on both databases.
+	// plain says that a caller cannot change a value's parts in place. A transaction then remembers the rows that it locks, for
+	// sparse updates on both databases.
 	plain bool
 	// remove runs before a row, which exists and is locked, is deleted.
 	remove func(ctx context.Context, p P, id int64) error
@@ -151,8 +149,7 @@ func (s rows[P, T, F, R]) lock(ctx context.Context, id int64) error {
 	return failure(ctx, s.forUpdate(q).Scan(ctx, &found), s.of.Name, id)
 }
 
-// scan reads the values that q selects: the rows themselves or, with table.read, the values they
-// identify.
+// scan reads the values that q selects: the rows themselves or, with table.read, the values they identify.
 func (s rows[P, T, F, R]) scan(ctx context.Context, desc bool, narrow func(q *bun.SelectQuery) error) ([]T, error) {
 	var all []R
 	q := s.whole(&all)
@@ -417,8 +414,7 @@ func (s stored[P, T, F, R]) keep(item *T) {
 	s.tx.locked[of][*s.of.ID(item)] = &row
 }
 
-// atOnce returns the rows of an update that PostgreSQL does in one statement for many; nil: each
-// row has its own.
+// atOnce returns the rows of an update that PostgreSQL does in one statement for many; nil: each row has its own.
 func (s stored[P, T, F, R]) atOnce(items []*T) []R {
 	if !s.store.postgres || len(items) < 2 || s.of.updated != nil || s.of.replaced != nil {
 		return nil
@@ -501,8 +497,7 @@ func (s stored[P, T, F, R]) write(ctx context.Context, id int64, old, row *R) er
 	return changed(ctx, res, err, s.of.Name, id)
 }
 
-// alike reports whether items may be updated by what differs from their old rows, those that differ
-// in the same way at once.
+// alike reports whether items may be updated by what differs from their old rows, those that differ in the same way at once.
 func (s stored[P, T, F, R]) alike(old map[int64]*R, items []*T) bool {
 	return len(items) > 1 && len(old) == len(items) && s.of.updated == nil && s.of.replaced == nil
 }

@@ -26,8 +26,7 @@ var (
 	conversationSearch = searchTable{"hw_conversation_search", "conversation_id", "s.customer || ' ' || s.own", "hw_conversation_vocabulary"}
 )
 
-// hasTerms checks for each row whether it has all terms, with an expression that no planner turns
-// into a join.
+// hasTerms checks for each row whether it has all terms, with an expression that no planner turns into a join.
 func (r reader) hasTerms(in searchTable, terms []helpdesk.SearchTerm) filter {
 	if r.store.postgres {
 		return func(q bun.QueryBuilder) bun.QueryBuilder {
@@ -55,9 +54,8 @@ func (r reader) hasTerms(in searchTable, terms []helpdesk.SearchTerm) filter {
 	}
 }
 
-// named restricts a PostgreSQL query to the rows that the index of terms returns. The terms are
-// hidden from the planner, which then assumes that they are rare, whatever its statistics say, and
-// scans no table for them.
+// named restricts a PostgreSQL query to the rows that the index of terms returns. The terms are hidden from the planner,
+// which then assumes that they are rare, whatever its statistics say, and scans no table for them.
 func (r reader) named(in searchTable, terms []helpdesk.SearchTerm) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where("?TableName.id = ANY (ARRAY(SELECT s.? FROM ? AS s WHERE s.account_id = ? AND "+accountTerms+" @@ (SELECT ?::tsquery)))",
@@ -94,12 +92,10 @@ func tsterm(t search.Term) string {
 	return term
 }
 
-// accountTerm returns the term that all rows of an account have, so that SQLite does not read those
-// of other accounts.
+// accountTerm returns the term that all rows of an account have, so that SQLite does not read those of other accounts.
 func (r reader) accountTerm() string { return "_" + strconv.FormatInt(r.scope.AccountID, 10) }
 
-// match builds a query as in section 3 of SQLite's page on FTS5. Terms are quoted, so that they
-// contain no operators.
+// match builds a query as in section 3 of SQLite's page on FTS5. Terms are quoted, so that they contain no operators.
 func (r reader) match(ctx context.Context, in searchTable, terms []helpdesk.SearchTerm) (string, error) {
 	all := []string{`"` + r.accountTerm() + `"`}
 	for _, t := range terms {
@@ -112,15 +108,15 @@ func (r reader) match(ctx context.Context, in searchTable, terms []helpdesk.Sear
 	return strings.Join(all, " AND "), nil
 }
 
-// The index has lists for prefixes of two or three characters; for longer prefixes it would merge
-// the lists of all matching words, of all accounts, before the first row.
+// The index has lists for prefixes of two or three characters; for longer prefixes it would merge the lists of all matching
+// words, of all accounts, before the first row.
 const (
 	indexedPrefix = 3
 	maxBegun      = 40 // words searched for in place of a prefix
 )
 
-// begun returns a prefix term for SQLite's index, or the words that begin with it when they are
-// few. The mark precedes all terms of a noun.
+// begun returns a prefix term for SQLite's index, or the words that begin with it when they are few. The mark precedes all
+// terms of a noun.
 func (s *querier) begun(ctx context.Context, vocabulary string, t search.Term, mark string) (string, error) {
 	whole := matchTerm(t, mark)
 	if !t.Prefix || utf8.RuneCountInString(t.Text) <= indexedPrefix || unknown(t.Text) {
@@ -175,8 +171,8 @@ func (w writer) SearchTerms(ctx context.Context, conversationID int64) ([]string
 	return strings.Fields(terms), nil
 }
 
-// SetSearchTerms implements [helpdesk.SearchIndex]. On PostgreSQL it locks the customer's terms
-// until the conversation has them, so that a concurrent change to them finds the conversation.
+// SetSearchTerms implements [helpdesk.SearchIndex]. On PostgreSQL it locks the customer's terms until the conversation has
+// them, so that a concurrent change to them finds the conversation.
 func (w writer) SetSearchTerms(ctx context.Context, conversationID int64, terms []string) error {
 	if err := checkText(terms); err != nil {
 		return err
@@ -231,9 +227,8 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 	return failure(ctx, err, "customer", customerID)
 }
 
-// setCustomerTerms is SetCustomerTerms on SQLite. A statement that may change several rows, or that
-// selects what it writes, makes FTS5 flush everything it holds in memory; most customers are new
-// and have no conversations yet.
+// setCustomerTerms is SetCustomerTerms on SQLite. A statement that may change several rows, or that selects what it writes,
+// makes FTS5 flush everything it holds in memory; most customers are new and have no conversations yet.
 func (w writer) setCustomerTerms(ctx context.Context, customerID int64, terms string) error {
 	var conversations bool
 	err := w.raw(`SELECT EXISTS (SELECT 1 FROM hw_conversations AS v WHERE v.account_id = c.account_id AND v.customer_id = c.id)
@@ -251,8 +246,7 @@ func (w writer) setCustomerTerms(ctx context.Context, customerID int64, terms st
 	return failure(ctx, err, "customer", customerID)
 }
 
-// lock prevents others from changing a row of the account until the transaction ends. SQLite has a
-// single writer.
+// lock prevents others from changing a row of the account until the transaction ends. SQLite has a single writer.
 func (w writer) lock(ctx context.Context, model any, resource string, id int64) error {
 	if !w.store.postgres {
 		return w.state()
@@ -297,8 +291,8 @@ func (w writer) MoveCustomer(ctx context.Context, from, into int64) error {
 	return changed(ctx, res, nil, "customer", from)
 }
 
-// index fills the search tables for accounts that are older than search. Only the service can
-// compute terms, so the migration merely listed the accounts.
+// index fills the search tables for accounts that are older than search. Only the service can compute terms, so the
+// migration merely listed the accounts.
 func (db *DB) index(ctx context.Context) error {
 	var accounts []int64
 	if err := db.write.NewRaw("SELECT account_id FROM hw_search_pending ORDER BY account_id").Scan(ctx, &accounts); err != nil {

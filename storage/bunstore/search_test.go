@@ -64,8 +64,7 @@ func TestMigrateIndexes(t *testing.T) {
 	})
 }
 
-// Articles that are older than ranked terms are found by title, summary and content after the
-// migration.
+// Articles that are older than ranked terms are found by title, summary and content after the migration.
 func TestMigrateRanksTerms(t *testing.T) {
 	t.Parallel()
 	app := embedded["SQLite"](t)
@@ -120,8 +119,8 @@ func TestMigrateRanksTerms(t *testing.T) {
 // searched is the number of conversations of BenchmarkSearch.
 const searched = 100_000
 
-// BenchmarkSearch finds a page of 50 among 100,000 conversations; bare queries the database's own
-// index by hand for as many ids.
+// BenchmarkSearch finds a page of 50 among 100,000 conversations; bare queries the database's own index by hand for as many
+// ids.
 func BenchmarkSearch(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		fillSearch(b, s)
@@ -180,8 +179,7 @@ func count(b *testing.B, db *sql.DB, statement string, args ...any) (n int) {
 	return n
 }
 
-// fillSearch creates conversations with 60 different words each, distributed as in natural
-// language.
+// fillSearch creates conversations with 60 different words each, distributed as in natural language.
 func fillSearch(b *testing.B, s *bench) {
 	b.Helper()
 	tx, err := s.plain.BeginTx(b.Context(), nil)

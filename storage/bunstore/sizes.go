@@ -18,8 +18,8 @@ var growing = []string{
 	"hw_notifications", "hw_idempotency", "hw_tokens",
 }
 
-// Sizes returns the sizes of the tables that grow over time. On SQLite it counts the rows of one
-// table after the other; limit the total time with ctx.
+// Sizes returns the sizes of the tables that grow over time. On SQLite it counts the rows of one table after the other;
+// limit the total time with ctx.
 func (db *DB) Sizes(ctx context.Context) ([]TableSize, error) {
 	sizes := make([]TableSize, len(growing))
 	for i, name := range growing {

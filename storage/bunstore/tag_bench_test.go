@@ -9,8 +9,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// BenchmarkTagFilter lists 25 of 100,000 conversations with a tag that every second one has, that
-// ten have, and that none has; the baseline is the same list of all conversations.
+// BenchmarkTagFilter lists 25 of 100,000 conversations with a tag that every second one has, that ten have, and that none
+// has; the baseline is the same list of all conversations.
 func BenchmarkTagFilter(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		tags := s.tagged(b, 100_000)

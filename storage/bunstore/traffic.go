@@ -54,8 +54,7 @@ func (r reader) MailTraffic(ctx context.Context, since time.Time) ([]helpdesk.Ma
 	return list, nil
 }
 
-// MailQueues implements [helpdesk.MailFlowReader]. The states are literals, to match the conditions
-// of indexes.
+// MailQueues implements [helpdesk.MailFlowReader]. The states are literals, to match the conditions of indexes.
 func (r reader) MailQueues(ctx context.Context) ([]helpdesk.MailQueue, error) {
 	var lines []struct {
 		MailboxID, N, Since int64

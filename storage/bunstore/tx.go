@@ -19,8 +19,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// maxAttempts is how often the function of a transaction runs at most. attemptPause is the mean
-// pause before the second attempt; it doubles with each further one.
+// maxAttempts is how often the function of a transaction runs at most. attemptPause is the mean pause before the second
+// attempt; it doubles with each further one.
 const (
 	maxAttempts  = 5
 	attemptPause = 4 * time.Millisecond
@@ -31,19 +31,18 @@ type transaction struct {
 	conn  bun.IConn
 	own   bool // the store commits it, and then wakes the workers of this process
 	ended atomic.Bool
-	// The outbox is written just before the commit, events last: the row that counts events stays
-	// locked from then on. The log thus has no gaps and follows the order of commits, and other
-	// transactions wait only briefly.
+	// The outbox is written just before the commit, events last: the row that counts events stays locked from then on. The log
+	// thus has no gaps and follows the order of commits, and other transactions wait only briefly.
 	jobs   []jobRow
 	events map[int64][]storage.Event
-	// accounts records which accounts the transaction has seen to exist or not; others are looked
-	// up before an event is emitted.
+	// accounts records which accounts the transaction has seen to exist or not; others are looked up before an event is
+	// emitted.
 	accounts map[int64]bool
-	// locked are rows as they were locked, by the type of row and id: a pointer to each. Whatever
-	// may write such a row drops them.
+	// locked are rows as they were locked, by the type of row and id: a pointer to each. Whatever may write such a row drops
+	// them.
 	locked map[reflect.Type]map[int64]any
-	// changed are the accounts whose members and roles the transaction may have changed; 0 stands
-	// for all accounts, users and tokens.
+	// changed are the accounts whose members and roles the transaction may have changed; 0 stands for all accounts, users and
+	// tokens.
 	changed []int64
 }
 
@@ -62,13 +61,12 @@ func (db *DB) Within(s helpdesk.Scope) helpdesk.Reader {
 	return reader{querier: &querier{store: db, db: db.read}, scope: own(s)}
 }
 
-// InTx implements [helpdesk.Store]. fn runs up to five times when the database reports a transient
-// conflict. It must use only the Tx and nothing else of this store: on SQLite another transaction
-// would deadlock with this one. After a Conflict or a failed reference PostgreSQL can only roll the
-// transaction back: return the error.
+// InTx implements [helpdesk.Store]. fn runs up to five times when the database reports a transient conflict. It must use
+// only the Tx and nothing else of this store: on SQLite another transaction would deadlock with this one. After a Conflict
+// or a failed reference PostgreSQL can only roll the transaction back: return the error.
 //
-// Until its commit begins, the transaction ends with ctx. After that it waits for the database's
-// answer; without an answer the error is an OutcomeUnknown fault.
+// Until its commit begins, the transaction ends with ctx. After that it waits for the database's answer; without an answer
+// the error is an OutcomeUnknown fault.
 func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return db.transact(ctx, s.AccountID, func(ctx context.Context, q *querier) error {
 		q.tx.changed = append(q.tx.changed, s.AccountID)
@@ -84,8 +82,8 @@ func (db *DB) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx he
 	})
 }
 
-// transact runs fn in a transaction of its own, or as a part of the transaction of the context's
-// unit. account is the one that fn works on, or 0 for none.
+// transact runs fn in a transaction of its own, or as a part of the transaction of the context's unit. account is the one
+// that fn works on, or 0 for none.
 func (db *DB) transact(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
 	if u := db.unit(ctx); u != nil {
 		return u.part(ctx, account, fn)
@@ -101,10 +99,9 @@ func (db *DB) attempts(ctx context.Context, account int64, fn func(context.Conte
 	return db.again(ctx, func() error { return db.attempt(ctx, account, fn) })
 }
 
-// enter admits a PostgreSQL transaction to an account before it locks anything there: many at once,
-// or one alone, see [storage.Alone]. Without it, a transaction that deletes rows that many refer to
-// would deadlock again and again with those that wait for it while holding some of these rows.
-// Later transactions queue behind the waiting lock.
+// enter admits a PostgreSQL transaction to an account before it locks anything there: many at once, or one alone, see
+// [storage.Alone]. Without it, a transaction that deletes rows that many refer to would deadlock again and again with those
+// that wait for it while holding some of these rows. Later transactions queue behind the waiting lock.
 func (db *DB) enter(ctx context.Context, conn bun.IConn, account int64) error {
 	if !db.postgres || account == 0 {
 		return nil
@@ -154,8 +151,8 @@ func (db *DB) begin(ctx context.Context) (*opened, error) {
 		return nil, failure(ctx, err, "transaction", 0)
 	}
 	if db.deferred {
-		// On SQLite a transaction that reads first and writes later may fail at once; one that
-		// begins with a write, even an empty one, waits for its turn.
+		// On SQLite a transaction that reads first and writes later may fail at once; one that begins with a write, even an empty
+		// one, waits for its turn.
 		if _, err := o.tx.ExecContext(ctx, "DELETE FROM hw_accounts WHERE FALSE"); err != nil {
 			o.close()
 			return nil, failure(ctx, err, "transaction", 0)
@@ -224,12 +221,11 @@ type Bound struct {
 
 var _ helpdesk.Store = (*Bound)(nil)
 
-// Bind returns a store that reads and writes in tx and never ends it. InTx runs its function once,
-// in a savepoint: an error undoes only what the function did. A SQLite transaction should have
-// begun immediate.
+// Bind returns a store that reads and writes in tx and never ends it. InTx runs its function once, in a savepoint: an error
+// undoes only what the function did. A SQLite transaction should have begun immediate.
 //
-// A Bound is for one goroutine, like its transaction. Jobs become visible with the caller's commit;
-// call [DB.WakeWorkers] after it to start them without delay.
+// A Bound is for one goroutine, like its transaction. Jobs become visible with the caller's commit; call [DB.WakeWorkers]
+// after it to start them without delay.
 func (db *DB) Bind(tx bun.Tx) *Bound { return db.BindSQL(tx.Tx) }
 
 // BindSQL is [DB.Bind] for a transaction that was not begun by bun.
@@ -303,8 +299,8 @@ func (t systemTx) Within(s helpdesk.Scope) helpdesk.Tx {
 	return newWriter(t.querier, s)
 }
 
-// flush writes the outbox and reports whether there are new jobs. It writes accounts in id order,
-// so that transactions with events of the same accounts do not deadlock.
+// flush writes the outbox and reports whether there are new jobs. It writes accounts in id order, so that transactions with
+// events of the same accounts do not deadlock.
 func (s *querier) flush(ctx context.Context) (queued bool, err error) {
 	jobs, accounts := s.tx.jobs, slices.Sorted(maps.Keys(s.tx.events))
 	accounts = slices.DeleteFunc(accounts, func(id int64) bool { return !s.tx.accounts[id] }) // deleted since, together with their logs
@@ -380,8 +376,7 @@ func (o outbox) Emit(ctx context.Context, events ...storage.Event) error {
 	return nil
 }
 
-// requireAccount refuses a missing account. It queries the database only when the transaction has
-// not seen the account.
+// requireAccount refuses a missing account. It queries the database only when the transaction has not seen the account.
 func (o outbox) requireAccount(ctx context.Context) error {
 	if err := o.into.state(); err != nil {
 		return err

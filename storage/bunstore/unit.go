@@ -40,8 +40,8 @@ func (db *DB) unit(ctx context.Context) *unit {
 	return nil
 }
 
-// pooled is the connection for statements outside of a transaction of their own: the transaction of
-// the context's unit if it is open, otherwise the pool.
+// pooled is the connection for statements outside of a transaction of their own: the transaction of the context's unit if it
+// is open, otherwise the pool.
 type pooled struct {
 	db   *bun.DB
 	unit func(context.Context) *unit

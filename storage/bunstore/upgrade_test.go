@@ -21,8 +21,8 @@ import (
 	"github.com/helpwright/helpwright/storage/transfer"
 )
 
-// A database that has lived through every schema, and got a row in every table of each, has all of them at the end, in
-// the schema that a new database has, and they can be read.
+// A database that has lived through every schema, and got a row in every table of each, has all of them at the end, in the
+// schema that a new database has, and they can be read.
 func TestUpgradeFromEverySchema(t *testing.T) {
 	t.Parallel()
 	persistent(t, func(t *testing.T, url string) {

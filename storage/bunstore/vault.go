@@ -21,8 +21,8 @@ type vaultRow struct {
 
 var _ storage.Vault = (*DB)(nil)
 
-// below returns a condition for a key and the keys below it, which is one range of the index: "0"
-// is the character after "/".
+// below returns a condition for a key and the keys below it, which is one range of the index: "0" is the character after
+// "/".
 func below(key string) (condition string, args []any) {
 	if key == "" {
 		return "1 = 1", nil

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// The channels of PostgreSQL's notifications: about new jobs, and about new events of the account
-// in the payload.
+// The channels of PostgreSQL's notifications: about new jobs, and about new events of the account in the payload.
 const (
 	channel      = "helpwright_jobs"
 	eventChannel = "helpwright_events"
@@ -27,8 +26,8 @@ const (
 // ErrNoListen is the error of Config.Listen when the driver cannot listen.
 var ErrNoListen = errors.New("bunstore: the driver cannot listen")
 
-// Wake implements [storage.Jobs]. Jobs of this process wake workers at once; so do those of other
-// processes while [DB.Run] runs on PostgreSQL.
+// Wake implements [storage.Jobs]. Jobs of this process wake workers at once; so do those of other processes while [DB.Run]
+// runs on PostgreSQL.
 func (db *DB) Wake() <-chan struct{} { return db.wake }
 
 // woken has what the values of Wake are about.
@@ -48,19 +47,19 @@ func (db *DB) Woken() (kinds []string, all bool) {
 	return kinds, all
 }
 
-// WakeWorkers makes the workers and readers of this process look for jobs and events. Call it after
-// committing a transaction that a [Bound] wrote in.
+// WakeWorkers makes the workers and readers of this process look for jobs and events. Call it after committing a transaction
+// that a [Bound] wrote in.
 //
-// It also makes changes of tokens, users and members by that transaction take effect at once. Without
-// it they do within a second.
+// It also makes changes of tokens, users and members by that transaction take effect at once. Without it they do within a
+// second.
 func (db *DB) WakeWorkers() {
 	db.remembered.forget([]int64{0})
 	db.wakeUp()
 	db.watchers.Notify(0)
 }
 
-// NotifyEvents implements [storage.EventNotifier]. It reports events of this process at once, and
-// those of other processes while [DB.Run] runs on PostgreSQL.
+// NotifyEvents implements [storage.EventNotifier]. It reports events of this process at once, and those of other processes
+// while [DB.Run] runs on PostgreSQL.
 func (db *DB) NotifyEvents(fn func(accountID int64)) (stop func()) { return db.watchers.Add(fn) }
 
 // wakeUp wakes the workers of this process for jobs of some kinds; without any, of all.
@@ -80,16 +79,14 @@ func (db *DB) wakeUp(kinds ...string) {
 	}
 }
 
-// Run listens for the jobs and events of other processes on PostgreSQL until ctx ends. It uses one
-// connection of the pool and replaces it when it is lost. On SQLite, and without Config.Listen, it
-// does not listen. It returns nil.
+// Run listens for the jobs and events of other processes on PostgreSQL until ctx ends. It uses one connection of the pool
+// and replaces it when it is lost. On SQLite, and without Config.Listen, it does not listen. It returns nil.
 //
-// Run also takes over the jobs of dead processes without waiting for their leases to expire. It
-// recognizes dead processes whose databases were opened by package sqlite or postgres on the same
-// file or server. A process that claims jobs of such a database uses one more PostgreSQL
-// connection, or a locked file next to the SQLite database. It must call Run; otherwise other
-// processes may take it for dead when a connection breaks. Run also maintains the statistics of a
-// SQLite database that was opened for the DB.
+// Run also takes over the jobs of dead processes without waiting for their leases to expire. It recognizes dead processes
+// whose databases were opened by package sqlite or postgres on the same file or server. A process that claims jobs of such a
+// database uses one more PostgreSQL connection, or a locked file next to the SQLite database. It must call Run; otherwise
+// other processes may take it for dead when a connection breaks. Run also maintains the statistics of a SQLite database that
+// was opened for the DB.
 func (db *DB) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { db.reap(ctx) })
@@ -118,8 +115,8 @@ func (db *DB) Run(ctx context.Context) error {
 	return nil
 }
 
-// The payload of a notification about new jobs is the process that has queued them, if it wakes
-// itself, a space and their kind. It is empty from processes that tell neither.
+// The payload of a notification about new jobs is the process that has queued them, if it wakes itself, a space and their
+// kind. It is empty from processes that tell neither.
 func (db *DB) notice(self bool) string {
 	if self {
 		return db.process + " "

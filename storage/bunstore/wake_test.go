@@ -12,8 +12,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 )
 
-// New jobs wake the workers of their process once, and on PostgreSQL those of others, for jobs of
-// their kinds.
+// New jobs wake the workers of their process once, and on PostgreSQL those of others, for jobs of their kinds.
 func TestWokenKinds(t *testing.T) {
 	t.Parallel()
 	persistent(t, func(t *testing.T, url string) {

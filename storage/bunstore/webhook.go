@@ -124,8 +124,7 @@ func (w writer) WebhookDeliveries() storage.Rows[subscription.WebhookDelivery, s
 	return storedOf(w, &webhookDeliveries)
 }
 
-// WebhookBacklog implements [subscription.WebhookDirectory]. It walks the cursors, of which there are
-// few.
+// WebhookBacklog implements [subscription.WebhookDirectory]. It walks the cursors, of which there are few.
 func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]identity.Account, error) {
 	var rows []accountRow
 	q := d.selects(&rows).Join("JOIN hw_webhook_cursors AS c ON c.account_id = ?TableName.id").
@@ -200,8 +199,8 @@ func (w writer) WebhookCursorForUpdate(ctx context.Context) (int64, error) {
 	return seq, failure(ctx, err, "webhook cursor", 0)
 }
 
-// StartWebhookCursor implements [subscription.WebhookQueue]. The no-op update locks the row, or waits
-// for a transaction that deletes it.
+// StartWebhookCursor implements [subscription.WebhookQueue]. The no-op update locks the row, or waits for a transaction that
+// deletes it.
 func (w writer) StartWebhookCursor(ctx context.Context, seq int64) error {
 	_, err := w.raw(`INSERT INTO hw_webhook_cursors (account_id, seq) VALUES (?, ?)
 		ON CONFLICT (account_id) DO UPDATE SET seq = hw_webhook_cursors.seq`, w.scope.AccountID, seq).Exec(ctx)

@@ -1,9 +1,8 @@
-// Package events follows the event logs of accounts as they grow: with one reader in the process
-// for each followed account, and any number of streams.
+// Package events follows the event logs of accounts as they grow: with one reader in the process for each followed account,
+// and any number of streams.
 //
-// A stream is just a position in the log. It reads from the newest events of its account, which the
-// hub keeps in memory, or else from the log itself: a slow stream, or one that starts far back,
-// loses nothing and costs no memory.
+// A stream is just a position in the log. It reads from the newest events of its account, which the hub keeps in memory, or
+// else from the log itself: a slow stream, or one that starts far back, loses nothing and costs no memory.
 package events
 
 import (
@@ -23,8 +22,7 @@ type Config struct {
 	Poll  time.Duration // how often the logs of followed accounts are read when nothing wakes the hub; default 2 seconds
 	Keep  int           // how many of the newest events of an account are kept in memory; default 256
 	Batch int           // the most events read at once; default 100
-	// Lag is called with the age of the newest event in each batch delivered to streams. nil: no
-	// reports.
+	// Lag is called with the age of the newest event in each batch delivered to streams. nil: no reports.
 	Lag    func(time.Duration)
 	Logger *slog.Logger // nil: discards
 }
@@ -70,8 +68,7 @@ func New(cfg Config) (*Hub, error) {
 	return &Hub{cfg: cfg, wake: make(chan struct{}, 1), done: make(chan struct{}), topics: map[int64]*topic{}}, nil
 }
 
-// Run reads the logs until ctx ends, which is not an error, and then ends all streams. It may be
-// called once.
+// Run reads the logs until ctx ends, which is not an error, and then ends all streams. It may be called once.
 func (h *Hub) Run(ctx context.Context) error {
 	if notifier, ok := h.cfg.Log.(storage.EventNotifier); ok {
 		stop := notifier.NotifyEvents(h.notify)

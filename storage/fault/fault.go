@@ -1,6 +1,5 @@
-// Package fault defines the error type of the module: what went wrong, in the domain's terms. A
-// backend turns its driver's errors into faults at its edge; only the transport turns faults into
-// HTTP statuses.
+// Package fault defines the error type of the module: what went wrong, in the domain's terms. A backend turns its driver's
+// errors into faults at its edge; only the transport turns faults into HTTP statuses.
 package fault
 
 import (
@@ -91,8 +90,8 @@ func (e *Error) Text() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes errors.Is(err, helpdesk.ErrNotFound) true for every fault of that kind: a target that
-// sets only Kind matches all faults of the kind.
+// Is makes errors.Is(err, helpdesk.ErrNotFound) true for every fault of that kind: a target that sets only Kind matches all
+// faults of the kind.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	if !ok {
@@ -102,8 +101,7 @@ func (e *Error) Is(target error) bool {
 	return bare && t.Kind == e.Kind
 }
 
-// Of returns the kind of the first fault in err's chain, or Internal for any other error. err must
-// not be nil.
+// Of returns the kind of the first fault in err's chain, or Internal for any other error. err must not be nil.
 func Of(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -114,13 +112,12 @@ func Of(err error) Kind {
 // Is reports whether err is a fault of kind k.
 func Is(err error, k Kind) bool { return err != nil && Of(err) == k }
 
-// Certain reports whether err, returned by a transaction, leaves no doubt about its outcome. After
-// an OutcomeUnknown fault, do not remove what was prepared for the transaction, such as files:
-// committed rows may refer to it.
+// Certain reports whether err, returned by a transaction, leaves no doubt about its outcome. After an OutcomeUnknown fault,
+// do not remove what was prepared for the transaction, such as files: committed rows may refer to it.
 func Certain(err error) bool { return !errors.Is(err, &Error{Kind: OutcomeUnknown}) }
 
-// Passes reports whether a retry may succeed later: the database or the blobs were unreachable, too
-// slow or full, or the outcome is unknown.
+// Passes reports whether a retry may succeed later: the database or the blobs were unreachable, too slow or full, or the
+// outcome is unknown.
 func Passes(err error) bool {
 	return Is(err, Unavailable) || !Certain(err) || errors.Is(err, context.DeadlineExceeded)
 }
@@ -136,8 +133,8 @@ func Newf(k Kind, format string, args ...any) *Error {
 // Wrap returns a fault of kind k with a cause that is logged and never shown.
 func Wrap(k Kind, op string, err error) *Error { return &Error{Kind: k, Op: op, Err: err} }
 
-// Missing returns the NotFound fault of one resource. It reads the same whether the resource does
-// not exist or belongs to another account.
+// Missing returns the NotFound fault of one resource. It reads the same whether the resource does not exist or belongs to
+// another account.
 func Missing(resource string, id int64) *Error {
 	return &Error{Kind: NotFound, Resource: resource, ID: id, Message: "There is no such " + resource + "."}
 }

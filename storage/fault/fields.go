@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Fields maps a field's name in bracket notation (`emails[0][email]`) to what is
-// wrong with it.
+// Fields maps a field's name in bracket notation (`emails[0][email]`) to what is wrong with it.
 type Fields map[string][]string
 
 // String lists the problems in the order of their field names.
@@ -20,8 +19,8 @@ func (f Fields) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Collector collects all field problems of one input, so that a single fault reports them all. The
-// zero value is ready to use.
+// Collector collects all field problems of one input, so that a single fault reports them all. The zero value is ready to
+// use.
 type Collector struct{ fields Fields }
 
 // Add records a problem of one field.
@@ -42,8 +41,8 @@ func (c *Collector) Check(ok bool, field, problem string) bool {
 	return ok
 }
 
-// Take records the problems of an Invalid fault, so that one fault reports the problems of several
-// checks. It returns any other error.
+// Take records the problems of an Invalid fault, so that one fault reports the problems of several checks. It returns any
+// other error.
 func (c *Collector) Take(err error) error {
 	f, ok := errors.AsType[*Error](err)
 	if err == nil || !ok || f.Kind != Invalid || len(f.Fields) == 0 {

@@ -1,9 +1,9 @@
 // Package fileblob stores blobs as files below one directory, for a server with its own disk.
 //
-// A key's last segment is a file of that name. The other segments are directories with "+" appended
-// to their names, so that both "a" and "a/b" can exist. A segment has at most 250 bytes. Blobs are
-// written to the directory "=tmp" first and renamed once they are completely on disk: a crash
-// leaves no partial blobs, only files in "=tmp", which [Open] removes when they are a day old.
+// A key's last segment is a file of that name. The other segments are directories with "+" appended to their names, so that
+// both "a" and "a/b" can exist. A segment has at most 250 bytes. Blobs are written to the directory "=tmp" first and renamed
+// once they are completely on disk: a crash leaves no partial blobs, only files in "=tmp", which [Open] removes when they
+// are a day old.
 package fileblob
 
 import (
@@ -31,8 +31,7 @@ const (
 	tmpAge     = 24 * time.Hour
 )
 
-// Blobs implements storage.Blobs on a directory. Open it with [Open]; several
-// processes may use the same directory.
+// Blobs implements storage.Blobs on a directory. Open it with [Open]; several processes may use the same directory.
 type Blobs struct {
 	dir  string
 	root atomic.Pointer[os.Root]
@@ -45,8 +44,8 @@ type Blobs struct {
 
 var _ storage.Blobs = (*Blobs)(nil)
 
-// Open opens the directory dir and creates it if necessary. Access stays inside dir, whatever
-// symbolic links it contains. The caller must Close it.
+// Open opens the directory dir and creates it if necessary. Access stays inside dir, whatever symbolic links it contains.
+// The caller must Close it.
 func Open(dir string) (*Blobs, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -158,8 +157,8 @@ func (i *input) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// publish renames a written file to its final name. It recreates directories that are concurrently
-// removed because they were empty.
+// publish renames a written file to its final name. It recreates directories that are concurrently removed because they were
+// empty.
 func (b *Blobs) publish(tmp, file string) error {
 	dir := path.Dir(file)
 	var err error
@@ -243,8 +242,7 @@ func (b *Blobs) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return part{reading{f}, f}, nil
 }
 
-// reading turns the errors of a file into faults: a disk or server that does not answer says
-// nothing about the file.
+// reading turns the errors of a file into faults: a disk or server that does not answer says nothing about the file.
 type reading struct{ file io.Reader }
 
 func (r reading) Read(p []byte) (int, error) {

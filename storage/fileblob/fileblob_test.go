@@ -65,8 +65,8 @@ func TestNothingIsLeftOver(t *testing.T) {
 	}
 }
 
-// A file and a directory of the same name can coexist, and a directory may be removed with its last
-// blob while another process walks through it.
+// A file and a directory of the same name can coexist, and a directory may be removed with its last blob while another
+// process walks through it.
 func TestWalkWhileRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -157,8 +157,7 @@ func TestTidy(t *testing.T) {
 	}
 }
 
-// The directory may be emptied, or replaced by a mount: the current one is used for reading and
-// writing.
+// The directory may be emptied, or replaced by a mount: the current one is used for reading and writing.
 func TestAnotherDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "blobs")
@@ -269,8 +268,8 @@ func ExampleOpen() {
 	// "Subject: hello\r\n"
 }
 
-// BenchmarkPut compares Put with the minimum for durability: write, fsync and rename; and with that
-// plus the fsync of the directory, which Put also needs.
+// BenchmarkPut compares Put with the minimum for durability: write, fsync and rename; and with that plus the fsync of the
+// directory, which Put also needs.
 func BenchmarkPut(b *testing.B) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 512) // 8 KiB, a typical mail
 	b.Run("Put", func(b *testing.B) {

@@ -11,8 +11,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// List lists blobs in key order. It reads only directories that can contain such blobs, until it
-// has enough of them.
+// List lists blobs in key order. It reads only directories that can contain such blobs, until it has enough of them.
 func (b *Blobs) List(ctx context.Context, prefix, after string, limit int) ([]storage.BlobInfo, error) {
 	l := lister{ctx: ctx, blobs: b, prefix: prefix, after: after, limit: limit}
 	top := prefix[:strings.LastIndexByte(prefix, '/')+1]

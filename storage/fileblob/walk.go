@@ -49,8 +49,8 @@ func (w *walker) flush() error {
 	return w.fn(found)
 }
 
-// walk walks the directory of the blobs whose keys begin with dir. It visits subdirectories after
-// the files, so that only a few directories are open at a time.
+// walk walks the directory of the blobs whose keys begin with dir. It visits subdirectories after the files, so that only a
+// few directories are open at a time.
 func (w *walker) walk(dir string) error {
 	var below []string
 	err := w.blobs.eachEntry(w.ctx, dirName(dir), func(e fs.DirEntry) error {

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// New creates a file and locks it until it is closed or the process ends. An existing file is an
-// error.
+// New creates a file and locks it until it is closed or the process ends. An existing file is an error.
 func New(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package filetype decides which uploaded files are allowed, by their names and first bytes, and
-// with which media type they are stored. Both domains use it.
+// Package filetype decides which uploaded files are allowed, by their names and first bytes, and with which media type they
+// are stored. Both domains use it.
 package filetype
 
 import (
@@ -37,9 +37,8 @@ var texts = []string{"html", "xhtml", "txt", "svg", "csv", "sql", "md", "css", "
 // programs are the first bytes of executable files, which are refused under any name.
 var programs = []string{"MZ", "\x7fELF", "\xfe\xed\xfa", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"}
 
-// Check checks an upload by its name and its first [HeadSize] bytes. It returns "" when the
-// extension is among the allowed ones and the content matches it, otherwise the reason, which may
-// be shown.
+// Check checks an upload by its name and its first [HeadSize] bytes. It returns "" when the extension is among the allowed
+// ones and the content matches it, otherwise the reason, which may be shown.
 func Check(filename string, head []byte, allowed []string) string {
 	extension := extensionOf(filename)
 	if !slices.Contains(allowed, extension) {
@@ -64,8 +63,7 @@ func binary(head []byte) bool {
 	return bytes.IndexByte(head, 0) >= 0
 }
 
-// media maps extensions to the media types to serve. The types known to the system would differ
-// between machines.
+// media maps extensions to the media types to serve. The types known to the system would differ between machines.
 var media = map[string]string{
 	"jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp", "avif": "image/avif",
 	"svg": "image/svg+xml", "ico": "image/vnd.microsoft.icon", "pdf": "application/pdf", "zip": "application/zip", "gzip": "application/gzip",
@@ -97,8 +95,7 @@ func extensionOf(filename string) string {
 
 const maxName = 255
 
-// SafeName returns the last element of a name without control characters, at most 255 bytes; ""
-// when nothing is left.
+// SafeName returns the last element of a name without control characters, at most 255 bytes; "" when nothing is left.
 func SafeName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {

@@ -1,6 +1,6 @@
-// Package guard controls access to a store: a handle asks the guard for a permission, and gets a
-// reader or the right to open transactions. A method that skips the check has nothing to read from
-// or write to. The handles of both domains are built on it.
+// Package guard controls access to a store: a handle asks the guard for a permission, and gets a reader or the right to open
+// transactions. A method that skips the check has nothing to read from or write to. The handles of both domains are built on
+// it.
 package guard
 
 import (
@@ -12,8 +12,7 @@ import (
 // Begin runs fn in a transaction of type T.
 type Begin[T any] func(ctx context.Context, fn func(ctx context.Context, tx T) error) error
 
-// Guard keeps a reader R and the right to begin transactions T behind a check of
-// permissions P.
+// Guard keeps a reader R and the right to begin transactions T behind a check of permissions P.
 type Guard[P ~string, R, T any] struct {
 	allows func(P) bool
 	reader R
@@ -50,8 +49,8 @@ func (g Guard[P, R, T]) Write(p P) (Begin[T], error) {
 // errRehearsed rolls back the changes of a rehearsal.
 var errRehearsed = fault.New(fault.Precondition, "Nothing was changed: this was a dry run.")
 
-// Rehearsal returns a guard with the same permissions and reader whose transactions are rolled back
-// at their end, with a Precondition fault.
+// Rehearsal returns a guard with the same permissions and reader whose transactions are rolled back at their end, with a
+// Precondition fault.
 func (g Guard[P, R, T]) Rehearsal() Guard[P, R, T] {
 	begin := g.begin
 	g.begin = func(ctx context.Context, fn func(ctx context.Context, tx T) error) error {

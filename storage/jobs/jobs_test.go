@@ -175,8 +175,7 @@ func TestRetriesAndBuries(t *testing.T) {
 	})
 }
 
-// A kind whose handlers all hang does not delay another, and runs no more handlers than it has
-// workers.
+// A kind whose handlers all hang does not delay another, and runs no more handlers than it has workers.
 func TestKindsDoNotStarveEachOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -212,8 +211,7 @@ func TestKindsDoNotStarveEachOther(t *testing.T) {
 	})
 }
 
-// The lease of a slow handler is extended. When the job was taken over anyway, its context ends and
-// its result is dropped.
+// The lease of a slow handler is extended. When the job was taken over anyway, its context ends and its result is dropped.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -410,8 +408,7 @@ func (h *hanging) Claim(ctx context.Context, most map[string]int, now, lease tim
 	return h.Jobs.Claim(ctx, most, now, lease)
 }
 
-// Handlers that yield let others run, up to a limit. Each is counted once, and Run waits for all of
-// them.
+// Handlers that yield let others run, up to a limit. Each is counted once, and Run waits for all of them.
 func TestYield(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -778,8 +775,8 @@ func (q *telling) Wake() <-chan struct{} { return q.wake }
 
 func (q *telling) Woken() (kinds []string, all bool) { return q.kinds, q.all }
 
-// A queue that tells which kinds have new jobs is asked for those. All kinds are asked for when it
-// cannot tell, and once in every poll.
+// A queue that tells which kinds have new jobs is asked for those. All kinds are asked for when it cannot tell, and once in
+// every poll.
 func TestClaimsKindsThatWoke(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -94,12 +94,11 @@ func (r *run) count(job *storage.ClaimedJob, v *verdict, err error) time.Time {
 	return r.Now().Add(r.Backoff(job.Failed))
 }
 
-// away reports whether a shared dependency was unavailable. A deadline alone does not prove it: it
-// may be the handler's.
+// away reports whether a shared dependency was unavailable. A deadline alone does not prove it: it may be the handler's.
 func away(err error) bool { return fault.Is(err, fault.Unavailable) || !fault.Certain(err) }
 
-// write stores a result, and waits for an unreachable queue as long as handlers may run. A result
-// that cannot be written is left to the lease's expiry.
+// write stores a result, and waits for an unreachable queue as long as handlers may run. A result that cannot be written is
+// left to the lease's expiry.
 func (r *run) write(what string, store func(ctx context.Context) error) {
 	for wait := firstWait; ; wait = min(2*wait, writeWait) {
 		ctx, cancel := context.WithTimeout(r.work, callTime)

@@ -15,17 +15,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// The first and the longest wait while the queue is unreachable: before claims, unless the queue
-// wakes the runner, and before writing results again.
+// The first and the longest wait while the queue is unreachable: before claims, unless the queue wakes the runner, and
+// before writing results again.
 const (
 	firstWait = time.Second
 	longWait  = 30 * time.Second
 	writeWait = 5 * time.Second
 )
 
-// When the queue wakes the runner more often than every wakePause, claims follow at once for
-// wakeBurst of them. Further ones wait, so that of many jobs that come one by one several are
-// claimed together.
+// When the queue wakes the runner more often than every wakePause, claims follow at once for wakeBurst of them. Further ones
+// wait, so that of many jobs that come one by one several are claimed together.
 const (
 	wakePause = 5 * time.Millisecond
 	wakeBurst = 8
@@ -66,9 +65,9 @@ type result struct {
 	took time.Duration
 }
 
-// Run runs jobs until the context ends, which is not an error. Running handlers may then continue
-// for Config.Drain; after that their context ends, and unfinished jobs are due again when their
-// leases expire. Run returns when all handlers have returned.
+// Run runs jobs until the context ends, which is not an error. Running handlers may then continue for Config.Drain; after
+// that their context ends, and unfinished jobs are due again when their leases expire. Run returns when all handlers have
+// returned.
 //
 // While the queue is unreachable Run waits and retries.
 func (r *Runner) Run(ctx context.Context) error {
@@ -140,8 +139,7 @@ func (r *run) held(ctx context.Context) bool {
 	return r.holding
 }
 
-// gather waits for more jobs when the queue wakes the runner too often, unless a missing worker is
-// free again.
+// gather waits for more jobs when the queue wakes the runner too often, unless a missing worker is free again.
 func (r *run) gather(ctx context.Context) {
 	now := time.Now()
 	if r.wakes.Before(now) {
@@ -153,8 +151,8 @@ func (r *run) gather(ctx context.Context) {
 	}
 }
 
-// anyKind reports whether the queue woke the runner for jobs of any kind. Otherwise it has noted the
-// kinds that may have more.
+// anyKind reports whether the queue woke the runner for jobs of any kind. Otherwise it has noted the kinds that may have
+// more.
 func (r *run) anyKind() bool {
 	queue, ok := r.Jobs.(storage.KindWaker)
 	if !ok {
@@ -167,8 +165,8 @@ func (r *run) anyKind() bool {
 	return all
 }
 
-// wait returns when there may be jobs to claim: after d, when the queue wakes the runner, which it
-// reports, or when a missing worker is free again. With a nil wake it waits for all of d.
+// wait returns when there may be jobs to claim: after d, when the queue wakes the runner, which it reports, or when a
+// missing worker is free again. With a nil wake it waits for all of d.
 func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -189,8 +187,8 @@ func (r *run) wait(ctx context.Context, d time.Duration, wake <-chan struct{}) (
 	}
 }
 
-// claim starts due jobs until none are left or no worker is free. Unless all is set, it only looks
-// for jobs of the kinds that may have more than they had workers for.
+// claim starts due jobs until none are left or no worker is free. Unless all is set, it only looks for jobs of the kinds
+// that may have more than they had workers for.
 func (r *run) claim(ctx context.Context, all bool) error {
 	if all {
 		r.looked = time.Now()
@@ -235,8 +233,8 @@ func (r *run) free(all bool) map[string]int {
 	return most
 }
 
-// rounded returns the highest power of two that is not above n: databases that prepare statements
-// then see few different ones.
+// rounded returns the highest power of two that is not above n: databases that prepare statements then see few different
+// ones.
 func rounded(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
 
 func (r *run) take(ctx context.Context, most map[string]int) ([]storage.ClaimedJob, error) {
@@ -299,8 +297,7 @@ func (r *run) handle(job storage.ClaimedJob, p *place) (err error) {
 	return p.lane.Func(ctx, job)
 }
 
-// keep extends the lease until the context ends. When another worker has taken the job over, it
-// cancels the context.
+// keep extends the lease until the context ends. When another worker has taken the job over, it cancels the context.
 func (r *run) keep(ctx context.Context, cancel context.CancelFunc, job storage.ClaimedJob) {
 	ticker := time.NewTicker(max(r.Lease/3, time.Millisecond))
 	defer ticker.Stop()

@@ -19,10 +19,9 @@ type place struct {
 
 type placeKey struct{}
 
-// Yield tells the runner that the handler of ctx waits for something else, perhaps for long:
-// another job of the kind may run meanwhile. Once four times as many handlers as workers have
-// yielded, further ones keep their workers. Yield may be called at any time and repeatedly; outside
-// of a runner it does nothing.
+// Yield tells the runner that the handler of ctx waits for something else, perhaps for long: another job of the kind may run
+// meanwhile. Once four times as many handlers as workers have yielded, further ones keep their workers. Yield may be called
+// at any time and repeatedly; outside of a runner it does nothing.
 func Yield(ctx context.Context) {
 	if p, ok := ctx.Value(placeKey{}).(*place); ok {
 		p.yield()

@@ -11,8 +11,7 @@ import (
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// clone returns a deep copy of a value as a database would return it: times in UTC microseconds,
-// empty slices nil.
+// clone returns a deep copy of a value as a database would return it: times in UTC microseconds, empty slices nil.
 func clone[T any](v *T) *T {
 	out := *v
 	normalise(reflect.ValueOf(&out).Elem())

@@ -143,8 +143,7 @@ func sortItems(c *helpdesk.Customer) {
 	slices.SortFunc(c.Websites, func(a, b helpdesk.CustomerWebsite) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// checkCustomer refuses invalid text, items with ids that old does not have, and email keys that
-// are taken.
+// checkCustomer refuses invalid text, items with ids that old does not have, and email keys that are taken.
 func (t tx) checkCustomer(db *data, c, old *helpdesk.Customer) error {
 	if err := check(c); err != nil {
 		return err

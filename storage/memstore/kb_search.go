@@ -45,8 +45,8 @@ func (d *documentRow) has(words [][]kb.SearchTerm, rank kb.Rank) bool {
 	return true
 }
 
-// preference returns the rank of a document's locale in the query's list. The source locale comes
-// after the list; others are not searched.
+// preference returns the rank of a document's locale in the query's list. The source locale comes after the list; others are
+// not searched.
 func (d *documentRow) preference(locales []kb.LocaleChoice) (int, bool) {
 	if i := slices.IndexFunc(locales, func(c kb.LocaleChoice) bool { return c.Matches(d.Document) }); i >= 0 {
 		return i, true

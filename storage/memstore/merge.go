@@ -111,8 +111,8 @@ func (t tx) MoveInteractions(ctx context.Context, ids []int64, m helpdesk.Move) 
 	})
 }
 
-// moveContents moves the selected interactions of a conversation, and what depends on them, to
-// another one. It returns their ids.
+// moveContents moves the selected interactions of a conversation, and what depends on them, to another one. It returns their
+// ids.
 func (db *data) moveContents(account int64, m helpdesk.Move, meant func(id int64) bool) ([]int64, error) {
 	from, err := db.conversations.get(account, m.FromID)
 	if err != nil {
@@ -171,8 +171,8 @@ func (db *data) mergeMarks(account, id, into int64) {
 	db.readMarks.set(account, into, &both)
 }
 
-// moveMarks gives the users with a read mark in either conversation the highest mark in into that
-// marks nothing unread as read.
+// moveMarks gives the users with a read mark in either conversation the highest mark in into that marks nothing unread as
+// read.
 func (db *data) moveMarks(account, id, into int64, moved []int64) {
 	users := map[int64]bool{}
 	for _, m := range slices.Concat(db.marksOf(account, id), db.marksOf(account, into)) {

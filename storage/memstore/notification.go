@@ -140,8 +140,7 @@ func (db *data) follow(account int64, f helpdesk.Follower, instead bool) {
 	db.followers.set(account, f.ConversationID, clone(&there))
 }
 
-// mergeFollowers copies the followers of one conversation to another, except users who have made a
-// choice there.
+// mergeFollowers copies the followers of one conversation to another, except users who have made a choice there.
 func (db *data) mergeFollowers(account, id, into int64) {
 	from, err := db.followers.get(account, id)
 	if err != nil {

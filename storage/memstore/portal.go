@@ -16,8 +16,7 @@ func meets(i *helpdesk.Interaction, keys []string) bool {
 	return slices.ContainsFunc(i.Audience(), func(k string) bool { return slices.Contains(keys, k) })
 }
 
-// corresponds reports whether a conversation has an interaction whose audience includes any of the
-// keys.
+// corresponds reports whether a conversation has an interaction whose audience includes any of the keys.
 func (db *data) corresponds(account, conversation int64, keys []string) bool {
 	for _, i := range db.interactions.all(account) {
 		if i.ConversationID == conversation && meets(i, keys) {

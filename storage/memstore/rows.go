@@ -9,8 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// noun declares how the rows of a noun are stored: S is the domain's scope, T the row, F the list
-// filter.
+// noun declares how the rows of a noun are stored: S is the domain's scope, T the row, F the list filter.
 type noun[S, T, F any] struct {
 	storage.Noun[T]
 	of func(db *data) *table[T]
@@ -20,8 +19,7 @@ type noun[S, T, F any] struct {
 	match func(db *data, s S, f F, t *T) bool
 	// key returns the sort key of a list, before the id; nil: by id.
 	key func(f F, t *T) int64
-	// refers refuses a row that refers to a missing row, or that breaks a rule beyond those of the
-	// noun.
+	// refers refuses a row that refers to a missing row, or that breaks a rule beyond those of the noun.
 	refers func(db *data, s S, t *T) error
 	// strip clears the fields that are not stored.
 	strip func(t *T)

@@ -1,15 +1,13 @@
-// Package memstore stores the help desk's data in memory. One [Store] implements helpdesk.Store,
-// storage.Jobs, storage.EventLog and storage.Idempotency, for the tests of applications that embed
-// the help desk. It is also the model that the SQL stores are compared with (see
-// storagetest.Compare). Its method KB returns the knowledge base's store. All data is lost when the
-// process ends.
+// Package memstore stores the help desk's data in memory. One [Store] implements helpdesk.Store, storage.Jobs,
+// storage.EventLog and storage.Idempotency, for the tests of applications that embed the help desk. It is also the model
+// that the SQL stores are compared with (see storagetest.Compare). Its method KB returns the knowledge base's store. All
+// data is lost when the process ends.
 //
-// A transaction has the whole store to itself: others wait until it ends. Inside the function given
-// to InTx use only the transaction. Calling the store with that function's context is an Internal
-// fault; with another context the call waits forever, as it would with a single SQLite connection.
+// A transaction has the whole store to itself: others wait until it ends. Inside the function given to InTx use only the
+// transaction. Calling the store with that function's context is an Internal fault; with another context the call waits
+// forever, as it would with a single SQLite connection.
 //
-// Lists walk through all rows of an account, which is fine for thousands of rows, but not for
-// millions.
+// Lists walk through all rows of an account, which is fine for thousands of rows, but not for millions.
 package memstore
 
 import (
@@ -23,8 +21,8 @@ import (
 	"github.com/helpwright/helpwright/storage/internal/notify"
 )
 
-// Store holds the data of all accounts, the job queue and the event logs. Create it with [New]. It
-// is safe for concurrent use.
+// Store holds the data of all accounts, the job queue and the event logs. Create it with [New]. It is safe for concurrent
+// use.
 type Store struct {
 	directory
 	mu       sync.RWMutex
@@ -53,8 +51,7 @@ func (s *Store) Within(scope helpdesk.Scope) helpdesk.Reader {
 	return reader{s, cloneScope(scope)}
 }
 
-// InTx runs fn in one transaction, once. An error of fn is returned unchanged and a panic passes
-// through; both roll back.
+// InTx runs fn in one transaction, once. An error of fn is returned unchanged and a panic passes through; both roll back.
 func (s *Store) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return s.transact(ctx, func(ctx context.Context, open *session) error {
 		return fn(ctx, newTx(open, scope))
@@ -106,8 +103,7 @@ func (s *Store) attempt(ctx context.Context, fn func(context.Context, *session) 
 	return nil, nil
 }
 
-// leave commits the changes of a transaction, releases the lock and returns the accounts whose logs
-// have grown.
+// leave commits the changes of a transaction, releases the lock and returns the accounts whose logs have grown.
 func (s *Store) leave() []int64 {
 	grown, enqueued := s.db.emitted, s.db.enqueued
 	s.db.undo, s.db.recording, s.db.emitted, s.db.enqueued = nil, false, nil, false

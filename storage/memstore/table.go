@@ -209,8 +209,7 @@ func (db *data) rollback(mark int) {
 	db.enqueued = db.enqueued && mark > 0
 }
 
-// table holds the rows of one noun by account, in id order. A stored value is never changed, only
-// replaced.
+// table holds the rows of one noun by account, in id order. A stored value is never changed, only replaced.
 type table[T any] struct {
 	db   *data
 	noun string

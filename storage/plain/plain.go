@@ -1,5 +1,5 @@
-// Package plain cleans plain text for storage. Both domains use it for names, subjects, notes and
-// other text that is not HTML.
+// Package plain cleans plain text for storage. Both domains use it for names, subjects, notes and other text that is not
+// HTML.
 package plain
 
 import (
@@ -17,8 +17,8 @@ func Text(s string) string {
 	return strings.ReplaceAll(s, "\x00", "")
 }
 
-// Line converts a text to a single line without control characters and without characters that
-// change the text direction of what follows, trimmed.
+// Line converts a text to a single line without control characters and without characters that change the text direction of
+// what follows, trimmed.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' {
@@ -32,8 +32,7 @@ func Line(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// Lines makes a multi-line text valid for storage, with line feeds and without control
-// characters.
+// Lines makes a multi-line text valid for storage, with line feeds and without control characters.
 func Lines(s string) string {
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s), "\n")
 	for i, line := range lines {
@@ -42,9 +41,9 @@ func Lines(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// turns reports whether a character changes the text direction of what follows, even beyond its own
-// text: in a name, it could change the meaning of the rest of a line. Marks without that effect
-// (U+200E, U+200F, U+061C) are allowed, since Hebrew and Arabic use them.
+// turns reports whether a character changes the text direction of what follows, even beyond its own text: in a name, it
+// could change the meaning of the rest of a line. Marks without that effect (U+200E, U+200F, U+061C) are allowed, since
+// Hebrew and Arabic use them.
 func turns(r rune) bool { return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 }
 
 // Cut truncates a text to n characters.

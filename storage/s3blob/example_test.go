@@ -10,8 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/s3blob"
 )
 
-// The address and the keys are configured separately: the address is public, and the keys come from
-// the environment.
+// The address and the keys are configured separately: the address is public, and the keys come from the environment.
 func ExampleNew() {
 	server := httptest.NewServer(&tinyS3{})
 	defer server.Close()

@@ -14,9 +14,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// notBelow lists the error codes for a key below another one from servers that store objects as
-// files, such as gateways to a file system. They become Unsupported faults; other servers allow
-// such keys.
+// notBelow lists the error codes for a key below another one from servers that store objects as files, such as gateways to a
+// file system. They become Unsupported faults; other servers allow such keys.
 var notBelow = map[string]bool{"ObjectParentIsFile": true, "ExistingObjectIsDirectory": true}
 
 // failed turns an error into a fault: a server that does not answer says nothing about a blob.
@@ -45,8 +44,8 @@ func bare(err error) error {
 	return err
 }
 
-// Check checks access to the bucket. A wrong configuration is an Invalid fault that says what to
-// do; a server that cannot be reached is an Unavailable fault.
+// Check checks access to the bucket. A wrong configuration is an Invalid fault that says what to do; a server that cannot be
+// reached is an Unavailable fault.
 func (b *Blobs) Check(ctx context.Context) error {
 	if err := b.checkRole(ctx); err != nil {
 		return err

@@ -108,8 +108,7 @@ func through(t *testing.T) (*relay, *s3blob.Blobs) {
 	return r, open(t, cfg)
 }
 
-// A server that fails while a blob is read or written is an Unavailable fault, and is used again
-// when it is back.
+// A server that fails while a blob is read or written is an Unavailable fault, and is used again when it is back.
 func TestServerGone(t *testing.T) {
 	t.Parallel()
 	s := testenv.OwnS3(t)

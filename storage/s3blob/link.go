@@ -11,8 +11,8 @@ import (
 // linkLife is how long an address works. A download that has begun goes on.
 const linkLife = 2 * time.Minute
 
-// LinkBlob implements [storage.BlobLinker] by a presigned address of the configured endpoint, which works for two minutes. It asks the
-// server whether the blob is there.
+// LinkBlob implements [storage.BlobLinker] by a presigned address of the configured endpoint, which works for two minutes.
+// It asks the server whether the blob is there.
 func (b *Blobs) LinkBlob(ctx context.Context, key string, as storage.BlobDownload) (string, error) {
 	if _, err := b.Stat(ctx, key); err != nil {
 		return "", err

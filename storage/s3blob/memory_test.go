@@ -28,8 +28,7 @@ func (p *peak) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A large blob is never completely in memory. The test runs alone, because it measures the memory
-// of the whole process.
+// A large blob is never completely in memory. The test runs alone, because it measures the memory of the whole process.
 func TestMemory(t *testing.T) { //nolint:paralleltest // see above
 	const size, allowed = 200 << 20, 24 << 20
 	b := open(t, config(testenv.S3(t)))

@@ -26,8 +26,8 @@ const (
 // contentType is that of all objects: the media type of a file is in its row.
 const contentType = "application/octet-stream"
 
-// Put stores all of r under key. An error of r is returned unchanged. A blob larger than
-// [Config.PartSize] is sent in parts, and becomes visible with the last one.
+// Put stores all of r under key. An error of r is returned unchanged. A blob larger than [Config.PartSize] is sent in parts,
+// and becomes visible with the last one.
 func (b *Blobs) Put(ctx context.Context, key string, r io.Reader) (int64, error) {
 	object, err := b.object(ctx, key)
 	if err != nil {

@@ -15,8 +15,7 @@ import (
 // reopenings is how often a blob is reopened after its connection was cut during reading.
 const reopenings = 2
 
-// Get opens a blob for reading from its start. It reopens a connection that is cut while reading,
-// up to two times.
+// Get opens a blob for reading from its start. It reopens a connection that is cut while reading, up to two times.
 func (b *Blobs) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	return b.GetRange(ctx, key, 0, -1)
 }

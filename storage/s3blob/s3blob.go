@@ -1,11 +1,10 @@
-// Package s3blob stores blobs in a bucket of an S3 server: Amazon, or any that speaks its protocol,
-// such as MinIO, Ceph, SeaweedFS or versitygw.
+// Package s3blob stores blobs in a bucket of an S3 server: Amazon, or any that speaks its protocol, such as MinIO, Ceph,
+// SeaweedFS or versitygw.
 //
-// A blob is an object with the blob's key, after an optional prefix. Objects appear only when
-// complete: a crash leaves no partial blobs, only parts of uploads, which [Blobs.Tidy] removes.
+// A blob is an object with the blob's key, after an optional prefix. Objects appear only when complete: a crash leaves no
+// partial blobs, only parts of uploads, which [Blobs.Tidy] removes.
 //
-// Requests are signed with the SHA-256 of their body: the server refuses data that was damaged in
-// transit.
+// Requests are signed with the SHA-256 of their body: the server refuses data that was damaged in transit.
 package s3blob
 
 import (
@@ -36,8 +35,8 @@ type Config struct {
 	Region   string // default us-east-1
 	Bucket   string
 	Prefix   string // prefix of all object keys, ending with a slash; "": the bucket holds nothing else
-	// PathStyle puts the bucket into the path of addresses instead of the host name. Servers other
-	// than those of Amazon, Google and Alibaba always use it.
+	// PathStyle puts the bucket into the path of addresses instead of the host name. Servers other than those of Amazon, Google
+	// and Alibaba always use it.
 	PathStyle bool
 
 	AccessKey    string
@@ -50,19 +49,16 @@ type Config struct {
 	// RoleEndpoint is where to ask for them, other than the address that the variables or Amazon name; "": there.
 	RoleEndpoint string
 
-	// PartSize is the size of the parts of a large blob, in bytes. Each upload holds one part in
-	// memory, and a blob has at most ten thousand parts. At least, and by default, 8 MiB; at most 1
-	// GiB.
+	// PartSize is the size of the parts of a large blob, in bytes. Each upload holds one part in memory, and a blob has at most
+	// ten thousand parts. At least, and by default, 8 MiB; at most 1 GiB.
 	PartSize int
-	// Silence is how long the server may neither send nor receive anything before a request fails;
-	// default 30 seconds.
+	// Silence is how long the server may neither send nor receive anything before a request fails; default 30 seconds.
 	Silence time.Duration
 	// Attempts is how often a request is tried, with at most a second in between; default 3.
 	Attempts int
 }
 
-// Blobs implements [storage.Blobs] on a bucket. Create it with [New]. Several processes may use the
-// same bucket.
+// Blobs implements [storage.Blobs] on a bucket. Create it with [New]. Several processes may use the same bucket.
 type Blobs struct {
 	core   minio.Core
 	cfg    Config
@@ -76,8 +72,8 @@ var (
 	_ storage.BlobLinker = (*Blobs)(nil)
 )
 
-// New opens a bucket without contacting the server: see [Blobs.Check]. Missing or wrong fields are
-// an Invalid fault. The caller must Close it.
+// New opens a bucket without contacting the server: see [Blobs.Check]. Missing or wrong fields are an Invalid fault. The
+// caller must Close it.
 func New(cfg Config) (*Blobs, error) {
 	if cfg.Region == "" {
 		cfg.Region = defaultRegion

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// tinyS3 stands in for an Amazon server in examples: it stores objects and ignores signatures. The
-// tests use a real server.
+// tinyS3 stands in for an Amazon server in examples: it stores objects and ignores signatures. The tests use a real server.
 type tinyS3 struct {
 	mu      sync.Mutex
 	objects map[string][]byte

@@ -33,8 +33,8 @@ func newTransport(silence time.Duration) *http.Transport {
 	}
 }
 
-// watched is a connection that fails when nothing is read or written for a while. A write also
-// extends the time for the response.
+// watched is a connection that fails when nothing is read or written for a while. A write also extends the time for the
+// response.
 type watched struct {
 	net.Conn
 	silence time.Duration

@@ -16,8 +16,8 @@ const Scheme = "s3:"
 //
 //	s3://[ACCESS_KEY:SECRET_KEY@]BUCKET[/PREFIX][?endpoint=URL&region=NAME&path-style=true&credentials=role]
 //
-// Characters of the keys that a URL cannot contain are percent-encoded. Errors are Invalid faults
-// of the field "URL", which never contain secrets.
+// Characters of the keys that a URL cannot contain are percent-encoded. Errors are Invalid faults of the field "URL", which
+// never contain secrets.
 func ParseURL(address string) (Config, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme+":" != Scheme || u.Host == "" || u.Fragment != "" {

@@ -10,9 +10,8 @@ import (
 // Range is a part of a text, in bytes.
 type Range struct{ Begin, End int }
 
-// Marks returns the ranges of a text that match a query, sorted and disjoint. A word is marked
-// whole, even when only its prefix was searched for; in scripts without spaces only the matching
-// characters are marked.
+// Marks returns the ranges of a text that match a query, sorted and disjoint. A word is marked whole, even when only its
+// prefix was searched for; in scripts without spaces only the matching characters are marked.
 func Marks(text string, query []Term) []Range {
 	if len(query) == 0 {
 		return nil
@@ -45,8 +44,7 @@ func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || r == zwj || r == zwnj || r == softHyphen
 }
 
-// stretch returns the length of the word, or of the run of a script without spaces, at the start of
-// a text.
+// stretch returns the length of the word, or of the run of a script without spaces, at the start of a text.
 func stretch(text string, spaceless bool) int {
 	for i, r := range text {
 		if !inWord(r) || isSpaceless(r) != spaceless && !unicode.IsMark(r) {
@@ -75,8 +73,7 @@ func matches(term string, query []Term) bool {
 	})
 }
 
-// markCharacters marks the bigrams of a run that match the query; adjacent marks are merged. The
-// run begins at offset.
+// markCharacters marks the bigrams of a run that match the query; adjacent marks are merged. The run begins at offset.
 func markCharacters(run string, offset int, query []Term) []Range {
 	var begins []int
 	var folded []string

@@ -1,8 +1,8 @@
-// Package search splits text into search terms. Texts and queries go through the same rules, so
-// that all stores find the same: they only compare terms, and need not know languages.
+// Package search splits text into search terms. Texts and queries go through the same rules, so that all stores find the
+// same: they only compare terms, and need not know languages.
 //
-// A term is a lower-case word without accents. Scripts without spaces between words are split into
-// bigrams, emoji into single characters. All other characters separate terms.
+// A term is a lower-case word without accents. Scripts without spaces between words are split into bigrams, emoji into
+// single characters. All other characters separate terms.
 package search
 
 import (
@@ -48,8 +48,8 @@ func Terms(text string) []string {
 	return all
 }
 
-// Query returns the terms of a query, all of which must match. The last word is a prefix from its
-// second character on, as it may be incomplete.
+// Query returns the terms of a query, all of which must match. The last word is a prefix from its second character on, as it
+// may be incomplete.
 func Query(query string) []Term {
 	var all []Term
 	var last int // index of the last word
@@ -145,8 +145,8 @@ var spacelessScripts = []*unicode.RangeTable{
 	unicode.Myanmar, unicode.Tibetan, unicode.Bopomofo, unicode.Yi, kanaMarks,
 }
 
-// isSpaceless reports a character of spacelessScripts. Table lookups are slow, and most texts need
-// none: Thai, at U+0E00, is the first of these scripts.
+// isSpaceless reports a character of spacelessScripts. Table lookups are slow, and most texts need none: Thai, at U+0E00, is
+// the first of these scripts.
 func isSpaceless(r rune) bool { return r >= 0x0e00 && unicode.In(r, spacelessScripts...) }
 
 // isSymbol reports an emoji or another symbol that is a term by itself.
@@ -155,12 +155,11 @@ func isSymbol(r rune) bool { return r >= utf8.RuneSelf && unicode.Is(unicode.So,
 // kanaMarks is the prolonged sound mark, which belongs to both kana.
 var kanaMarks = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x30fc, Hi: 0x30fc, Stride: 1}}}
 
-// accented are the scripts whose marks are accents or vowel points, which people leave out. In
-// others, such as Thai and Devanagari, marks are letters.
+// accented are the scripts whose marks are accents or vowel points, which people leave out. In others, such as Thai and
+// Devanagari, marks are letters.
 var accented = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Hebrew}
 
-// letters replaces letters that have no decomposition in Unicode by those that people write for
-// them.
+// letters replaces letters that have no decomposition in Unicode by those that people write for them.
 var letters = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "æ", "ae", "œ", "oe", "ı", "i")
 
 func spacelessText(s string) bool {
@@ -168,8 +167,7 @@ func spacelessText(s string) bool {
 	return isSpaceless(r)
 }
 
-// fold maps texts that people consider equal to the same text: compatibility forms, case and
-// accents.
+// fold maps texts that people consider equal to the same text: compatibility forms, case and accents.
 func fold(text string) string {
 	if ascii(text) {
 		return strings.ToLower(text)

@@ -80,8 +80,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Terms contain nothing that a database's own parser could split or read as an operator, and each
-// term of a text finds it.
+// Terms contain nothing that a database's own parser could split or read as an operator, and each term of a text finds it.
 func FuzzTerms(f *testing.F) {
 	for _, seed := range []string{
 		"Hello World", `"quoted" AND (a OR b*) NEAR/2 col:x ^y -z`, "it's \\ 'x' & | ! :* <->", "Füße 東京 ไทย 😀",

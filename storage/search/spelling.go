@@ -5,14 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// MinSpelling is the minimum length in characters of a word that may be misspelled: too many
-// shorter words differ by one character.
+// MinSpelling is the minimum length in characters of a word that may be misspelled: too many shorter words differ by one
+// character.
 const MinSpelling = 4
 
-// Variants returns the term and all strings that omit one of its characters, sorted; nil for a term
-// that is too short, and for scripts without spaces. Two terms that differ by one wrong, missing,
-// additional or swapped character share a variant, so that an index of variants finds the intended
-// words.
+// Variants returns the term and all strings that omit one of its characters, sorted; nil for a term that is too short, and
+// for scripts without spaces. Two terms that differ by one wrong, missing, additional or swapped character share a variant,
+// so that an index of variants finds the intended words.
 func Variants(term string) []string {
 	runes := []rune(term)
 	if len(runes) < MinSpelling || spacelessText(term) {
@@ -26,8 +25,7 @@ func Variants(term string) []string {
 	return slices.Compact(all)
 }
 
-// Misspelled reports whether two different terms differ by only one wrong, missing, additional or
-// swapped character.
+// Misspelled reports whether two different terms differ by only one wrong, missing, additional or swapped character.
 func Misspelled(a, b string) bool {
 	if a == b || utf8.RuneCountInString(a) < MinSpelling || utf8.RuneCountInString(b) < MinSpelling {
 		return false

@@ -34,8 +34,7 @@ func blobRows(t *testing.T, b Backend) storage.BlobRows {
 	return rows
 }
 
-// blobHolders lists the nouns whose rows refer to a blob. A new one must be added to every
-// backend's list, and here.
+// blobHolders lists the nouns whose rows refer to a blob. A new one must be added to every backend's list, and here.
 func blobHolders() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		reflect.TypeFor[helpdesk.Attachment](): "BlobKey",
@@ -46,8 +45,8 @@ func blobHolders() map[reflect.Type]string {
 	}
 }
 
-// testBlobRowsComplete searches all types in the methods of both domains' readers and transactions
-// for blob keys: the blobs of a noun that NamedBlobs misses would be lost.
+// testBlobRowsComplete searches all types in the methods of both domains' readers and transactions for blob keys: the blobs
+// of a noun that NamedBlobs misses would be lost.
 func testBlobRowsComplete(t *testing.T, _ Backend) {
 	found := map[reflect.Type]string{}
 	seen := map[reflect.Type]bool{}

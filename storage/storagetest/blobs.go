@@ -17,8 +17,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Blobs tests a blob store. open returns a new, empty store and closes it with the cleanup of its
-// t. Blobs calls open once for each test.
+// Blobs tests a blob store. open returns a new, empty store and closes it with the cleanup of its t. Blobs calls open once
+// for each test.
 func Blobs(t *testing.T, open func(t *testing.T) storage.Blobs) {
 	t.Helper()
 	for name, test := range map[string]func(t *testing.T, b storage.Blobs){
@@ -236,8 +236,8 @@ func testListPages(t *testing.T, b storage.Blobs) {
 	same(t, "all pages", want, got)
 }
 
-// Concurrent writers of one key do not mix their content; writers and deleters of neighbouring keys
-// do not affect each other.
+// Concurrent writers of one key do not mix their content; writers and deleters of neighbouring keys do not affect each
+// other.
 func testConcurrentPuts(t *testing.T, b storage.Blobs) {
 	var group sync.WaitGroup
 	for w := range 8 {

@@ -21,10 +21,10 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Compare runs the same random operations on two new backends, model and subject, and fails at the
-// first difference: in a result, in the kind or code of an error, or in the contents after a commit
-// or a rollback. Ids may differ. The same seed repeats the same operations; with an odd seed most
-// are on the knowledge base. steps is the number of transactions and reads.
+// Compare runs the same random operations on two new backends, model and subject, and fails at the first difference: in a
+// result, in the kind or code of an error, or in the contents after a commit or a rollback. Ids may differ. The same seed
+// repeats the same operations; with an odd seed most are on the knowledge base. steps is the number of transactions and
+// reads.
 func Compare(t *testing.T, seed uint64, steps int, model, subject Backend) {
 	t.Helper()
 	c := &comparison{t: t, model: model, subject: subject, ids: newIDMap(), gen: newGenerator(seed)}
@@ -270,8 +270,7 @@ func (c *comparison) transaction() {
 	})
 }
 
-// inOne runs the operations that next generates, in one transaction of the model and one of the
-// subject.
+// inOne runs the operations that next generates, in one transaction of the model and one of the subject.
 func inOne[T any](c *comparison, next func(ctx context.Context, tx T) (operation, error), model, subject func(fn func(ctx context.Context, tx T) error) error) {
 	c.t.Helper()
 	undo, want := c.gen.IntN(6) == 0, 1+c.gen.IntN(6)
@@ -493,8 +492,8 @@ func (m *idMap) learn(model, subject any) {
 	}
 }
 
-// meet pairs the ids of documents, which only searches return: both sides find them in the same
-// order, and later by the same ids.
+// meet pairs the ids of documents, which only searches return: both sides find them in the same order, and later by the same
+// ids.
 func (m *idMap) meet(model, subject any) {
 	a, b := rowIDs(reflect.ValueOf(model), nil), rowIDs(reflect.ValueOf(subject), nil)
 	for i := range min(len(a), len(b)) {

@@ -142,8 +142,7 @@ func testDeskLists(t *testing.T, b Backend) {
 	}
 }
 
-// counted counts the conversations that a reader sees, one by one, and those with each of some
-// tags.
+// counted counts the conversations that a reader sees, one by one, and those with each of some tags.
 func counted(t *testing.T, r helpdesk.Reader, tags ...int64) []helpdesk.ConversationCount {
 	t.Helper()
 	found, err := r.Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{}, Sort: helpdesk.ByCreated}, all())

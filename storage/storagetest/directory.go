@@ -146,8 +146,7 @@ func testMailboxesToFetch(t *testing.T, b Backend) {
 	same(t, "mailboxes to fetch", want, found)
 }
 
-// A system transaction sees its own writes, is rolled back as a whole, and can write in an account
-// that it has just created.
+// A system transaction sees its own writes, is rolled back as a whole, and can write in an account that it has just created.
 func testSystemTx(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	account := identity.Account{Name: "Undone " + w.mark, NextNumber: 1, CreatedAt: base, UpdatedAt: base}

@@ -95,8 +95,8 @@ func testEventData(t *testing.T, b Backend) {
 	same(t, "event", e, got)
 }
 
-// A reader that continues after the last event it saw never misses one, while transactions of
-// different length commit in any order.
+// A reader that continues after the last event it saw never misses one, while transactions of different length commit in any
+// order.
 func testNothingIsMissed(t *testing.T, b Backend) {
 	const writers, each = 6, 20
 	w := newAccount(t, b)

@@ -284,8 +284,7 @@ func (g *generator) query() []helpdesk.SearchTerm {
 	return out
 }
 
-// write generates a call of a Tx that sees some content. It violates at most one rule, so that
-// there is one correct error.
+// write generates a call of a Tx that sees some content. It violates at most one rule, so that there is one correct error.
 func (g *generator) write(seen content) operation {
 	switch p := g.IntN(100); {
 	case p < 10:

@@ -129,8 +129,7 @@ func testNoteAndEffect(t *testing.T, b Backend) {
 	}
 }
 
-// Of many concurrent transactions that note the same key with an effect one succeeds, even when an
-// expired note exists.
+// Of many concurrent transactions that note the same key with an effect one succeeds, even when an expired note exists.
 func testNotedAtOnce(t *testing.T, b Backend) {
 	i, w := idempotency(t, b), newAccount(t, b)
 	for round := range 5 {

@@ -36,8 +36,8 @@ const (
 	ofAccount              // to the account: hidden from other accounts
 )
 
-// readProbe calls a Reader's method with the ids of v. A stranger gets a NotFound fault, or a
-// result that contains nothing of v.
+// readProbe calls a Reader's method with the ids of v. A stranger gets a NotFound fault, or a result that contains nothing
+// of v.
 type readProbe = readProbeOf[helpdesk.Reader]
 
 type readProbeOf[R any] struct {
@@ -46,8 +46,8 @@ type readProbeOf[R any] struct {
 	call  func(ctx context.Context, r R, v *world) (any, error)
 }
 
-// writeProbe calls a Tx's method with the ids of v. A stranger gets a NotFound fault, or nil where
-// quiet, and nothing of v changes.
+// writeProbe calls a Tx's method with the ids of v. A stranger gets a NotFound fault, or nil where quiet, and nothing of v
+// changes.
 type writeProbe = writeProbeOf[helpdesk.Tx]
 
 type writeProbeOf[T any] struct {
@@ -56,8 +56,8 @@ type writeProbeOf[T any] struct {
 	call  func(ctx context.Context, tx T, v *world) error
 }
 
-// untouchable lists the methods of Tx that take no id of another account: they work only in the own
-// account, which OwnAccountOnly tests.
+// untouchable lists the methods of Tx that take no id of another account: they work only in the own account, which
+// OwnAccountOnly tests.
 func untouchable() []string {
 	return []string{"DeleteAccount", "TakeNumber", "InsertCustomer", "Enqueue", "Emit",
 		"LockAccount", "SaveNotifyChoices", "PruneNotifications",
@@ -70,8 +70,8 @@ func testProbesComplete(t *testing.T, _ Backend) {
 	probesComplete(t, readProbes(), writeProbes(), append(rows, "Reader"), untouchable())
 }
 
-// probesComplete checks that every method of R has a probe or returns the rows of a noun, and that
-// every other method of T has a probe, returns rows or is untouchable.
+// probesComplete checks that every method of R has a probe or returns the rows of a noun, and that every other method of T
+// has a probe, returns rows or is untouchable.
 func probesComplete[R, T any](t *testing.T, reads map[string]readProbeOf[R], writes map[string]writeProbeOf[T], rows, untouchable []string) {
 	t.Helper()
 	reader := reflect.TypeFor[R]()
@@ -259,8 +259,7 @@ func writeProbes() map[string]writeProbe {
 	return probes
 }
 
-// organisingReads and organisingWrites are the probes for tags, views, read marks, merging, roles
-// and invitations.
+// organisingReads and organisingWrites are the probes for tags, views, read marks, merging, roles and invitations.
 func organisingReads() map[string]readProbe {
 	type r = helpdesk.Reader
 	return map[string]readProbe{
@@ -371,8 +370,7 @@ func tryReads[R any](t *testing.T, victim *world, who string, level level, probe
 	}
 }
 
-// tryWrites calls all probes that are hidden from a stranger, each in a transaction that begin
-// opens.
+// tryWrites calls all probes that are hidden from a stranger, each in a transaction that begin opens.
 func tryWrites[T any](t *testing.T, victim *world, who string, level level, probes map[string]writeProbeOf[T], begin func(fn func(ctx context.Context, tx T) error) error) {
 	t.Helper()
 	for name, probe := range probes {

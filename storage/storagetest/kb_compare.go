@@ -12,8 +12,7 @@ import (
 // withKB reports whether both backends have a knowledge base.
 func (c *comparison) withKB() bool { return c.model.KB != nil && c.subject.KB != nil }
 
-// kbScope returns a random scope: mostly a site, rarely an account or none. Few sites get most
-// operations.
+// kbScope returns a random scope: mostly a site, rarely an account or none. Few sites get most operations.
 func (c *comparison) kbScope() kb.Scope {
 	ctx, s := c.t.Context(), c.scope()
 	if c.gen.IntN(4) > 0 {

@@ -58,8 +58,7 @@ func (w *world) newThemeFile(path string) kb.ThemeFile {
 
 func errOf[T any](_ T, err error) error { return err }
 
-// The fields of a theme that the service fills in are not stored. Deleting a theme deletes its
-// files.
+// The fields of a theme that the service fills in are not stored. Deleting a theme deletes its files.
 func testTheme(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	theme := w.shelf.theme
@@ -154,8 +153,7 @@ func testManyThemeFiles(t *testing.T, b Backend) {
 	same(t, "files after all were deleted", 0, len(got))
 }
 
-// Deleting a site deletes its files and themes. Nothing can be added to a missing site, or to an
-// account without a site.
+// Deleting a site deletes its files and themes. Nothing can be added to a missing site, or to an account without a site.
 func testDecorSite(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	add := func(scope kb.Scope) (file, theme error) {

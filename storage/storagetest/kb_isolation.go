@@ -9,8 +9,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// ofSite is the level of data that belongs to a site: hidden from other accounts and from other
-// sites of the same account.
+// ofSite is the level of data that belongs to a site: hidden from other accounts and from other sites of the same account.
 const ofSite = ofMailbox
 
 func kbIsolationTests() []testCase {
@@ -40,8 +39,7 @@ func kbWrites() map[string]writeProbeOf[kb.Tx] {
 	return probes
 }
 
-// kbUntouchable lists the methods that take no id of another account: they work only in the own
-// account or site.
+// kbUntouchable lists the methods that take no id of another account: they work only in the own account or site.
 func kbUntouchable() []string {
 	return []string{"Enqueue", "Emit", "InsertAudit", "AddSpellings", "SetExchangeKeys", "NewIDs", "SaveNewIDs", "ForgetNewIDs"}
 }

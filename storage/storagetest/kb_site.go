@@ -23,8 +23,7 @@ func siteTests() []testCase {
 	}
 }
 
-// Fields of a site that come from its account are not written, and a scope with a site includes no
-// other.
+// Fields of a site that come from its account are not written, and a scope with a site includes no other.
 func testSite(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
 	scope := kb.Scope{AccountID: w.account.ID}

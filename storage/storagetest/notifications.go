@@ -235,8 +235,7 @@ func testNotificationPrune(t *testing.T, b Backend) {
 	}
 }
 
-// testNotificationsGo deletes notifications and followers with their conversations, and moves them
-// with interactions.
+// testNotificationsGo deletes notifications and followers with their conversations, and moves them with interactions.
 func testNotificationsGo(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	from, into := w.target(t), w.target(t)

@@ -21,8 +21,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// noun describes a noun for testing its rows: R reads in a scope, X writes in a transaction, T is
-// the row and F the list filter.
+// noun describes a noun for testing its rows: R reads in a scope, X writes in a transaction, T is the row and F the list
+// filter.
 type noun[R, X, T, F any] struct {
 	storage.Noun[T]
 	// method is the name of the method of R and X that returns the rows.
@@ -41,13 +41,11 @@ type noun[R, X, T, F any] struct {
 	prepare func(t *testing.T, w *world)
 	// lacks lists the fields that are empty in the row of every world.
 	lacks []string
-	// refers says that a row refers to other rows of its world, so that it cannot be inserted
-	// elsewhere.
+	// refers says that a row refers to other rows of its world, so that it cannot be inserted elsewhere.
 	refers bool
 	// fixed lists the fields that tests must not fill with made-up values.
 	fixed []string
-	// variable says that the uniqueness rules depend on more than the fields; a specific test
-	// covers them.
+	// variable says that the uniqueness rules depend on more than the fields; a specific test covers them.
 	variable bool
 	domain[R, X]
 }
@@ -304,8 +302,7 @@ func testsOf[R, X any](nouns []tester[R, X]) []testCase {
 	return tests
 }
 
-// probesOf adds the probes for nouns to those for methods, and returns the methods that return
-// rows.
+// probesOf adds the probes for nouns to those for methods, and returns the methods that return rows.
 func probesOf[R, X any](nouns []tester[R, X], reads map[string]readProbeOf[R], writes map[string]writeProbeOf[X]) []string {
 	var methods []string
 	for _, n := range nouns {

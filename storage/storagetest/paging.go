@@ -28,8 +28,7 @@ func pagingTests() []testCase {
 	return tests
 }
 
-// checkPages reads a list with a known ascending order in pages of every size, in both directions
-// and from every row.
+// checkPages reads a list with a known ascending order in pages of every size, in both directions and from every row.
 func checkPages[T any](t *testing.T, want []T, position func(T) storage.Position, list func(storage.Seek) ([]T, error)) {
 	t.Helper()
 	for _, desc := range []bool{false, true} {
@@ -179,8 +178,7 @@ func testInboundPages(t *testing.T, b Backend) {
 	check(w.scope, ledger.Filter{States: states[1:]}, func(m ledger.Mail) bool { return m.State != states[0] })
 }
 
-// spread fills an account with conversations that differ in every listed field; many have equal
-// sort keys.
+// spread fills an account with conversations that differ in every listed field; many have equal sort keys.
 func spread(t *testing.T, w *world) []helpdesk.Conversation {
 	t.Helper()
 	var out []helpdesk.Conversation

@@ -65,8 +65,7 @@ func testTouchMembership(t *testing.T, b Backend) {
 	fails(t, "an absent one", err, fault.NotFound)
 }
 
-// Holders of the account lock see what earlier holders wrote: ten of them count and add, and none
-// counts wrong.
+// Holders of the account lock see what earlier holders wrote: ten of them count and add, and none counts wrong.
 func testLockAccount(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	const workers = 10

@@ -37,8 +37,8 @@ func testTouchPortalKey(t *testing.T, b Backend) {
 	fails(t, "touching what is not there", touch(nobody), fault.NotFound)
 }
 
-// said adds interactions of all kinds to the conversation and returns those whose audience includes
-// the customer's first address.
+// said adds interactions of all kinds to the conversation and returns those whose audience includes the customer's first
+// address.
 func (w *world) said(t *testing.T) (all, public []helpdesk.Interaction) {
 	t.Helper()
 	grace := w.address("grace")

@@ -89,8 +89,7 @@ func testPruneAudit(t *testing.T, b Backend) {
 	same(t, "another account", []int64{1, 2, 0, 3, 4, 5}, left(other))
 }
 
-// Events are deleted oldest first, except those that webhooks still need and the newest; numbering
-// continues after it.
+// Events are deleted oldest first, except those that webhooks still need and the newest; numbering continues after it.
 func testPruneEvents(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	prune := func(before time.Time, n int) (removed int) {

@@ -284,8 +284,8 @@ func testMoveCustomer(t *testing.T, b Backend) {
 	same(t, "address of the interaction", w.question.CustomerEmailID, i.CustomerEmailID)
 }
 
-// CustomerForUpdate, MailboxForUpdate and MembershipForUpdate make transactions that read and then
-// write wait for each other.
+// CustomerForUpdate, MailboxForUpdate and MembershipForUpdate make transactions that read and then write wait for each
+// other.
 func testRowLocks(t *testing.T, b Backend) {
 	const workers, each = 4, 8
 	w := newWorld(t, b)

@@ -1,6 +1,5 @@
-// Package storagetest is the conformance suite for storage backends. A backend that passes keeps
-// the promises in the comments of helpdesk.Store, kb.Store, storage.Jobs, storage.EventLog and
-// storage.Blobs.
+// Package storagetest is the conformance suite for storage backends. A backend that passes keeps the promises in the
+// comments of helpdesk.Store, kb.Store, storage.Jobs, storage.EventLog and storage.Blobs.
 //
 //	func TestStore(t *testing.T) {
 //		storagetest.Run(t, func(t *testing.T) storagetest.Backend {
@@ -9,8 +8,8 @@
 //		})
 //	}
 //
-// Each group is a subtest (go test -run 'TestStore/Isolation') and opens one backend. The tests in
-// a group run in parallel, each in its own account.
+// Each group is a subtest (go test -run 'TestStore/Isolation') and opens one backend. The tests in a group run in parallel,
+// each in its own account.
 package storagetest
 
 import (
@@ -30,8 +29,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Backend is what the suite tests: a store, and the queue and the event log that its transactions
-// fill.
+// Backend is what the suite tests: a store, and the queue and the event log that its transactions fill.
 type Backend struct {
 	Store  helpdesk.Store
 	Jobs   storage.Jobs
@@ -53,8 +51,8 @@ type group struct {
 	kb    bool // whether it tests the knowledge base
 }
 
-// lacks skips a test of an optional part of a backend. With HELPWRIGHT_TEST_REQUIRE=1 it fails the
-// test instead, so that parts cannot be lost unnoticed.
+// lacks skips a test of an optional part of a backend. With HELPWRIGHT_TEST_REQUIRE=1 it fails the test instead, so that
+// parts cannot be lost unnoticed.
 func lacks(t *testing.T, reason string) {
 	t.Helper()
 	if os.Getenv("HELPWRIGHT_TEST_REQUIRE") == "1" {
@@ -63,8 +61,8 @@ func lacks(t *testing.T, reason string) {
 	t.Skip(reason)
 }
 
-// Run tests a backend. open returns a new, empty backend and closes it with the cleanup of its t.
-// Run calls open once for each group, from parallel tests.
+// Run tests a backend. open returns a new, empty backend and closes it with the cleanup of its t. Run calls open once for
+// each group, from parallel tests.
 func Run(t *testing.T, open func(t *testing.T) Backend) {
 	t.Helper()
 	for _, g := range groups() {

@@ -321,8 +321,8 @@ func testMergeMarks(t *testing.T, b Backend) {
 	}
 }
 
-// Moved interactions are found in the other conversation with everything that depends on them, from
-// both mailboxes; the rest stays.
+// Moved interactions are found in the other conversation with everything that depends on them, from both mailboxes; the rest
+// stays.
 func testMove(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	c := w.target(t)

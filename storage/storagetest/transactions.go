@@ -252,8 +252,7 @@ func testReadYourWrites(t *testing.T, b Backend) {
 	})
 }
 
-// Numbers and events taken concurrently, partly in transactions that roll back, have neither gaps
-// nor duplicates.
+// Numbers and events taken concurrently, partly in transactions that roll back, have neither gaps nor duplicates.
 func testNumbers(t *testing.T, b Backend) {
 	const workers, each = 8, 25
 	w := newAccount(t, b)

@@ -28,8 +28,8 @@ type Progress struct {
 	Known              int64 // rows that were taken before
 }
 
-// Check reads an archive to its end and finds out whether it could be imported: it is whole and unchanged, nothing in it
-// is unknown, and all that its rows refer to is there. Memory grows by about a bit for each row.
+// Check reads an archive to its end and finds out whether it could be imported: it is whole and unchanged, nothing in it is
+// unknown, and all that its rows refer to is there. Memory grows by about a bit for each row.
 func Check(ctx context.Context, r *Reader, parts []Part, tell func(Progress)) (Progress, error) {
 	seen := newSeen()
 	var p Progress

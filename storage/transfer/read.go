@@ -32,8 +32,8 @@ type Reader struct {
 	done     bool
 }
 
-// source gives the files of an archive in their order. find opens the one that comes next: it has one of some names, or
-// in a folder begins with one.
+// source gives the files of an archive in their order. find opens the one that comes next: it has one of some names, or in a
+// folder begins with one.
 type source interface {
 	next(n int64) (name string, size int64, content io.Reader, err error)
 	close() error

@@ -35,8 +35,8 @@ type Config struct {
 	// see [helpdesk.Service.AuthenticatePortal].
 	Portal func(ctx context.Context, r *http.Request, accountID int64) (*helpdesk.Portal, error)
 
-	// PreviewTheme returns the address of the preview of a site, by its URL and id, in one of its themes; site.Handler has
-	// one. nil: themes have no preview.
+	// PreviewTheme returns the address of the preview of a site, by its URL and id, in one of its themes; site.Handler has one.
+	// nil: themes have no preview.
 	PreviewTheme func(siteURL string, siteID, themeID int64) string
 
 	// Version is the program's version in the OpenAPI document; "": that of the API.

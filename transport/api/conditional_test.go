@@ -90,8 +90,8 @@ func atOnce(send ...func() *httptest.ResponseRecorder) []*httptest.ResponseRecor
 func TestIfMatchAtOnce(t *testing.T) {
 	t.Parallel()
 	const many = 4
-	// Exceptions in the test's world: the owner's own membership and objects in use cannot be deleted; after deleting its
-	// own token, a client is unauthenticated.
+	// Exceptions in the test's world: the owner's own membership and objects in use cannot be deleted; after deleting its own
+	// token, a client is unauthenticated.
 	refused := map[string]int{"deleteMembership": 409, "deleteTheme": 409, "deleteRole": 409}
 	for _, b := range backends() {
 		t.Run(b.name, func(t *testing.T) {

@@ -51,8 +51,7 @@ type door struct {
 
 func (a *api) door(_ context.Context, r *transport.Request) (door, error) {
 	secure := r.Secure()
-	// Programs send neither header. For browsers, another site must not be able to sign the user in under a different
-	// account.
+	// Programs send neither header. For browsers, another site must not be able to sign the user in under a different account.
 	if r.Header("Sec-Fetch-Site") != "" || r.Header("Origin") != "" {
 		return door{a.service(r), secure}, r.SameSite()
 	}

@@ -30,15 +30,15 @@ type Config struct {
 	Prefix string
 
 	// Authenticate returns the caller of a request, for applications that sign in their users themselves. An Unauthenticated
-	// fault and the zero Caller redirect the browser to SignIn. nil: the desk has its own sign-in page and shares the
-	// session cookie with the API.
+	// fault and the zero Caller redirect the browser to SignIn. nil: the desk has its own sign-in page and shares the session
+	// cookie with the API.
 	Authenticate func(r *http.Request) (helpdesk.Caller, error)
-	// SignIn is the address of the application's own sign-in page. The requested page is added to it as the parameter
-	// "next". Used with Authenticate.
+	// SignIn is the address of the application's own sign-in page. The requested page is added to it as the parameter "next".
+	// Used with Authenticate.
 	SignIn string
 
-	// Panel returns the application's own data about a customer, such as their orders, to be shown next to a conversation.
-	// It must return within 2 seconds; an error is logged, and the panel left out. nil: no panel.
+	// Panel returns the application's own data about a customer, such as their orders, to be shown next to a conversation. It
+	// must return within 2 seconds; an error is logged, and the panel left out. nil: no panel.
 	Panel func(ctx context.Context, d *helpdesk.Desk, c helpdesk.Customer) (Panel, error)
 	// Links are added to the navigation, below the desk's own.
 	Links []Link

@@ -6,8 +6,8 @@ import (
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
-// A desk that nobody has opened yet holds its routes: templates are parsed, and files compressed, when
-// they are first asked for. Parsing takes 44,000 allocations for each language.
+// A desk that nobody has opened yet holds its routes: templates are parsed, and files compressed, when they are first asked
+// for. Parsing takes 44,000 allocations for each language.
 func TestNewParsesNothing(t *testing.T) {
 	var cfg desk.Config
 	newBundle(t, func(c *desk.Config) { cfg = *c })

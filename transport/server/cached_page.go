@@ -41,9 +41,9 @@ func (s *Server) kept() keptFunc {
 // turn tracks who reads the next bytes of a connection: the code here or net/http.
 type turn struct {
 	kept keptFunc // if nil, net/http reads everything
-	// between means that all requests so far were read completely, and nothing of the next one. served means that there was
-	// at least one: net/http sets the time limits of the first when the connection is made. Only the goroutine that serves
-	// the connection uses both.
+	// between means that all requests so far were read completely, and nothing of the next one. served means that there was at
+	// least one: net/http sets the time limits of the first when the connection is made. Only the goroutine that serves the
+	// connection uses both.
 	between, served bool
 	// lost means that net/http has read bytes that may end anywhere in a request. It reads everything from then on.
 	lost    atomic.Bool

@@ -103,8 +103,8 @@ func TestKeptAnswers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			// A request that arrives before net/http has finished the one before is its own, and so are all that follow. The
-			// client then waits longer between its requests.
+			// A request that arrives before net/http has finished the one before is its own, and so are all that follow. The client
+			// then waits longer between its requests.
 			for pause := time.Duration(0); ; pause = 2*pause + time.Millisecond {
 				got := answersTo(t, tt.sent, tt.want, pause)
 				if pause < time.Second && onlyMissed(tt.want, got) {

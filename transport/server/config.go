@@ -40,16 +40,16 @@ const minKey = 32
 // defaults.
 type Config struct {
 	// Store keeps everything except files: a bunstore.DB, a memstore.Store or a store of your own. The other parts use the
-	// interfaces that it implements, unless their own Config names another: the store of the knowledge base (a method KB),
-	// the queue of jobs ([storage.Jobs], required), the log of events ([storage.EventLog], required), and, if implemented,
-	// [storage.EventNotifier], [storage.Processes], [storage.Idempotency], and [storage.Marks] with [storage.BlobRows],
-	// which tie the blobs to the store and allow files to be swept. A method Run(ctx) error runs with the server; /readyz
-	// calls methods Ping and CheckWrite, as bunstore.DB has them. The server does not close the store.
+	// interfaces that it implements, unless their own Config names another: the store of the knowledge base (a method KB), the
+	// queue of jobs ([storage.Jobs], required), the log of events ([storage.EventLog], required), and, if implemented,
+	// [storage.EventNotifier], [storage.Processes], [storage.Idempotency], and [storage.Marks] with [storage.BlobRows], which
+	// tie the blobs to the store and allow files to be swept. A method Run(ctx) error runs with the server; /readyz calls
+	// methods Ping and CheckWrite, as bunstore.DB has them. The server does not close the store.
 	Store helpdesk.Store
 	// Blobs stores raw mails and files.
 	Blobs storage.Blobs
-	// Keys are secret keys of at least 32 bytes. The first one seals and signs, all of them open and verify: to change the
-	// key, insert the new one at the front. Servers that share a store have the same keys.
+	// Keys are secret keys of at least 32 bytes. The first one seals and signs, all of them open and verify: to change the key,
+	// insert the new one at the front. Servers that share a store have the same keys.
 	Keys [][]byte
 	// Relay sends outbound mail, see [outbound.NewRelay], [outbound.NewFailover] and [outbound.NewSpool]. Without it, and
 	// without handlers in Jobs in its place, Run is an Invalid fault; the services and Handler work.
@@ -69,8 +69,8 @@ type Config struct {
 	Handlers map[string]http.Handler
 	// Doors are further parts, by name, that receive work from outside. Run runs them: they start last and end first.
 	Doors map[string]func(ctx context.Context) error
-	// Authenticate returns the user of a request, on the API and in help centres, for programs that sign in users
-	// themselves; 0 means no user. If nil, users have access tokens and sign in on the API and in help centres.
+	// Authenticate returns the user of a request, on the API and in help centres, for programs that sign in users themselves; 0
+	// means no user. If nil, users have access tokens and sign in on the API and in help centres.
 	Authenticate func(r *http.Request) (userID int64, err error)
 	// TrustedProxies are the peers whose X-Forwarded-For is trusted for the client's address, and whose X-Forwarded-Host for
 	// our own, see BaseURLIsDefault. Default: none.
@@ -103,14 +103,14 @@ type Config struct {
 	Webhooks webhook.Config
 	Jobs     jobs.Config // its Handlers are added to the server's and replace those of the same kind
 
-	// Observe is called after each request to Handler, from several goroutines at the same time, and EventLag with the age
-	// of the newest of some events when streams received them. Jobs, Filing and Sending have an Observe of their own. nil:
-	// not called.
+	// Observe is called after each request to Handler, from several goroutines at the same time, and EventLag with the age of
+	// the newest of some events when streams received them. Jobs, Filing and Sending have an Observe of their own. nil: not
+	// called.
 	Observe  func(Request)
 	EventLag func(time.Duration)
 
-	// Tracer traces requests to Handler, jobs, mails and webhooks, and also transactions and statements if the store's
-	// Config has it. nil: no tracing.
+	// Tracer traces requests to Handler, jobs, mails and webhooks, and also transactions and statements if the store's Config
+	// has it. nil: no tracing.
 	Tracer storage.Tracer
 
 	Now    func() time.Time // nil: time.Now

@@ -17,8 +17,8 @@ import (
 // Request is a request that has been answered.
 type Request struct {
 	Method string // "other" for methods unknown to HTTP
-	// Route is the pattern of the address, such as "/api/v1/accounts/{account_id}/customers", so the number of values is
-	// fixed by the program. It is "" if nothing was found at the address.
+	// Route is the pattern of the address, such as "/api/v1/accounts/{account_id}/customers", so the number of values is fixed
+	// by the program. It is "" if nothing was found at the address.
 	Route  string
 	Status int // 499 if the client disconnected before the answer; 500 also for an answer that was cut off
 	Took   time.Duration

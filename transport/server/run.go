@@ -128,8 +128,8 @@ func (e exceptHandshakes) Write(line []byte) (int, error) {
 const (
 	// drain is how long requests may still take after the server begins to shut down.
 	drain = 8 * time.Second
-	// beat and quietBeats: before it closes idle connections, a server that shuts down waits for ten beats without a
-	// request, and for at most mostBeats. It counts beats rather than time: if the machine stalls, so does the count.
+	// beat and quietBeats: before it closes idle connections, a server that shuts down waits for ten beats without a request,
+	// and for at most mostBeats. It counts beats rather than time: if the machine stalls, so does the count.
 	beat       = 25 * time.Millisecond
 	quietBeats = 10
 	mostBeats  = 100

@@ -35,15 +35,15 @@ type Config struct {
 	// user.
 	Caller func(r *http.Request) (kb.Caller, error)
 	// SignIn verifies the credentials of a reader of a private site, and returns the id of the user. A wrong pair is an
-	// Unauthenticated fault, and [CodeNeeded] requests the code of a second factor. A RateLimited fault is shown in the
-	// form. nil: sign-in is disabled.
+	// Unauthenticated fault, and [CodeNeeded] requests the code of a second factor. A RateLimited fault is shown in the form.
+	// nil: sign-in is disabled.
 	SignIn func(ctx context.Context, email, password string, from netip.Addr) (userID int64, err error)
 	// FinishSignIn verifies the code that SignIn requested, by the token of its [CodeNeeded]. An Unauthenticated fault with
 	// code [WrongCode] lets the reader try again; any other returns them to the password. nil: users who need a code cannot
 	// sign in.
 	FinishSignIn func(ctx context.Context, token, code string, from netip.Addr) (userID int64, err error)
-	// User returns the caller for an id that SignIn returned. Required with SignIn. If the site is Forbidden to the caller,
-	// the reader is told that the team requires a second factor.
+	// User returns the caller for an id that SignIn returned. Required with SignIn. If the site is Forbidden to the caller, the
+	// reader is told that the team requires a second factor.
 	User func(userID int64) kb.Caller
 
 	// Contact opens a conversation with the sender of a message in the mailbox of the site. An Invalid fault on "email",
@@ -59,8 +59,7 @@ type Config struct {
 	LastEvent func(ctx context.Context, accountID int64) (int64, error)
 	CacheSize int64 // bytes of cached pages; 0: 64 MiB
 
-	// Limit counts an action of the client's address, one of the Limit constants, and returns how long to wait. nil: no
-	// limit.
+	// Limit counts an action of the client's address, one of the Limit constants, and returns how long to wait. nil: no limit.
 	Limit func(ctx context.Context, what, address string) (wait time.Duration)
 	// Addr returns the client's address. nil: the peer's.
 	Addr func(r *http.Request) netip.Addr

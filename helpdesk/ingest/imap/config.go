@@ -13,13 +13,12 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
-// Config configures a [Source]. Zero fields have their defaults, where given; [New] rejects an
-// invalid configuration.
+// Config configures a [Source]. Zero fields have their defaults, where given; [New] rejects an invalid configuration.
 type Config struct {
 	wire.Server // the port is 993 with SSL, else 143, unless it is set
 
-	// Folders are the folders to import, in UTF-8; default INBOX. IDLE watches INBOX if it is among them, otherwise the
-	// first; the others are polled.
+	// Folders are the folders to import, in UTF-8; default INBOX. IDLE watches INBOX if it is among them, otherwise the first;
+	// the others are polled.
 	Folders []string
 
 	// Since skips messages that the server received before that day; default: none. A message's position is its UID in any
@@ -29,16 +28,16 @@ type Config struct {
 	PollInterval time.Duration // interval of polling folders not watched by IDLE; default 60 s
 	IdleInterval time.Duration // interval of polling the folder watched by IDLE; default 5 min
 
-	// PulseInterval is the interval of probing an idle server, so that a dead connection is detected within a minute;
-	// default 25 s. The server has 20 s to answer, or StepTimeout if that is less.
+	// PulseInterval is the interval of probing an idle server, so that a dead connection is detected within a minute; default
+	// 25 s. The server has 20 s to answer, or StepTimeout if that is less.
 	PulseInterval time.Duration
 
 	MaxMessage int64 // bytes; of a larger message only the header is fetched; default 50 MiB
 	BatchBytes int64 // bytes of raw messages in memory at a time, except for a single larger one; default 8 MiB
 	BatchSize  int   // messages in memory at a time; default 100
 
-	// After a failure Run waits BackoffMin (default 1 s), doubled with each further failure up to BackoffMax (default 5
-	// min); after a rejected login, BackoffMax at once. Each wait is randomly shortened by up to a half.
+	// After a failure Run waits BackoffMin (default 1 s), doubled with each further failure up to BackoffMax (default 5 min);
+	// after a rejected login, BackoffMax at once. Each wait is randomly shortened by up to a half.
 	BackoffMin, BackoffMax time.Duration
 
 	// Work runs all communication with the server, except waiting, so that the caller can record what the process works on.

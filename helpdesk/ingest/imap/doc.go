@@ -1,6 +1,5 @@
-// Package imap is a source of raw mail: it reads the folders of a mailbox on an IMAP server (RFC
-// 9051, RFC 3501) and passes every message, as bytes, to a [Sink] together with the position after
-// it. It does not depend on storage or the help desk.
+// Package imap is a source of raw mail: it reads the folders of a mailbox on an IMAP server (RFC 9051, RFC 3501) and passes
+// every message, as bytes, to a [Sink] together with the position after it. It does not depend on storage or the help desk.
 //
 // Guarantees:
 //   - Every message of a folder reaches the sink, in ascending order of UID, at least once. The position is the

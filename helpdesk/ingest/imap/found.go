@@ -77,8 +77,7 @@ func (n *number) digit(c byte) bool {
 	return n.value <= math.MaxUint32
 }
 
-// searchResult parses "* SEARCH 2 3 6 (MODSEQ 917162500)", after its name (RFC 3501, section
-// 7.2.5).
+// searchResult parses "* SEARCH 2 3 6 (MODSEQ 917162500)", after its name (RFC 3501, section 7.2.5).
 type searchResult struct {
 	number number
 	over   bool // the rest contains no numbers
@@ -105,8 +104,8 @@ func (s *searchResult) read(to *found, part []byte) error {
 	return nil
 }
 
-// esearchResult parses `* ESEARCH (TAG "A282") UID ALL 2,10:11`, after its name (RFC 9051, section
-// 7.3.4). Only ALL is requested.
+// esearchResult parses `* ESEARCH (TAG "A282") UID ALL 2,10:11`, after its name (RFC 9051, section 7.3.4). Only ALL is
+// requested.
 type esearchResult struct {
 	word    []byte
 	inSet   bool // inside a set of numbers

@@ -100,8 +100,8 @@ func (s *session) logIn(ctx context.Context, token string) error {
 		}
 		s.canIdle = caps.Has(goimap.CapIdle)
 		if _, both := caps[goimap.CapIMAP4rev1]; both && caps.Has(goimap.CapIMAP4rev2) {
-			// The client encodes folder names according to rev2 as soon as the server supports it, but a server that
-			// supports both decodes them so only after ENABLE (RFC 9051, appendix E).
+			// The client encodes folder names according to rev2 as soon as the server supports it, but a server that supports both
+			// decodes them so only after ENABLE (RFC 9051, appendix E).
 			_, err = s.client.Enable(goimap.CapIMAP4rev2).Wait()
 		}
 		return err

@@ -29,8 +29,8 @@ type Sink interface {
 	Cursor(ctx context.Context, folder string) (mailserver.Cursor, error)
 	// Take makes a batch of one folder, in ascending order of UID, durable together with the cursor after it, before it
 	// returns. mails may be empty if the messages up to the cursor no longer exist. After an error the same messages come
-	// again. When the server renumbers the folder, all messages come again under another UIDVALIDITY; the sink must
-	// recognize those already taken.
+	// again. When the server renumbers the folder, all messages come again under another UIDVALIDITY; the sink must recognize
+	// those already taken.
 	Take(ctx context.Context, folder string, mails []Mail, next mailserver.Cursor) error
 	// Status is called with every change. ctx may have ended.
 	Status(ctx context.Context, s Status)

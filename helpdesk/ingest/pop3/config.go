@@ -23,8 +23,8 @@ type Config struct {
 	BatchBytes int64 // bytes of raw messages in memory at a time, except for a single larger one; default 8 MiB
 	BatchSize  int   // messages in memory at a time; default 100
 
-	// After a failure Run waits BackoffMin (default 1 s), doubled with each further failure up to BackoffMax (default 5
-	// min); after a rejected login, BackoffMax at once. Each wait is randomly shortened by up to a half.
+	// After a failure Run waits BackoffMin (default 1 s), doubled with each further failure up to BackoffMax (default 5 min);
+	// after a rejected login, BackoffMax at once. Each wait is randomly shortened by up to a half.
 	BackoffMin, BackoffMax time.Duration
 
 	// Work runs all communication with the server, except waiting, so that the caller can record what the process works on.

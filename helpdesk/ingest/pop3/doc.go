@@ -1,6 +1,5 @@
-// Package pop3 is a source of raw mail: it reads the maildrop of a mailbox on a POP3 server (RFC
-// 1939) and passes every message, as bytes, to a [Sink]. It does not depend on storage or the help
-// desk.
+// Package pop3 is a source of raw mail: it reads the maildrop of a mailbox on a POP3 server (RFC 1939) and passes every
+// message, as bytes, to a [Sink]. It does not depend on storage or the help desk.
 //
 // Guarantees:
 //   - Every message of the maildrop reaches the sink at least once. A message is identified by its unique id

@@ -129,8 +129,8 @@ func TestDovecotRestart(t *testing.T) {
 		}
 	}
 	sink.wait(t, "all mails", func() bool { return len(sink.mails) >= len(raws) })
-	// Each mail comes once and whole. The order is the server's: a session that is killed while it scans the folder may
-	// leave mails for the next one to number.
+	// Each mail comes once and whole. The order is the server's: a session that is killed while it scans the folder may leave
+	// mails for the next one to number.
 	if diff := cmp.Diff(slices.Sorted(slices.Values(raws)), slices.Sorted(slices.Values(texts(sink.taken())))); diff != "" {
 		t.Errorf("%.2000s", diff)
 	}

@@ -35,8 +35,8 @@ const (
 	smallAnswer = 1 << 20
 	listAnswer  = 64 << 20
 	headerBytes = 1 << 20
-	// ahead is the number of pipelined requests. Their commands fit into any network buffer, so a server that writes before
-	// it has read them all cannot block.
+	// ahead is the number of pipelined requests. Their commands fit into any network buffer, so a server that writes before it
+	// has read them all cannot block.
 	ahead = 32
 )
 

@@ -24,20 +24,20 @@ type Config struct {
 	Listener net.Listener // used instead of Listen, and closed by Run
 	Domain   string       // name in the greeting and in Received; default "localhost"
 	TLS      *tls.Config  // offers STARTTLS (RFC 3207); nil: not offered
-	// LMTP uses the local delivery protocol (RFC 2033) instead of SMTP: each recipient gets its own reply, so that the
-	// client need not retry what was stored. It is for a mail server in front, not for the internet.
+	// LMTP uses the local delivery protocol (RFC 2033) instead of SMTP: each recipient gets its own reply, so that the client
+	// need not retry what was stored. It is for a mail server in front, not for the internet.
 	LMTP bool
 
-	// MaxSize is the maximum size of a message in bytes; default 50 MiB less 64 KiB, so that it stays within
-	// [mail.DefaultSize] with the prepended header fields.
+	// MaxSize is the maximum size of a message in bytes; default 50 MiB less 64 KiB, so that it stays within [mail.DefaultSize]
+	// with the prepended header fields.
 	MaxSize int64
-	// MaxBuffered limits the bytes of all messages being received; above it, messages are rejected temporarily (452).
-	// Default four times MaxSize.
+	// MaxBuffered limits the bytes of all messages being received; above it, messages are rejected temporarily (452). Default
+	// four times MaxSize.
 	MaxBuffered int64
 	// TempDir is the directory for messages of more than 1 MiB while they are received; "" means [os.TempDir].
 	TempDir string
-	// MaxConnections limits the connections; default 100. A further one replaces the connection that has waited longest for
-	// a command, of the client with the most connections. If none is waiting, the further one is rejected temporarily (421).
+	// MaxConnections limits the connections; default 100. A further one replaces the connection that has waited longest for a
+	// command, of the client with the most connections. If none is waiting, the further one is rejected temporarily (421).
 	MaxConnections int
 	// MaxPerPeer limits the connections of one client, an address or an IPv6 /64 network; default
 	// 20. Relays and sockets are not limited.

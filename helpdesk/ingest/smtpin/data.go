@@ -295,8 +295,8 @@ func trace(from string, to []string, received string) string {
 	return b.String()
 }
 
-// received returns the Received header field (RFC 5321 section 4.4, RFC 3848, RFC 6531 section
-// 4.3). It omits recipients, since some may be Bcc.
+// received returns the Received header field (RFC 5321 section 4.4, RFC 3848, RFC 6531 section 4.3). It omits recipients,
+// since some may be Bcc.
 func (ss *session) received(e *envelope) string {
 	name := ss.hello
 	if !isHostName(name) {

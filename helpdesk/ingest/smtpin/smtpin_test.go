@@ -217,8 +217,8 @@ func TestBusy(t *testing.T) {
 		if !strings.HasPrefix(string(answer[:n]), "421 4.3.2") {
 			t.Errorf("third connection: %q", answer[:n])
 		}
-		// The first takes most of the room until it is done. If its data is read after that of the second, the second has
-		// the room and the first is refused: both begin again.
+		// The first takes most of the room until it is done. If its data is read after that of the second, the second has the room
+		// and the first is refused: both begin again.
 		big := strings.Repeat(strings.Repeat("x", 98)+"\r\n", 1900)
 		second.write(".\r\n")
 		second.expect("250")

@@ -1,5 +1,5 @@
-// Package portaltoken verifies the JSON Web Tokens (RFC 7519) with which an application signs in
-// its customers. It handles the format and does not depend on the help desk.
+// Package portaltoken verifies the JSON Web Tokens (RFC 7519) with which an application signs in its customers. It handles
+// the format and does not depend on the help desk.
 package portaltoken
 
 import (
@@ -60,8 +60,8 @@ const (
 	ErrEmail     Problem = "The portal token needs an email."
 )
 
-// Looks reports whether a bearer token looks like a JWT: three parts, the first of which begins
-// like a JSON object in base64url.
+// Looks reports whether a bearer token looks like a JWT: three parts, the first of which begins like a JSON object in
+// base64url.
 func Looks(token string) bool {
 	return strings.HasPrefix(token, "ey") && strings.Count(token, ".") == 2
 }
@@ -96,8 +96,7 @@ func unverified(token string) (*jwt.Token, error) {
 	return parsed, nil
 }
 
-// Verify returns a token's claims if a key signed it for an audience and it is valid now. The error
-// is a [Problem].
+// Verify returns a token's claims if a key signed it for an audience and it is valid now. The error is a [Problem].
 func Verify(token string, key Key, audience string, now time.Time) (Claims, error) {
 	parsed, err := unverified(token)
 	if err != nil {
@@ -154,8 +153,8 @@ func problemOf(err error, c claims) Problem {
 	return ErrMalformed
 }
 
-// ParsePublicKey parses an Ed25519 public key: PEM, or the raw 32 bytes in base64, like x in a JSON
-// Web Key. The problem is worded to follow a field's name.
+// ParsePublicKey parses an Ed25519 public key: PEM, or the raw 32 bytes in base64, like x in a JSON Web Key. The problem is
+// worded to follow a field's name.
 func ParsePublicKey(text string) (key ed25519.PublicKey, problem string) {
 	const wanted = "must be an Ed25519 public key, in PEM or its 32 bytes in base64"
 	if strings.Contains(text, "PRIVATE KEY") {

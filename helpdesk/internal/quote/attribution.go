@@ -40,9 +40,8 @@ const (
 	maxWrapped  = 5   // lines of one
 )
 
-// attribution: the line ends a sentence that introduces a quote. It returns the first
-// line of the sentence, or -1; strong means that only a mailer writes so, and that
-// what follows is old though no sign quotes it.
+// attribution: the line ends a sentence that introduces a quote. It returns the first line of the sentence, or -1; strong
+// means that only a mailer writes so, and that what follows is old though no sign quotes it.
 func (s *scan) attribution(end int) (start int, strong bool) {
 	line := strings.TrimRight(s.lines[end].Text, " -*")
 	last, _ := utf8.DecodeLastRuneInString(line)
@@ -121,8 +120,8 @@ func (s *scan) introduces(text string) bool {
 	if !hasEmail && endsColon(text) && len(text) < 120 && year.MatchString(rest) && clock.MatchString(rest) && wroteVerb.MatchString(rest) && !ownWords.MatchString(text) {
 		return true
 	}
-	// In all languages: a date and a time, an address, and a colon at the end. One of the two is
-	// enough where the address stands as mailers write it.
+	// In all languages: a date and a time, an address, and a colon at the end. One of the two is enough where the address
+	// stands as mailers write it.
 	dated, timed := year.MatchString(rest), clock.MatchString(rest)
 	return hasEmail && ends && (dated && timed || bracketed.MatchString(text) && (dated || sureClock.MatchString(rest)))
 }

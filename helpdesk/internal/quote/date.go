@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// months are the beginnings of the names of months in the languages of common mailers,
-// the longer ones first where one begins another.
+// months are the beginnings of the names of months in the languages of common mailers, the longer ones first where one
+// begins another.
 var months = func() [12][]string {
 	var out [12][]string
 	for n, names := range []string{
@@ -30,8 +30,7 @@ var months = func() [12][]string {
 	return out
 }()
 
-// monthOf is the month that a word names, 0 if it names none: the longest beginning of
-// a name that it has decides.
+// monthOf is the month that a word names, 0 if it names none: the longest beginning of a name that it has decides.
 func monthOf(word string) time.Month {
 	best, month := 0, time.Month(0)
 	for n, names := range months {
@@ -58,9 +57,8 @@ var (
 var offsets = map[string]int{"gmt": 0, "utc": 0, "cet": 1, "cest": 2, "mez": 1, "mesz": 2, "bst": 1, "est": -5, "edt": -4, "cst": -6, "cdt": -5,
 	"mst": -7, "mdt": -6, "pst": -8, "pdt": -7, "jst": 9, "msk": 3}
 
-// readDate reads a date with its time as mailers write it for people; zoned tells
-// whether it says of which zone the time is. Where day and month cannot be told apart,
-// or anything is missing, it is zero.
+// readDate reads a date with its time as mailers write it for people; zoned tells whether it says of which zone the time is.
+// Where day and month cannot be told apart, or anything is missing, it is zero.
 func readDate(text string) (at time.Time, zoned bool) {
 	if len(text) > 200 {
 		return time.Time{}, false

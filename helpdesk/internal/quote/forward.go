@@ -10,8 +10,7 @@ import (
 // Address is an email address with its display name.
 type Address struct{ Name, Email string }
 
-// Header contains the header fields that mailers write above a forwarded message. Missing or
-// unreadable ones are zero.
+// Header contains the header fields that mailers write above a forwarded message. Missing or unreadable ones are zero.
 type Header struct {
 	From            Address
 	ReplyTo, To, Cc []Address
@@ -27,9 +26,9 @@ type Forward struct {
 	Header Header
 }
 
-// FindForward finds the message that a message forwards, the outermost of nested ones. A quoted
-// header alone does not show whether the message replies to the one below or forwards it; the
-// subject decides. A message with a quote before it forwards nothing.
+// FindForward finds the message that a message forwards, the outermost of nested ones. A quoted header alone does not show
+// whether the message replies to the one below or forwards it; the subject decides. A message with a quote before it
+// forwards nothing.
 func FindForward(lines []Line, subject string) (Forward, bool) {
 	s := scan{lines: lines, msg: Message{Reply: true}, kinds: make([]Kind, len(lines)), tries: maxTries}
 	s.next, s.field = make([]int, len(lines)), make([]role, len(lines))
@@ -51,8 +50,7 @@ func FindForward(lines []Line, subject string) (Forward, bool) {
 	return Forward{}, false
 }
 
-// forwardAt reads the mail that begins at a line; here tells whether one does, be it
-// passed on or quoted.
+// forwardAt reads the mail that begins at a line; here tells whether one does, be it passed on or quoted.
 func (s *scan) forwardAt(i int, subject string) (found Forward, here bool) {
 	line := s.lines[i].Text
 	if separates(line) {
@@ -80,8 +78,8 @@ func (s *scan) forwardAt(i int, subject string) (found Forward, here bool) {
 	return Forward{}, false
 }
 
-// forwardHeader reads the header of a mail that begins at a line. name is what its From
-// is called, which tells a language; after is the line that follows it.
+// forwardHeader reads the header of a mail that begins at a line. name is what its From is called, which tells a language;
+// after is the line that follows it.
 func (s *scan) forwardHeader(at int, announced bool) (h Header, name string, after int, ok bool) {
 	var seen roles
 	values := map[string]*string{}
@@ -212,8 +210,7 @@ func header(get func(kind string) string) Header {
 	return h
 }
 
-// listedAddress is an address in a text, with the brackets around it and what mailers
-// write in front of it.
+// listedAddress is an address in a text, with the brackets around it and what mailers write in front of it.
 var listedAddress = regexp.MustCompile(`[<(\[]*\s*(?i:mailto:)?([^\s<>()\[\]"',;:*|]+@[^\s<>()\[\]"',;:*|]+)\s*[>)\]]*`)
 
 const maxListed = 100 // addresses of a field
@@ -250,15 +247,14 @@ var forwardWords = regexp.MustCompile(`(?i)forward|weitergeleitet|transf[ée]r|r
 // forwardPrefix is how mailers mark the subject of what they pass on.
 var forwardPrefix = regexp.MustCompile(`(?i)^\s*(fwd?|wg|tr|rv|i|enc|doorst|vb|vl|vs|pd|rtr|ilt|videres|továbbítás|πρθ|пер|转发|轉寄|転送|전달)\s*([\[(*^]\d+[\])]?)?\s*[:：]`)
 
-// forwardSubject reports whether a subject says that a mail is passed on, whose From has
-// some name: "VS" is a Dane's forward and a Finn's answer.
+// forwardSubject reports whether a subject says that a mail is passed on, whose From has some name: "VS" is a Dane's forward
+// and a Finn's answer.
 func forwardSubject(subject, fromName string) bool {
 	found := forwardPrefix.FindStringSubmatch(subject)
 	return found != nil && (!strings.EqualFold(found[1], "vs") || fromName == "fra")
 }
 
-// ForwardSubject reports whether a subject marks a forward, and returns the subject without the
-// mark.
+// ForwardSubject reports whether a subject marks a forward, and returns the subject without the mark.
 func ForwardSubject(subject string) (rest string, ok bool) {
 	at := forwardPrefix.FindStringIndex(subject)
 	if at == nil {

@@ -77,9 +77,8 @@ func fieldOf(line string) role {
 
 const maxHeader = 14 // lines
 
-// header tells whether a line begins the header of a mail, as mailers write it above
-// one that they append, and gives the line that follows it and is not blank. Without
-// one, that is the line itself.
+// header tells whether a line begins the header of a mail, as mailers write it above one that they append, and gives the
+// line that follows it and is not blank. Without one, that is the line itself.
 func (s *scan) header(at int) (found bool, after int) {
 	if at >= len(s.lines) || s.field[at] <= fieldUnknown || s.field[at] == fieldForm || s.kinds[at] != New {
 		return false, at
@@ -161,8 +160,8 @@ func parts(seen roles) int {
 
 func isForm(r role) bool { return r == fieldForm || r == fieldUnknown }
 
-// inOneLine: a whole header stands on the line: "From: Ann Sent: Monday To: Desk
-// Subject: x". HTML loses newlines on the way.
+// inOneLine: a whole header stands on the line: "From: Ann Sent: Monday To: Desk Subject: x". HTML loses newlines on the
+// way.
 func (s *scan) inOneLine(line string) bool {
 	if len(line) > 600 {
 		return false

@@ -1,5 +1,5 @@
-// Package quote separates what an author wrote from the messages quoted below it. It works on
-// lines, which callers make from plain text or HTML.
+// Package quote separates what an author wrote from the messages quoted below it. It works on lines, which callers make from
+// plain text or HTML.
 package quote
 
 import (
@@ -13,13 +13,12 @@ import (
 type Line struct {
 	Text   string // without quote signs and elements
 	Quoted Quoted
-	// Box numbers the element, used by mailers around a quote and its introduction, that contains
-	// the line; 0: none. Lines after a quote inside of one have none.
+	// Box numbers the element, used by mailers around a quote and its introduction, that contains the line; 0: none. Lines
+	// after a quote inside of one have none.
 	Box int
 	// Intro: the line stands in an element that mailers put around an introduction.
 	Intro bool
-	// Opens: the line begins an element that mailers put around the header of the mail
-	// that they append.
+	// Opens: the line begins an element that mailers put around the header of the mail that they append.
 	Opens bool
 	Rule  bool // it is a horizontal rule and has no text
 }
@@ -36,8 +35,7 @@ const (
 
 // Message is what is known about the message besides its lines.
 type Message struct {
-	// Reply: the message is a reply. Otherwise a block of "From:", "Sent:" may as well be a form
-	// that somebody filled in.
+	// Reply: the message is a reply. Otherwise a block of "From:", "Sent:" may as well be a form that somebody filled in.
 	Reply bool
 }
 
@@ -53,15 +51,14 @@ const (
 
 // Result is the result of [Find].
 type Result struct {
-	// From and To are the quoted tail, with what introduces it: lines From to To-1. A
-	// signature may follow. Both are 0 when there is none, or nothing else.
+	// From and To are the quoted tail, with what introduces it: lines From to To-1. A signature may follow. Both are 0 when
+	// there is none, or nothing else.
 	From, To int
 	Kinds    []Kind // of each line
 }
 
-// Find finds the quoted tail of a message. New text is never in it: lines between and below quotes
-// are new unless their quote extends to the end of the message, as after a line such as
-// "-----Original Message-----".
+// Find finds the quoted tail of a message. New text is never in it: lines between and below quotes are new unless their
+// quote extends to the end of the message, as after a line such as "-----Original Message-----".
 func Find(lines []Line, m Message) Result {
 	s := scan{lines: lines, msg: m, kinds: make([]Kind, len(lines)), tries: maxTries}
 	s.prepare()
@@ -148,8 +145,7 @@ func normal(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// boxes makes old what stands in boxes that hold no element which quotes and begin as
-// quotes do.
+// boxes makes old what stands in boxes that hold no element which quotes and begin as quotes do.
 func (s *scan) boxes() {
 	for i := 0; i < len(s.lines); {
 		box := s.lines[i].Box
@@ -204,8 +200,8 @@ func (s *scan) introductions() {
 	}
 }
 
-// introduction gives the lines that introduce a quote and of which line i is the last,
-// or the first where it is a header; from is -1 where it is neither.
+// introduction gives the lines that introduce a quote and of which line i is the last, or the first where it is a header;
+// from is -1 where it is neither.
 func (s *scan) introduction(i int) (from, to int) {
 	l, header := &s.lines[i], i
 	if separates(l.Text) {
@@ -284,8 +280,7 @@ func (s *scan) tail() (from, to int) {
 	return from, to
 }
 
-// signatureBelow gives the line where a signature below the last quoted line begins,
-// or the number of lines.
+// signatureBelow gives the line where a signature below the last quoted line begins, or the number of lines.
 func (s *scan) signatureBelow(lastOld int) int {
 	n := len(s.lines)
 	if lastOld < 0 {
@@ -376,8 +371,8 @@ var (
 		` (above|oberhalb|über) (this|the|dieser|diese) (line|linie|zeile)[^\pL]*$`)
 )
 
-// separates: the line says that all below it is another mail. Most lines are told
-// apart by a look at a few bytes, before any expression is tried.
+// separates: the line says that all below it is another mail. Most lines are told apart by a look at a few bytes, before any
+// expression is tried.
 func separates(line string) bool {
 	trimmed := strings.Trim(line, " *")
 	if trimmed == "" || len(trimmed) > 200 {
@@ -402,8 +397,7 @@ func separates(line string) bool {
 
 func endsColon(s string) bool { return strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：") }
 
-// Text splits a plain text: reply+quoted is always text. Where there is no quoted tail,
-// or nothing else, all is reply.
+// Text splits a plain text: reply+quoted is always text. Where there is no quoted tail, or nothing else, all is reply.
 func Text(text string, m Message) (reply, quoted string) {
 	var lines []Line
 	var starts []int

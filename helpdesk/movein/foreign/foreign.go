@@ -1,6 +1,6 @@
-// Package foreign is what the data of other help desks have in common: people, conversations with messages, and saved replies.
-// Packages zendesk, helpscout and freescout read the files of one help desk each and yield these. None of them knows this help
-// desk.
+// Package foreign is what the data of other help desks have in common: people, conversations with messages, and saved
+// replies. Packages zendesk, helpscout and freescout read the files of one help desk each and yield these. None of them
+// knows this help desk.
 //
 // Files may be of any size: they are read record by record, and what is kept in memory is where each person lies.
 package foreign
@@ -19,8 +19,8 @@ type Format struct {
 	What     string // what a conversation is called there: "ticket"
 }
 
-// Source is the data of an account of another help desk, in files. Methods that yield call fn for one after the other, and end
-// with its first error. What a Source cannot read it skips, and notes in its report; an error is one of the file system.
+// Source is the data of an account of another help desk, in files. Methods that yield call fn for one after the other, and
+// end with its first error. What a Source cannot read it skips, and notes in its report; an error is one of the file system.
 type Source interface {
 	Format() Format
 	// People yields customers and agents.

@@ -2,8 +2,8 @@ package foreign
 
 import "fmt"
 
-// Index remembers where records lie, by an id, and reads one when it is asked for: 40 bytes of memory or so for each, whatever
-// they hold.
+// Index remembers where records lie, by an id, and reads one when it is asked for: 40 bytes of memory or so for each,
+// whatever they hold.
 type Index[T any] struct {
 	scanner Scanner
 	parse   func(Object) T

@@ -41,8 +41,8 @@ var (
 	broken = []error{errTooLarge, errTooDeep, errSyntax, errEnds}
 )
 
-// Scanner reads the records of files: one in each line (NDJSON); a list; pages of an API, which are objects without an id and
-// have lists by name, in HAL below _embedded; or one record alone, such as {"ticket": {...}}.
+// Scanner reads the records of files: one in each line (NDJSON); a list; pages of an API, which are objects without an id
+// and have lists by name, in HAL below _embedded; or one record alone, such as {"ticket": {...}}.
 type Scanner struct {
 	Config
 	// Collections are the names of lists. Singles are the names of records that stand alone, by those.

@@ -1,8 +1,8 @@
 // Package freescout reads the conversations and customers of a FreeScout from files.
 //
-// The files are answers of its API & Webhooks module (api-docs.freescout.net, as of November 2026), as they came: conversations
-// with their threads (GET /api/conversations/ID, or pages of GET /api/conversations?embed=threads), and pages of customers,
-// users and mailboxes. The module tells neither saved replies nor Message-IDs.
+// The files are answers of its API & Webhooks module (api-docs.freescout.net, as of November 2026), as they came:
+// conversations with their threads (GET /api/conversations/ID, or pages of GET /api/conversations?embed=threads), and pages
+// of customers, users and mailboxes. The module tells neither saved replies nor Message-IDs.
 //
 // The files of threads, which fileUrl names, are looked for in the folder attachments, by the id of the attachment:
 // attachments/71/crash.log, attachments/71-crash.log, attachments/71.log or attachments/71.

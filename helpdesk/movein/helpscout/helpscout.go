@@ -1,8 +1,8 @@
 // Package helpscout reads the conversations, customers and saved replies of a Help Scout account from files.
 //
 // Help Scout exports no conversations; its API does. The files are answers of the Mailbox API 2.0
-// (developer.helpscout.com/mailbox-api, as of November 2026), as they came: conversations with their threads
-// (GET /v2/conversations/ID?embed=threads), or pages of conversations and for each its threads as threads/ID.json; and pages of
+// (developer.helpscout.com/mailbox-api, as of November 2026), as they came: conversations with their threads (GET
+// /v2/conversations/ID?embed=threads), or pages of conversations and for each its threads as threads/ID.json; and pages of
 // customers, users and mailboxes, and saved replies, each asked for by its id, as lists have but a preview.
 //
 // The files of threads are looked for in the folder attachments, by the id of the attachment: attachments/88/crash.log,

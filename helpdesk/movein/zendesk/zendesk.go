@@ -1,10 +1,10 @@
 // Package zendesk reads the tickets, users and macros of a Zendesk account from files.
 //
 // It takes the JSON export of an account ("Exporting data to a JSON, CSV, or XML file", support.zendesk.com article
-// 4408886165402): files of one ticket, user or organization in each line, tickets with their comments. And it takes answers of
-// the Support API v2 as they came (developer.zendesk.com/api-reference/ticketing, as of November 2026): pages with tickets,
-// users, organizations, groups, ticket_fields, macros and comments. The comments of a ticket, which do not name it, lie in a
-// file whose name or folder ends in the ticket's number: comments/35436.json, comments/35436-2.json or
+// 4408886165402): files of one ticket, user or organization in each line, tickets with their comments. And it takes answers
+// of the Support API v2 as they came (developer.zendesk.com/api-reference/ticketing, as of November 2026): pages with
+// tickets, users, organizations, groups, ticket_fields, macros and comments. The comments of a ticket, which do not name it,
+// lie in a file whose name or folder ends in the ticket's number: comments/35436.json, comments/35436-2.json or
 // tickets/35436/comments.json.
 //
 // Neither has the files of comments. They are looked for in the folder attachments, by the id of the attachment:

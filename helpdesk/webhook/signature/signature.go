@@ -1,5 +1,5 @@
-// Package signature signs webhooks, and verifies them at the receiver, as Standard Webhooks
-// specifies. It needs only the standard library.
+// Package signature signs webhooks, and verifies them at the receiver, as Standard Webhooks specifies. It needs only the
+// standard library.
 package signature
 
 import (
@@ -26,8 +26,8 @@ const (
 // tolerance is the allowed difference between the clocks of sender and receiver.
 const tolerance = 5 * time.Minute
 
-// Sign returns the webhook-signature header of a request: one signature per key, separated by
-// spaces, as Standard Webhooks specifies for key rotation.
+// Sign returns the webhook-signature header of a request: one signature per key, separated by spaces, as Standard Webhooks
+// specifies for key rotation.
 func Sign(id string, at time.Time, body []byte, keys ...[]byte) string {
 	signatures := make([]string, len(keys))
 	for i, key := range keys {
@@ -46,9 +46,8 @@ var (
 	ErrSignature = errors.New("webhook: no signature is right")
 )
 
-// Verify is for receivers: it returns nil if a request was signed with the secret (whsec_...)
-// within five minutes of now. The body must be the exact request body. Events may be delivered
-// twice; their webhook-id identifies them.
+// Verify is for receivers: it returns nil if a request was signed with the secret (whsec_...) within five minutes of now.
+// The body must be the exact request body. Events may be delivered twice; their webhook-id identifies them.
 func Verify(secret string, header http.Header, body []byte, now time.Time) error {
 	text, ok := strings.CutPrefix(secret, SecretPrefix)
 	key, err := base64.StdEncoding.DecodeString(text)

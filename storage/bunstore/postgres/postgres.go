@@ -23,9 +23,8 @@ const connectTimeout = 10 * time.Second
 // execMode is the pgx setting in an address for whether statements stay prepared.
 const execMode = "default_query_exec_mode"
 
-// Open opens a database by a "postgres://" URL as in libpq. It runs no migrations, see
-// [bunstore.DB.Migrate]. An invalid URL is an Invalid fault, a database that does not answer an
-// Unavailable fault.
+// Open opens a database by a "postgres://" URL as in libpq. It runs no migrations, see [bunstore.DB.Migrate]. An invalid URL
+// is an Invalid fault, a database that does not answer an Unavailable fault.
 func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.DB, error) {
 	pool, err := Pool(address, cfg)
 	if err != nil {
@@ -35,18 +34,15 @@ func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.D
 	return bunstore.Own(ctx, bunstore.Pools{Write: bun.NewDB(pool, pgdialect.New())}, cfg)
 }
 
-// Pool returns a pool whose connections are set up so that bun's way of writing values into
-// statements is safe and fast. A program that has its own tables in the same pool as those of
-// package bunstore creates the pool here, and passes it to [bunstore.New] in a bun.DB, with
-// [Listen] in the Config. It does not connect yet.
+// Pool returns a pool whose connections are set up so that bun's way of writing values into statements is safe and fast. A
+// program that has its own tables in the same pool as those of package bunstore creates the pool here, and passes it to
+// [bunstore.New] in a bun.DB, with [Listen] in the Config. It does not connect yet.
 //
-// Its connections keep statements prepared. Behind a pooler that switches sessions between
-// transactions and does not track prepared statements (PgBouncer does from 1.21 on, with
-// max_prepared_statements above 0), the address needs "default_query_exec_mode=exec", which is the
-// default when Config.StatementTimeout is negative. "statement_cache_capacity" limits the prepared
-// statements, 512 by default. The server first plans a statement for its values, and later once for
-// all values when that looks as cheap; "plan_cache_mode=force_custom_plan" in the address keeps it
-// from doing so.
+// Its connections keep statements prepared. Behind a pooler that switches sessions between transactions and does not track
+// prepared statements (PgBouncer does from 1.21 on, with max_prepared_statements above 0), the address needs
+// "default_query_exec_mode=exec", which is the default when Config.StatementTimeout is negative. "statement_cache_capacity"
+// limits the prepared statements, 512 by default. The server first plans a statement for its values, and later once for all
+// values when that looks as cheap; "plan_cache_mode=force_custom_plan" in the address keeps it from doing so.
 func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -70,8 +66,8 @@ func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
 		}
 		defaults["statement_timeout"] = strconv.FormatInt(timeout.Milliseconds(), 10)
 		defaults["lock_timeout"] = "30000"
-		// Make the server end sessions of a dead process or network soon, to release their locks,
-		// including the lock that marks the process alive.
+		// Make the server end sessions of a dead process or network soon, to release their locks, including the lock that marks
+		// the process alive.
 		defaults["idle_in_transaction_session_timeout"] = "60000"
 		defaults["tcp_keepalives_idle"] = "10"
 		defaults["tcp_keepalives_interval"] = "5"

@@ -14,15 +14,14 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
 )
 
-// bun writes values into statements, so that each has its own text, and PostgreSQL would parse and
-// plan every one of them, which often takes longer than running it. The connections of a [Pool]
-// turn the values back into parameters and let pgx keep the prepared statements.
+// bun writes values into statements, so that each has its own text, and PostgreSQL would parse and plan every one of them,
+// which often takes longer than running it. The connections of a [Pool] turn the values back into parameters and let pgx
+// keep the prepared statements.
 
 // maxSeen is how many texts a connection remembers in order to recognize repeated ones.
 const maxSeen = 1024
 
-// connector opens PostgreSQL connections that keep prepared statements and whose rows can be
-// counted.
+// connector opens PostgreSQL connections that keep prepared statements and whose rows can be counted.
 type connector struct {
 	driver.Connector
 	prepares pgx.QueryExecMode
@@ -68,22 +67,20 @@ func (c *preparingConn) ExecContext(ctx context.Context, query string, args []dr
 	return result, err
 }
 
-// again reports whether a statement failed because its prepared form is outdated, for instance
-// after a migration by another process. pgx has dropped it by now. In a transaction, which has
-// failed, everything must run again.
+// again reports whether a statement failed because its prepared form is outdated, for instance after a migration by another
+// process. pgx has dropped it by now. In a transaction, which has failed, everything must run again.
 func (c *preparingConn) again(err error) bool {
 	return err != nil && outdated(err) && c.Conn().PgConn().TxStatus() == 'I'
 }
 
-// outdated reports that a prepared statement can no longer run: a migration has changed the type of
-// a column, or the session does not have it.
+// outdated reports that a prepared statement can no longer run: a migration has changed the type of a column, or the session
+// does not have it.
 func outdated(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (e.Code == "0A000" && e.Routine == "RevalidateCachedQuery" || e.Code == "26000")
 }
 
-// prepared returns the statement to run: with parameters, if it was seen before and is worth
-// keeping.
+// prepared returns the statement to run: with parameters, if it was seen before and is worth keeping.
 func (c *preparingConn) prepared(query string, args []driver.NamedValue) (string, []driver.NamedValue) {
 	if len(args) > 0 || c.prepares == pgx.QueryExecModeExec || c.prepares == pgx.QueryExecModeSimpleProtocol {
 		return query, args

@@ -87,8 +87,8 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
-// A migration by another process may change the type of a result column, and sessions may end:
-// outside a transaction callers do not notice.
+// A migration by another process may change the type of a result column, and sessions may end: outside a transaction callers
+// do not notice.
 func TestOutdated(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)

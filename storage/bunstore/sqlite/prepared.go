@@ -11,9 +11,9 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
 )
 
-// bun writes values into statements, so that each has its own text, and SQLite would compile every
-// one of them, which often takes longer than running it. The connections of a [Pool] turn the
-// values back into parameters and keep the compiled statements.
+// bun writes values into statements, so that each has its own text, and SQLite would compile every one of them, which often
+// takes longer than running it. The connections of a [Pool] turn the values back into parameters and keep the compiled
+// statements.
 const maxPrepared = 200 // statements of a connection
 
 // preparing opens the connections of a database.
@@ -22,10 +22,9 @@ type preparing struct {
 	of  driver.Driver
 }
 
-// Pool is sql.Open for SQLite, with connections that keep compiled statements. A program that has
-// its own tables in the same pool as those of package bunstore creates the pool here, and passes it
-// to [bunstore.New] in a bun.DB. The address is that of the driver modernc.org/sqlite, and must set
-// foreign_keys and a busy_timeout:
+// Pool is sql.Open for SQLite, with connections that keep compiled statements. A program that has its own tables in the same
+// pool as those of package bunstore creates the pool here, and passes it to [bunstore.New] in a bun.DB. The address is that
+// of the driver modernc.org/sqlite, and must set foreign_keys and a busy_timeout:
 // "file:shop.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_txlock=immediate".
 func Pool(dsn string) (*sql.DB, error) {
 	plain, err := sql.Open("sqlite", dsn)
@@ -65,8 +64,7 @@ type sqliteConn interface {
 	driver.Validator
 }
 
-// preparedConn keeps its most recently used statements. Like every connection it is used by one
-// goroutine at a time.
+// preparedConn keeps its most recently used statements. Like every connection it is used by one goroutine at a time.
 type preparedConn struct {
 	sqliteConn
 	kept   map[string]*lru.Element // by their texts

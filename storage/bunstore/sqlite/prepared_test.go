@@ -63,8 +63,7 @@ func FuzzLift(f *testing.F) {
 	})
 }
 
-// The conditions of indexes contain nothing that would become a parameter: SQLite would not use
-// such indexes.
+// The conditions of indexes contain nothing that would become a parameter: SQLite would not use such indexes.
 func TestConditionsOfIndexesStay(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)

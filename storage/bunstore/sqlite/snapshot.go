@@ -14,10 +14,9 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Snapshot copies the database file at path, as of one moment, into another file (VACUUM INTO),
-// which must be missing or empty. Programs can use the database meanwhile; their writes stay in the
-// WAL file until the copy is done. The copy has the size of the database without its free pages. It
-// is not synced to disk.
+// Snapshot copies the database file at path, as of one moment, into another file (VACUUM INTO), which must be missing or
+// empty. Programs can use the database meanwhile; their writes stay in the WAL file until the copy is done. The copy has the
+// size of the database without its free pages. It is not synced to disk.
 func Snapshot(ctx context.Context, path, to string) (err error) {
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=rw&_pragma=busy_timeout(5000)")
 	if err != nil {
@@ -33,11 +32,10 @@ func Snapshot(ctx context.Context, path, to string) (err error) {
 	return nil
 }
 
-// OpenSnapshot opens a copy made by [Snapshot], of this or an earlier release, for reading: it
-// returns the blobs that rows refer to, the mark and the migrations. It first checks the whole
-// file, and every reference between its rows. A damaged file is an Invalid fault, one of a later
-// release a Conflict fault, see [bunstore.DB.CheckSchema]. It writes neither to the file nor next
-// to it.
+// OpenSnapshot opens a copy made by [Snapshot], of this or an earlier release, for reading: it returns the blobs that rows
+// refer to, the mark and the migrations. It first checks the whole file, and every reference between its rows. A damaged
+// file is an Invalid fault, one of a later release a Conflict fault, see [bunstore.DB.CheckSchema]. It writes neither to the
+// file nor next to it.
 func OpenSnapshot(ctx context.Context, path string) (*bunstore.DB, error) {
 	pool, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
 		"?mode=ro&immutable=1&_pragma=foreign_keys(1)&_pragma=query_only(1)&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)")

@@ -1,5 +1,4 @@
-// Package sqlite opens SQLite databases for package bunstore with the driver modernc.org/sqlite,
-// which needs no C.
+// Package sqlite opens SQLite databases for package bunstore with the driver modernc.org/sqlite, which needs no C.
 package sqlite
 
 import (
@@ -21,8 +20,8 @@ import (
 // Memory is the path of an in-memory database, which ends with its DB.
 const Memory = ":memory:"
 
-// Open opens the database in the file at path, and creates it if necessary. It runs no migrations,
-// see [bunstore.DB.Migrate]. A database that cannot be opened is an Unavailable fault.
+// Open opens the database in the file at path, and creates it if necessary. It runs no migrations, see
+// [bunstore.DB.Migrate]. A database that cannot be opened is an Unavailable fault.
 func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, error) {
 	if path == "" {
 		return nil, fault.New(fault.Invalid, "The path does not name a file.")
@@ -65,11 +64,10 @@ func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, 
 	return bunstore.Own(ctx, bunstore.Pools{Write: write, Read: bun.NewDB(reader, sqlitedialect.New()), File: path}, cfg)
 }
 
-// ownerOnly restricts the file of a database, and SQLite's files next to it, to their owner,
-// whatever the folder. Files that SQLite creates later get the mode of the database file.
+// ownerOnly restricts the file of a database, and SQLite's files next to it, to their owner, whatever the folder. Files that
+// SQLite creates later get the mode of the database file.
 func ownerOnly(path string) error {
-	// Do not open an existing file: closing it would release the locks that another DB of this
-	// process has on it.
+	// Do not open an existing file: closing it would release the locks that another DB of this process has on it.
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		return file.Close()

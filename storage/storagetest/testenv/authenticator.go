@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// AppCode returns the code that an authenticator app shows for a secret at a time, see RFC 6238. It
-// panics if the secret is not base32.
+// AppCode returns the code that an authenticator app shows for a secret at a time, see RFC 6238. It panics if the secret is
+// not base32.
 func AppCode(secret string, at time.Time) string {
 	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
 	if err != nil {

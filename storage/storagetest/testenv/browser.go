@@ -89,9 +89,8 @@ func requests(t testing.TB, file string) []string {
 	return urls
 }
 
-// probe is a page that embeds pieces of foreign HTML and tries to trigger their scripts. It records
-// every call of an unknown function, script error or dialog. Marks after the pieces show which of
-// them broke out.
+// probe is a page that embeds pieces of foreign HTML and tries to trigger their scripts. It records every call of an unknown
+// function, script error or dialog. Marks after the pieces show which of them broke out.
 const probe = `<!DOCTYPE html><html><head><meta charset="utf-8"><title>probe</title><script>
 const ran = new Set();
 window.alert = window.confirm = window.prompt = window.print = x => { ran.add(String(x)); };
@@ -108,10 +107,9 @@ for (const e of document.querySelectorAll("[data-piece], [data-piece] *")) {
 setTimeout(() => { document.body.innerHTML = ""; document.body.textContent = JSON.stringify({marks: missing, out, ran: [...ran]}); }, 1000);
 </script></body></html>`
 
-// Hostile opens pieces of HTML in a real browser, each in the place where a page would show it. It
-// fails the test when a script in one runs or when one closes the element around it. It returns the
-// URLs of other hosts that the browser requested. A known harmful piece is included, so that a
-// probe that detects nothing fails.
+// Hostile opens pieces of HTML in a real browser, each in the place where a page would show it. It fails the test when a
+// script in one runs or when one closes the element around it. It returns the URLs of other hosts that the browser
+// requested. A known harmful piece is included, so that a probe that detects nothing fails.
 func Hostile(t testing.TB, pieces []string) []string {
 	t.Helper()
 	if got := probed(t, []string{`<img src="x" onerror="alert('canary')"></div></div>`, "<p>after</p>"}); !strings.Contains(got.text, "canary") || !strings.Contains(got.text, `"out":[`) {

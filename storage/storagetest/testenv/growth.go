@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// Growth fails the test when the cost of work grows faster than its input. It doubles the input
-// twice and compares the processor time with that for the same amount in four pieces, each the best
-// of several tries, so that the result is the same on slow, fast and busy machines. The work must
-// run in the goroutine that calls it. The whole may take 2.4 times as long as the pieces, to allow
-// for caches and the garbage collector; quadratic work takes four times as long. prepare makes an
-// input of about n units and returns the work on it.
+// Growth fails the test when the cost of work grows faster than its input. It doubles the input twice and compares the
+// processor time with that for the same amount in four pieces, each the best of several tries, so that the result is the
+// same on slow, fast and busy machines. The work must run in the goroutine that calls it. The whole may take 2.4 times as
+// long as the pieces, to allow for caches and the garbage collector; quadratic work takes four times as long. prepare makes
+// an input of about n units and returns the work on it.
 func Growth(t testing.TB, n int, prepare func(n int) (work func())) {
 	t.Helper()
 	small, large := prepare(n), prepare(4*n)

@@ -2,9 +2,8 @@ package testenv
 
 import "strings"
 
-// HostileHTML returns pieces of HTML that run a script or break out of their place on a page that
-// shows them unchanged or after careless cleaning, including pieces that parse differently the
-// second time.
+// HostileHTML returns pieces of HTML that run a script or break out of their place on a page that shows them unchanged or
+// after careless cleaning, including pieces that parse differently the second time.
 func HostileHTML() []string {
 	return []string{
 		`<script>alert(1)</script>`, `<SCRIPT SRC="//evil.example/x.js"></SCRIPT>`, `<scr<script>ipt>alert(1)</scr</script>ipt>`,
@@ -41,8 +40,8 @@ func HostileHTML() []string {
 	}
 }
 
-// GreedyHTML returns pieces of HTML that, shown unchanged, contact other servers, cover the page
-// around them, or are expensive to render.
+// GreedyHTML returns pieces of HTML that, shown unchanged, contact other servers, cover the page around them, or are
+// expensive to render.
 func GreedyHTML() []string {
 	return []string{
 		`</template><img src=x onerror=alert(1)>`, `<template data-swap="main"><img src=x onerror=alert(1)></template>`, `<div id=toast data-swap=main>x</div><ol id=thread></ol>`,

@@ -19,8 +19,8 @@ type NginxServer struct {
 	pid  int
 }
 
-// Nginx starts nginx with two processes and no log. It serves a body at /page from a file that it
-// keeps open: the minimum cost of serving these bytes.
+// Nginx starts nginx with two processes and no log. It serves a body at /page from a file that it keeps open: the minimum
+// cost of serving these bytes.
 func Nginx(t testing.TB, body []byte) NginxServer {
 	t.Helper()
 	path, err := exec.LookPath("nginx")

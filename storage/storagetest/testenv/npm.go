@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// NPM returns a folder of the module after installing the npm packages of its lock file. Only one
-// test of a package may call it at a time.
+// NPM returns a folder of the module after installing the npm packages of its lock file. Only one test of a package may call
+// it at a time.
 func NPM(t testing.TB, folder string) string {
 	t.Helper()
 	root, ok := moduleRoot(t)

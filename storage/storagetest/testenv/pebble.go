@@ -37,8 +37,8 @@ type PebbleServer struct {
 	log        *pebbleLog
 }
 
-// Pebble starts an authority for this test alone. It resolves every host to 127.0.0.1, and uses
-// these ports in place of 80 and 443. Its certificates are valid for validity; 0 means 90 days.
+// Pebble starts an authority for this test alone. It resolves every host to 127.0.0.1, and uses these ports in place of 80
+// and 443. Its certificates are valid for validity; 0 means 90 days.
 func Pebble(t testing.TB, httpPort, tlsPort int, validity time.Duration) *PebbleServer {
 	t.Helper()
 	root, ok := moduleRoot(t)
@@ -135,8 +135,7 @@ func (p *PebbleServer) Roots(t testing.TB) *x509.CertPool {
 // Orders returns how many orders it has received.
 func (p *PebbleServer) Orders() int { return strings.Count(p.log.String(), " orders in the db") }
 
-// AskedByHTTP returns how often a host was validated with http-01. Pebble does not log tls-alpn-01
-// validations.
+// AskedByHTTP returns how often a host was validated with http-01. Pebble does not log tls-alpn-01 validations.
 func (p *PebbleServer) AskedByHTTP(host string) int {
 	return strings.Count(p.log.String(), "Attempting to validate w/ HTTP: http://"+host+":")
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// S3Server describes a folder on the test run's S3 server that no other test uses. The server is a
-// gateway to a file system: it stores no object below another, such as a/b below a.
+// S3Server describes a folder on the test run's S3 server that no other test uses. The server is a gateway to a file system:
+// it stores no object below another, such as a/b below a.
 type S3Server struct {
 	Endpoint  string // http://HOST:PORT
 	Bucket    string
@@ -28,8 +28,7 @@ func S3(t testing.TB) S3Server {
 	return s
 }
 
-// OwnS3 starts another S3 server for this test alone, which may stop and restart it. It is stopped
-// at the end of the test.
+// OwnS3 starts another S3 server for this test alone, which may stop and restart it. It is stopped at the end of the test.
 func OwnS3(t testing.TB) S3Server {
 	t.Helper()
 	S3(t)

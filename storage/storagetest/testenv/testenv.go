@@ -1,10 +1,9 @@
-// Package testenv gives tests access to real servers: a PostgreSQL database of their own, a Dovecot
-// that they may restart, a Postfix, and a folder in a bucket of an S3 server. The servers run
-// outside the test; eval "$(.ci/services)" starts them and exports the variables that this package
-// reads.
+// Package testenv gives tests access to real servers: a PostgreSQL database of their own, a Dovecot that they may restart, a
+// Postfix, and a folder in a bucket of an S3 server. The servers run outside the test; eval "$(.ci/services)" starts them
+// and exports the variables that this package reads.
 //
-// Without the variables a test that needs a server is skipped. With HELPWRIGHT_TEST_REQUIRE=1, as
-// in continuous integration, it fails instead, so that a missing server does not go unnoticed.
+// Without the variables a test that needs a server is skipped. With HELPWRIGHT_TEST_REQUIRE=1, as in continuous integration,
+// it fails instead, so that a missing server does not go unnoticed.
 package testenv
 
 import (
@@ -46,10 +45,9 @@ const (
 // postgresTimeout limits the creation and the removal of one database.
 const postgresTimeout = 60 * time.Second
 
-// DovecotServer describes the Dovecot of the test run. It accepts any user name with the one
-// password. Each user has separate mail folders, empty at first, so a test uses a user name of its
-// own (see [Name]). Other tests use the server at the same time: a test that stops or restarts one
-// uses [OwnDovecot].
+// DovecotServer describes the Dovecot of the test run. It accepts any user name with the one password. Each user has
+// separate mail folders, empty at first, so a test uses a user name of its own (see [Name]). Other tests use the server at
+// the same time: a test that stops or restarts one uses [OwnDovecot].
 type DovecotServer struct {
 	Addr        string // host:port, plain, offers STARTTLS
 	TLSAddr     string // host:port, implicit TLS
@@ -60,8 +58,7 @@ type DovecotServer struct {
 	CAFile      string // PEM file with the certificate, made for "localhost" and 127.0.0.1; may be empty
 }
 
-// Skip ends the test because something is missing: with t.Skip, or with t.Fatal when the run
-// requires everything.
+// Skip ends the test because something is missing: with t.Skip, or with t.Fatal when the run requires everything.
 func Skip(t testing.TB, reason string) {
 	t.Helper()
 	if os.Getenv(EnvRequire) == "1" {
@@ -70,16 +67,16 @@ func Skip(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// Name returns a name that no other test of this or another run uses: prefix, an underscore, and 16
-// hexadecimal digits. It is valid for a database, a mail user and a folder.
+// Name returns a name that no other test of this or another run uses: prefix, an underscore, and 16 hexadecimal digits. It
+// is valid for a database, a mail user and a folder.
 func Name(prefix string) string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
 	return prefix + "_" + hex.EncodeToString(b[:])
 }
 
-// Postgres creates an empty database, encoded in UTF-8, for this test alone and returns its URL.
-// The database is dropped at the end of the test, along with open connections to it.
+// Postgres creates an empty database, encoded in UTF-8, for this test alone and returns its URL. The database is dropped at
+// the end of the test, along with open connections to it.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv(EnvPostgresURL)
@@ -132,17 +129,16 @@ func POP3(t testing.TB) DovecotServer {
 	return OwnDovecot(t)
 }
 
-// OwnDovecot starts another Dovecot for this test alone, which may stop and restart it with its Ctl
-// while other tests continue with that of the run. It is stopped at the end of the test.
-// configuration is appended to the default configuration.
+// OwnDovecot starts another Dovecot for this test alone, which may stop and restart it with its Ctl while other tests
+// continue with that of the run. It is stopped at the end of the test. configuration is appended to the default
+// configuration.
 func OwnDovecot(t testing.TB, configuration ...string) DovecotServer {
 	t.Helper()
 	Dovecot(t)
 	return dovecotServer(own(t, "dovecot", configuration))
 }
 
-// own starts a server for one test with a script of .ci, and returns the variables that the script
-// prints.
+// own starts a server for one test with a script of .ci, and returns the variables that the script prints.
 func own(t testing.TB, script string, configuration []string) func(name string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "hw") // not t.TempDir: the names of sockets are limited to some 100 bytes
@@ -189,10 +185,9 @@ func dovecotServer(env func(name string) string) DovecotServer {
 	}
 }
 
-// PostfixServer describes the Postfix of the test run. Clients on this machine may send to any
-// recipient. The recipient's address determines where a mail goes: see [PostfixServer.Relayed] and
-// its neighbours, and the script .ci/postfix. Postfix retries undeliverable mail every second, and
-// bounces it after two.
+// PostfixServer describes the Postfix of the test run. Clients on this machine may send to any recipient. The recipient's
+// address determines where a mail goes: see [PostfixServer.Relayed] and its neighbours, and the script .ci/postfix. Postfix
+// retries undeliverable mail every second, and bounces it after two.
 type PostfixServer struct {
 	Addr   string // host:port, offers STARTTLS
 	CAFile string // PEM file of the issuer of its certificate, which is for "localhost" and 127.0.0.1
@@ -209,8 +204,8 @@ func Postfix(t testing.TB) PostfixServer {
 	return p
 }
 
-// OwnPostfix starts another Postfix for this test alone. It is stopped at the end of the test. Each line of
-// configuration sets a parameter of its main.cf.
+// OwnPostfix starts another Postfix for this test alone. It is stopped at the end of the test. Each line of configuration
+// sets a parameter of its main.cf.
 func OwnPostfix(t testing.TB, configuration ...string) PostfixServer {
 	t.Helper()
 	Postfix(t)
@@ -227,8 +222,7 @@ func (PostfixServer) Relayed(port string) string { return "p" + port + ".smtp.te
 // Delivered returns a domain whose mail Postfix delivers by LMTP to a port of 127.0.0.1.
 func (PostfixServer) Delivered(port string) string { return "p" + port + ".lmtp.test" }
 
-// Forwarded returns an external address whose mail Postfix forwards to an address in the domain
-// Relayed(port).
+// Forwarded returns an external address whose mail Postfix forwards to an address in the domain Relayed(port).
 func (PostfixServer) Forwarded(local, port string) string {
 	return local + ".p" + port + "@forward.test"
 }
@@ -236,8 +230,8 @@ func (PostfixServer) Forwarded(local, port string) string {
 // Discarded is an address whose mail Postfix discards.
 const Discarded = "nobody-reads-this@discard.test"
 
-// Box returns an address whose mails Postfix keeps, see [PostfixServer.Mails]. Names that begin
-// with "nobody" are unknown to it.
+// Box returns an address whose mails Postfix keeps, see [PostfixServer.Mails]. Names that begin with "nobody" are unknown to
+// it.
 func (PostfixServer) Box(name string) string { return name + "@box.test" }
 
 // Mails returns the mails delivered to a Box.
@@ -279,9 +273,8 @@ func moduleRoot(t testing.TB) (string, bool) {
 	}
 }
 
-// Corpus returns the folder of real mails and other collected samples, "shared/corpus" beside the
-// module's root. It is not part of the module, so tests that need it are skipped without it, even
-// in a run that requires everything else.
+// Corpus returns the folder of real mails and other collected samples, "shared/corpus" beside the module's root. It is not
+// part of the module, so tests that need it are skipped without it, even in a run that requires everything else.
 func Corpus(t testing.TB) string {
 	t.Helper()
 	corpus, ok := FindCorpus(t)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Deaf connects to a server, sends a request and never reads the response. The connection stays
-// open until the test ends or the caller closes it. Its receive buffer is as small as the system
-// allows, so that a response of some tens of kilobytes blocks the server.
+// Deaf connects to a server, sends a request and never reads the response. The connection stays open until the test ends or
+// the caller closes it. Its receive buffer is as small as the system allows, so that a response of some tens of kilobytes
+// blocks the server.
 func Deaf(t testing.TB, addr, request string) net.Conn {
 	t.Helper()
 	conn := dial(t, addr)
@@ -25,8 +25,7 @@ func Deaf(t testing.TB, addr, request string) net.Conn {
 	return conn
 }
 
-// Idle connects to a server and does nothing. The connection stays open until the test ends or the
-// caller closes it.
+// Idle connects to a server and does nothing. The connection stays open until the test ends or the caller closes it.
 func Idle(t testing.TB, addr string) net.Conn {
 	t.Helper()
 	return dial(t, addr)
@@ -42,8 +41,8 @@ func dial(t testing.TB, addr string) net.Conn {
 	return conn
 }
 
-// Cutter opens connections that break: each is reset after sending the number of bytes set when it
-// was opened. The zero value breaks none.
+// Cutter opens connections that break: each is reset after sending the number of bytes set when it was opened. The zero
+// value breaks none.
 type Cutter struct {
 	after atomic.Int64 // bytes; 0: never
 }

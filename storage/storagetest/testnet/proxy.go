@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Proxy forwards TCP connections to a server, until a method changes that. It is safe for
-// concurrent use.
+// Proxy forwards TCP connections to a server, until a method changes that. It is safe for concurrent use.
 type Proxy struct {
 	addr   string
 	target string
@@ -59,15 +58,15 @@ func (p *Proxy) URL(t testing.TB, server string) string {
 	return u.String()
 }
 
-// Freeze stops all traffic without closing connections, like a pulled network cable: writes succeed
-// until buffers are full, reads block. New connections are accepted and frozen too.
+// Freeze stops all traffic without closing connections, like a pulled network cable: writes succeed until buffers are full,
+// reads block. New connections are accepted and frozen too.
 func (p *Proxy) Freeze() { p.set(frozen) }
 
 // Swallow discards all data, so that writes always succeed and no response arrives.
 func (p *Proxy) Swallow() { p.set(swallowing) }
 
-// Mute forwards what clients send and discards the server's responses, so that the server acts but
-// clients never learn of it.
+// Mute forwards what clients send and discards the server's responses, so that the server acts but clients never learn of
+// it.
 func (p *Proxy) Mute() { p.set(mute) }
 
 // Refuse cuts all connections, and each new one, until Pass.

@@ -1,7 +1,6 @@
-// Package testnet provides faulty networks and peers for robustness tests: a TCP proxy that
-// freezes, swallows or cuts connections, servers that never answer or never stop sending, and
-// clients that disconnect during a request or never read the response. Everything listens on
-// 127.0.0.1 and ends with its test.
+// Package testnet provides faulty networks and peers for robustness tests: a TCP proxy that freezes, swallows or cuts
+// connections, servers that never answer or never stop sending, and clients that disconnect during a request or never read
+// the response. Everything listens on 127.0.0.1 and ends with its test.
 package testnet
 
 import (
@@ -11,8 +10,8 @@ import (
 	"time"
 )
 
-// Listen serves connections on a port of 127.0.0.1 until the test ends; then it closes them and
-// waits for serve to return. It returns the address, host:port.
+// Listen serves connections on a port of 127.0.0.1 until the test ends; then it closes them and waits for serve to return.
+// It returns the address, host:port.
 func Listen(t testing.TB, serve func(net.Conn)) (addr string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,15 +40,13 @@ func Listen(t testing.TB, serve func(net.Conn)) (addr string) {
 	return listener.Addr().String()
 }
 
-// Silent starts a server that accepts connections and data but never answers. It returns its
-// address.
+// Silent starts a server that accepts connections and data but never answers. It returns its address.
 func Silent(t testing.TB) (addr string) {
 	return Listen(t, func(conn net.Conn) { discard(conn) })
 }
 
-// Flood starts a server that sends first to every client, and then again repeatedly until the
-// client disconnects or limit bytes are sent; after that it is silent. It does not wait for
-// requests. It returns its address.
+// Flood starts a server that sends first to every client, and then again repeatedly until the client disconnects or limit
+// bytes are sent; after that it is silent. It does not wait for requests. It returns its address.
 func Flood(t testing.TB, first, again string, limit int64) (addr string) {
 	return Listen(t, func(conn net.Conn) {
 		go discard(conn)
@@ -71,8 +68,8 @@ func Flood(t testing.TB, first, again string, limit int64) (addr string) {
 	})
 }
 
-// Drip starts a server that sends first and then again repeatedly to every client, one byte at a
-// time with a pause after each, until the client disconnects. It returns its address.
+// Drip starts a server that sends first and then again repeatedly to every client, one byte at a time with a pause after
+// each, until the client disconnects. It returns its address.
 func Drip(t testing.TB, first, again string, pause time.Duration) (addr string) {
 	return Listen(t, func(conn net.Conn) {
 		gone := make(chan struct{})
@@ -107,8 +104,7 @@ func discard(conn net.Conn) {
 	}
 }
 
-// Reset closes a connection at once with RST: sent data that was not read yet is lost, as when a
-// machine crashes.
+// Reset closes a connection at once with RST: sent data that was not read yet is lost, as when a machine crashes.
 func Reset(conn net.Conn) {
 	if tcp, ok := conn.(interface{ SetLinger(seconds int) error }); ok {
 		_ = tcp.SetLinger(0)

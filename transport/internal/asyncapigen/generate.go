@@ -15,8 +15,8 @@ type Info struct {
 	Version     string
 	Description string
 	Base        string // path of the API, such as "/api/v1"
-	// OpenAPI is the document of the operations. Its schema Event, its webhook and its operation followEvents are copied
-	// from it, so that both documents agree.
+	// OpenAPI is the document of the operations. Its schema Event, its webhook and its operation followEvents are copied from
+	// it, so that both documents agree.
 	OpenAPI []byte
 	Types   []storage.EventType
 }

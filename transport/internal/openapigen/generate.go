@@ -19,12 +19,11 @@ type Info struct {
 	Title       string
 	Version     string
 	Description string
-	// Words describe properties without a description in their struct tags, by name, or by schema and name
-	// ("Webhook.status") if the general meaning does not fit. With Words, a property without any description is an error,
-	// and so are unused words.
+	// Words describe properties without a description in their struct tags, by name, or by schema and name ("Webhook.status")
+	// if the general meaning does not fit. With Words, a property without any description is an error, and so are unused words.
 	Words map[string]string
-	// Examples are requests and answers by operation id; the first one whose body fits the schema is used. With Examples,
-	// each operation must have one.
+	// Examples are requests and answers by operation id; the first one whose body fits the schema is used. With Examples, each
+	// operation must have one.
 	Examples map[string][]Example
 	// Codes are the codes of problems; later versions may have more.
 	Codes []string

@@ -43,13 +43,13 @@ type Config struct {
 	Directory string         // of the authority; default LetsEncrypt
 	Roots     *x509.CertPool // to verify the directory's own certificate; nil: the system's
 
-	// Hosts get their certificates when Run begins, and keep them renewed. Clients that name no host get the certificate of
-	// the first one.
+	// Hosts get their certificates when Run begins, and keep them renewed. Clients that name no host get the certificate of the
+	// first one.
 	Hosts []string
 	// Allowed reports whether to order a certificate when a client requests a host. nil: only for Hosts.
 	Allowed func(ctx context.Context, host string) (bool, error)
-	// HTTPAddr and TLSAddr are the addresses of this process that receive the connections to ports 80 and 443: it answers
-	// the challenges http-01 (with [ACME.Challenges]) and tls-alpn-01 (with [ACME.TLS]) there. "": not answered.
+	// HTTPAddr and TLSAddr are the addresses of this process that receive the connections to ports 80 and 443: it answers the
+	// challenges http-01 (with [ACME.Challenges]) and tls-alpn-01 (with [ACME.TLS]) there. "": not answered.
 	HTTPAddr, TLSAddr string
 
 	// Certificates are renewed when the authority suggests it (RFC 9773); with IgnoreHints, or without a suggestion, when a

@@ -28,8 +28,8 @@ type Config struct {
 
 	// Dial connects to TokenURL; it can restrict private addresses. Default: a [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Rotated is called when the endpoint replaced the refresh token; the old one may be invalid from then on. If it fails,
-	// it is called again with the next token. Default: not called.
+	// Rotated is called when the endpoint replaced the refresh token; the old one may be invalid from then on. If it fails, it
+	// is called again with the next token. Default: not called.
 	Rotated func(ctx context.Context, old, next string) error
 
 	Timeout time.Duration    // of one request; default 30 s

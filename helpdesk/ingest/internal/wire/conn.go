@@ -20,8 +20,8 @@ type Conn struct {
 	net.Conn
 	Protocol string        // for the errors
 	Timeout  time.Duration // longest silence within a step
-	// Explain turns an error of a step into one with the reason; cause is the reason for which the connection itself ended,
-	// nil if it has not. See [Explain].
+	// Explain turns an error of a step into one with the reason; cause is the reason for which the connection itself ended, nil
+	// if it has not. See [Explain].
 	Explain func(err, cause error) error
 
 	mu    sync.Mutex

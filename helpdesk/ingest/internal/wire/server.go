@@ -24,9 +24,9 @@ type Server struct {
 	Username string // required
 	Password string // never logged
 
-	// Token returns an access token (RFC 6749, section 1.4) to use instead of Password; renew requests a new one, because
-	// the server rejected the last. An [ErrReauth] error means that none is available until someone grants access again.
-	// Default: Password is used.
+	// Token returns an access token (RFC 6749, section 1.4) to use instead of Password; renew requests a new one, because the
+	// server rejected the last. An [ErrReauth] error means that none is available until someone grants access again. Default:
+	// Password is used.
 	Token func(ctx context.Context, renew bool) (string, error)
 
 	Encryption          mailserver.Encryption // TLS, SSL or NONE; default SSL

@@ -1,5 +1,5 @@
-// Package hal reads what the APIs of Help Scout and FreeScout have in common: conversations with threads, customers and users
-// as HAL documents. FreeScout's API has been made after that of Help Scout.
+// Package hal reads what the APIs of Help Scout and FreeScout have in common: conversations with threads, customers and
+// users as HAL documents. FreeScout's API has been made after that of Help Scout.
 package hal
 
 import (
@@ -77,8 +77,8 @@ func (s *Source) Open(f foreign.File) (fs.File, error) { return s.scanner.Files.
 
 var number = regexp.MustCompile(`\d+`)
 
-// threadsOf is the conversation whose threads a file has: threads/123.json, threads/123-2.json or conversations/123/threads.json.
-// "" is returned for other files.
+// threadsOf is the conversation whose threads a file has: threads/123.json, threads/123-2.json or
+// conversations/123/threads.json. "" is returned for other files.
 func threadsOf(file string) string {
 	dir, base := path.Split(file)
 	parent := path.Base(dir)

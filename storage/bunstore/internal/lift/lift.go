@@ -1,5 +1,5 @@
-// Package lift turns the values that bun has written into a statement back into parameters, so that
-// a database that caches statements sees few distinct texts.
+// Package lift turns the values that bun has written into a statement back into parameters, so that a database that caches
+// statements sees few distinct texts.
 package lift
 
 import (
@@ -24,11 +24,10 @@ const (
 	Postgres
 )
 
-// Values replaces the values in a statement by parameters, and reports whether the result is worth
-// keeping: a statement that reads or writes rows and has not too many values. Values that may match
-// the condition of an index stay, because the planner must see them: 0, 1, and short words,
-// including the empty one. A LIMIT stays too: SQLite would recompile the statement for each bound
-// value, PostgreSQL would plan for a guess.
+// Values replaces the values in a statement by parameters, and reports whether the result is worth keeping: a statement that
+// reads or writes rows and has not too many values. Values that may match the condition of an index stay, because the
+// planner must see them: 0, 1, and short words, including the empty one. A LIMIT stays too: SQLite would recompile the
+// statement for each bound value, PostgreSQL would plan for a guess.
 func Values(query string, d Dialect) (text string, values []driver.NamedValue, ok bool) {
 	if !liftable(query) {
 		return "", nil, false
@@ -56,9 +55,8 @@ type lifter struct {
 	by    int    // depth of an ORDER BY or GROUP BY; -1: none
 }
 
-// next lifts the value at i, if there is one, and returns the end of the token. It returns -1 if
-// the statement is not understood or not written by bun: it has comments, parameters or further
-// statements.
+// next lifts the value at i, if there is one, and returns the end of the token. It returns -1 if the statement is not
+// understood or not written by bun: it has comments, parameters or further statements.
 func (l *lifter) next(i int) int {
 	query, ch, next := l.query, l.query[i], byte(0)
 	if i+1 < len(query) {

@@ -1,5 +1,5 @@
-// Package authenticator is a WebAuthn authenticator with its browser, in software: for tests that
-// sign in with passkeys, and try to with wrong ones.
+// Package authenticator is a WebAuthn authenticator with its browser, in software: for tests that sign in with passkeys, and
+// try to with wrong ones.
 package authenticator
 
 import (

@@ -1,6 +1,5 @@
-// Package browser opens pages of this machine in Debian's Chromium, as a reader does. A test fails
-// when a page logs an error, violates its Content-Security-Policy, requests something missing, or
-// contacts another host.
+// Package browser opens pages of this machine in Debian's Chromium, as a reader does. A test fails when a page logs an
+// error, violates its Content-Security-Policy, requests something missing, or contacts another host.
 //
 // It is a separate package so that tests without a browser link no browser client.
 package browser
@@ -25,8 +24,7 @@ import (
 // patience limits the time for one step. It is a safety limit, not a measurement.
 const patience = 60 * time.Second
 
-// Browser is a running Chromium with an empty profile. It can reach only 127.0.0.1
-// and localhost.
+// Browser is a running Chromium with an empty profile. It can reach only 127.0.0.1 and localhost.
 type Browser struct{ ctx context.Context } //nolint:containedctx // chromedp keeps its browser in a context
 
 // Start starts a browser that ends with the test. Without Chromium the test is skipped.

@@ -124,8 +124,7 @@ func (t *Tab) Do(steps ...chromedp.Action[chromedp.Void]) {
 	t.check(chromedp.Do(ctx, steps...))
 }
 
-// bounded returns the context for one step. The first step opens the window, and its context lives
-// as long as the window.
+// bounded returns the context for one step. The first step opens the window, and its context lives as long as the window.
 func (t *Tab) bounded() (context.Context, context.CancelFunc) {
 	if t.at == "" {
 		t.at = "about:blank"
@@ -182,8 +181,7 @@ func (t *Tab) Look(v View) {
 	call(t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: v.NoScript})
 }
 
-// HoldPasskeys gives the window an authenticator that holds passkeys, and whose holder agrees to
-// everything at once.
+// HoldPasskeys gives the window an authenticator that holds passkeys, and whose holder agrees to everything at once.
 func (t *Tab) HoldPasskeys() {
 	t.t.Helper()
 	call(t, webauthn.Enable, webauthn.EnableParams{})
@@ -201,8 +199,7 @@ func (t *Tab) Open(address string) int64 {
 	return t.arrive(chromedp.Navigate(address))
 }
 
-// Follow clicks on a link or button that leads to another page, waits for it, and returns its
-// status.
+// Follow clicks on a link or button that leads to another page, waits for it, and returns its status.
 func (t *Tab) Follow(selector string) int64 {
 	t.t.Helper()
 	return t.arrive(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector)))
