@@ -7,7 +7,7 @@ import (
 )
 
 // Whether a member may view an event is asked for each event and each follower: it allocates nothing.
-func TestSeesAllocatesNothing(t *testing.T) {
+func TestSeesAllocatesNothing(t *testing.T) { //nolint:paralleltest // it measures
 	b := newBundle(t)
 	e := storage.Event{Seq: 1, Type: "conversation.updated", Subject: 1}
 	if n := testing.AllocsPerRun(1000, func() {

@@ -8,7 +8,7 @@ import (
 
 // A desk that nobody has opened yet holds its routes: templates are parsed, and files compressed, when they are first asked
 // for. Parsing takes 44,000 allocations for each language.
-func TestNewParsesNothing(t *testing.T) {
+func TestNewParsesNothing(t *testing.T) { //nolint:paralleltest // it measures
 	var cfg desk.Config
 	newBundle(t, func(c *desk.Config) { cfg = *c })
 	const most = 10_000
