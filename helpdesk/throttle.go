@@ -17,10 +17,10 @@ import (
 // from very many addresses is delayed by that user's count. That count does not apply to the addresses that the user usually
 // signs in from, so that nobody can lock a user out from elsewhere.
 var (
-	limitPair    = attempts{free: 5, longest: 5 * time.Minute}  //nolint:gochecknoglobals // constants: one user from one address
-	limitAddress = attempts{free: 30, longest: time.Minute}     //nolint:gochecknoglobals // any users from one address
-	limitCode    = attempts{free: 5, longest: 5 * time.Minute}  //nolint:gochecknoglobals // codes of one user's second factor
-	limitUser    = attempts{free: 30, longest: 5 * time.Minute} //nolint:gochecknoglobals // one user from unusual addresses
+	limitPair    = attempts{free: 5, longest: 5 * time.Minute}  // constants: one user from one address
+	limitAddress = attempts{free: 30, longest: time.Minute}     // any users from one address
+	limitCode    = attempts{free: 5, longest: 5 * time.Minute}  // codes of one user's second factor
+	limitUser    = attempts{free: 30, longest: 5 * time.Minute} // one user from unusual addresses
 )
 
 const (

@@ -141,7 +141,7 @@ func docsPage(document []byte, guides string) ([]byte, error) {
 	var b bytes.Buffer
 	err = page.Execute(&b, map[string]any{
 		"Doc": &d, "Groups": d.groups(),
-		"CSS": template.CSS(docsCSS), "JS": template.JS(docsJS), //nolint:gosec // our own files
+		"CSS": template.CSS(docsCSS), "JS": template.JS(docsJS), // our own files
 	})
 	return b.Bytes(), err
 }

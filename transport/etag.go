@@ -47,7 +47,7 @@ func version(body []byte, out any) string {
 	h := sha256.New()
 	h.Write(body)
 	instants(reflect.ValueOf(out), func(t Time) {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Time(t).UnixMicro()))) //nolint:gosec // any bits will do
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Time(t).UnixMicro()))) // any bits will do
 	})
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
 }

@@ -73,7 +73,7 @@ func idleMemory(ctx context.Context, dir string) (_ int64, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "serve") //nolint:gosec // the program itself
+	cmd := exec.CommandContext(ctx, path, "serve") // the program itself
 	cmd.Env = []string{"HELPWRIGHT_DATA=" + dir, "HELPWRIGHT_LISTEN=127.0.0.1:0", "HELPWRIGHT_LOG_LEVEL=error"}
 	out, err := cmd.StdoutPipe()
 	if err == nil {

@@ -77,7 +77,7 @@ func TestCertificates(t *testing.T) {
 	if status, _, err := get(http.DefaultClient, "http://"+plain+"/readyz"); status != 200 {
 		t.Error(status, err)
 	}
-	res, err := httpsClient(plain, nil).Get("http://desk.example/desk?a=b") //nolint:noctx // the client has a time limit
+	res, err := httpsClient(plain, nil).Get("http://desk.example/desk?a=b") // the client has a time limit
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestOwnCertificates(t *testing.T) {
 	s := newServer(t, "HELPWRIGHT_BASE_URL=https://desk.example:"+strconv.Itoa(portOf(secure)), "HELPWRIGHT_TLS_LISTEN="+secure,
 		"HELPWRIGHT_TLS_CERT="+cert, "HELPWRIGHT_TLS_KEY="+key, "HELPWRIGHT_INTAKE_TLS_CERT="+cert, "HELPWRIGHT_INTAKE_TLS_KEY="+key)
 	serves := func(roots *x509.CertPool) bool {
-		res, err := httpsClient(secure, roots).Get("https://desk.example/readyz") //nolint:noctx // the client has a time limit
+		res, err := httpsClient(secure, roots).Get("https://desk.example/readyz") // the client has a time limit
 		if err != nil {
 			return false
 		}
@@ -174,7 +174,7 @@ func TestOwnCertificates(t *testing.T) {
 	eventually(t, "the certificate is shown", time.Minute, func() bool { return serves(first) })
 	second := selfSigned(t, cert, key, "desk.example", time.Hour)
 	eventually(t, "the new certificate is shown", time.Minute, func() bool { return serves(second) && !serves(first) })
-	res, err := httpsClient(s.http, nil).Get("http://desk.example/") //nolint:noctx // the client has a time limit
+	res, err := httpsClient(s.http, nil).Get("http://desk.example/") // the client has a time limit
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func installed(t *testing.T, name string) string {
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // servers read it as another user
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil { // servers read it as another user
 		t.Fatal(err)
 	}
 	return path
@@ -115,7 +115,7 @@ func TestImage(t *testing.T) {
 	image := deployed(t, "Dockerfile", fmt.Sprintf("USER %d:%[1]d", user), "")
 	root := t.TempDir()
 	for dir := root; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // another user goes through it
+		if err := os.Chmod(dir, 0o755); err != nil { // another user goes through it
 			t.Fatal(err)
 		}
 	}

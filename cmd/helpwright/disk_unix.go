@@ -11,5 +11,5 @@ func diskOf(dir string) (d disk, known bool) {
 		return disk{}, false
 	}
 	size := int64(fs.Bsize)                                                                                                               //nolint:unconvert // the types differ between systems, here and below
-	return disk{free: int64(fs.Bavail) * size, all: int64(fs.Blocks) * size, freeFiles: int64(fs.Ffree), allFiles: int64(fs.Files)}, true //nolint:unconvert,gosec // as above
+	return disk{free: int64(fs.Bavail) * size, all: int64(fs.Blocks) * size, freeFiles: int64(fs.Ffree), allFiles: int64(fs.Files)}, true //nolint:unconvert // as above
 }

@@ -29,7 +29,7 @@ func main() {
 	a, err := open(context.Background(), "file:saas.db?_pragma=foreign_keys(1)")
 	if err == nil {
 		go func() { log.Fatal(a.help.Run(context.Background())) }()
-		err = http.ListenAndServe("127.0.0.1:8080", a.routes()) //nolint:gosec // an example; give your server timeouts
+		err = http.ListenAndServe("127.0.0.1:8080", a.routes()) // an example; give your server timeouts
 	}
 	log.Fatal(err)
 }
@@ -97,7 +97,7 @@ func (a *app) who(r *http.Request) (email string, agent int64) {
 func (a *app) about(ctx context.Context, _ *helpdesk.Desk, c helpdesk.Customer) (desk.Panel, error) {
 	var plan string
 	err := a.pool.QueryRowContext(ctx, `SELECT plan FROM people WHERE email = ?`, c.Emails[0].Key).Scan(&plan)
-	return desk.Panel{Title: "Plan", HTML: template.HTML(template.HTMLEscapeString(plan))}, err //nolint:gosec // it is escaped
+	return desk.Panel{Title: "Plan", HTML: template.HTML(template.HTMLEscapeString(plan))}, err // it is escaped
 }
 
 func (a *app) routes() http.Handler {

@@ -91,7 +91,7 @@ func (r result) first(names ...string) string {
 }
 
 // values are the accepted results; any other counts as PermError.
-var values = []Result{None, Pass, Fail, SoftFail, Neutral, Policy, TempError, PermError} //nolint:gochecknoglobals // a constant list
+var values = []Result{None, Pass, Fail, SoftFail, Neutral, Policy, TempError, PermError} // a constant list
 
 // parseResults parses a field. It first separates comments and quoted strings from the results, because the sender controls
 // their content, such as the local part of an address.

@@ -23,7 +23,7 @@ import (
 )
 
 // key signs for all providers that lie.
-var key = sync.OnceValue(func() *rsa.PrivateKey { //nolint:gochecknoglobals // it takes long to make
+var key = sync.OnceValue(func() *rsa.PrivateKey { // it takes long to make
 	k, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		panic(err)

@@ -62,7 +62,7 @@ func browse(t *testing.T, address string) url.Values {
 	return came.Query()
 }
 
-var ada = openid.Person{Subject: "ada-1", Email: "ada@example.org", Verified: true, Name: "Ada Lovelace"} //nolint:gochecknoglobals // a constant
+var ada = openid.Person{Subject: "ada-1", Email: "ada@example.org", Verified: true, Name: "Ada Lovelace"} // a constant
 
 func TestSignIn(t *testing.T) {
 	t.Parallel()

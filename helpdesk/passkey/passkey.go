@@ -112,7 +112,7 @@ func credentialOf(k identity.PasskeyKey) webauthn.Credential {
 		c.Transport = append(c.Transport, protocol.AuthenticatorTransport(t))
 	}
 	c.Flags.UserPresent, c.Flags.UserVerified, c.Flags.BackupEligible, c.Flags.BackupState = true, true, k.BackupEligible, k.BackedUp
-	c.Authenticator.SignCount = uint32(k.SignCount) //nolint:gosec // it came from one
+	c.Authenticator.SignCount = uint32(k.SignCount) // it came from one
 	return c
 }
 

@@ -67,5 +67,5 @@ func icon(name string) template.HTML {
 	if inside == "" {
 		inside = collectionIcons["book"]
 	}
-	return template.HTML(`<svg class="hw-icon" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false">` + inside + `</svg>`) //nolint:gosec // constant
+	return template.HTML(`<svg class="hw-icon" viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false">` + inside + `</svg>`) // constant
 }

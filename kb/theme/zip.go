@@ -85,12 +85,12 @@ func (a *Archive) collect(entries []*zip.File, size int64) error {
 		unpacked += min(f.UncompressedSize64, 2*MaxUnpacked)
 		packed += min(f.CompressedSize64, 2*MaxUnpacked)
 		a.entries[name] = f
-		a.files = append(a.files, File{Path: name, Size: int64(min(f.UncompressedSize64, 2*MaxUnpacked))}) //nolint:gosec // bounded
+		a.files = append(a.files, File{Path: name, Size: int64(min(f.UncompressedSize64, 2*MaxUnpacked))}) // bounded
 	}
 	switch {
 	case unpacked > MaxUnpacked:
 		return &Problem{Message: "The archive unpacks to more than 100 MB."}
-	case packed > uint64(size): //nolint:gosec // a size
+	case packed > uint64(size): // a size
 		return &Problem{Message: "The archive's entries overlap."}
 	case tooDense(unpacked, packed):
 		return &Problem{Message: "The archive's compression ratio is too high."}

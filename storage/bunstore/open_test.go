@@ -14,13 +14,13 @@ func TestDatabaseFileIsTheOwnersAlone(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(path string) error{
 		"new":          func(string) error { return nil },
-		"open to all":  func(path string) error { return os.WriteFile(path, nil, 0o644) },        //nolint:gosec // that is what is to be mended
-		"files beside": func(path string) error { return os.WriteFile(path+"-wal", nil, 0o666) }, //nolint:gosec // as above
+		"open to all":  func(path string) error { return os.WriteFile(path, nil, 0o644) },        // the doctor reports it
+		"files beside": func(path string) error { return os.WriteFile(path+"-wal", nil, 0o666) }, // as above
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // a folder that others see
+			if err := os.Chmod(dir, 0o755); err != nil { // a folder that others see
 				t.Fatal(err)
 			}
 			path := filepath.Join(dir, "desk.db")

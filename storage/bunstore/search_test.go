@@ -203,7 +203,7 @@ func fillSearch(b *testing.B, s *bench) {
 	if !s.postgres {
 		exec("DELETE FROM hw_conversation_search WHERE rowid >= $1", first)
 	}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same words each time
+	random := rand.New(rand.NewPCG(1, 2)) // the same words each time
 	zipf := rand.NewZipf(random, 1.1, 4, 30_000)
 	for from := 0; from < searched; from += 500 {
 		var values []string

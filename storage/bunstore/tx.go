@@ -112,7 +112,7 @@ func (db *DB) enter(ctx context.Context, conn bun.IConn, account int64) error {
 	}
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
-	_, err := conn.ExecContext(ctx, fmt.Sprintf("SELECT %s(%d, %d)", lock, accountLocks, int32(account))) //nolint:gosec // two accounts may share a lock
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("SELECT %s(%d, %d)", lock, accountLocks, int32(account))) // two accounts may share a lock
 	return failure(ctx, err, "transaction", 0)
 }
 

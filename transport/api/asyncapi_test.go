@@ -36,7 +36,7 @@ func TestAsyncAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile("asyncapi.json", document, 0o644); err != nil { //nolint:gosec // a source file
+		if err := os.WriteFile("asyncapi.json", document, 0o644); err != nil { // a source file
 			t.Fatal(err)
 		}
 		return

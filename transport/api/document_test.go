@@ -43,7 +43,7 @@ func TestOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile("openapi.json", document, 0o644); err != nil { //nolint:gosec // a source file
+		if err := os.WriteFile("openapi.json", document, 0o644); err != nil { // a source file
 			t.Fatal(err)
 		}
 		return

@@ -267,7 +267,7 @@ type encoding struct {
 
 // of returns the JSON of an event.
 func (c *encodings) of(account int64, e storage.Event, make func(accountID int64, e storage.Event) subscription.CloudEvent) ([]byte, error) {
-	slot := &c.slots[uint64(e.Seq+account)%uint64(len(c.slots))] //nolint:gosec // any slot will do
+	slot := &c.slots[uint64(e.Seq+account)%uint64(len(c.slots))] // any slot will do
 	if there := slot.Load(); there != nil && there.is(account, e) {
 		return there.data, nil
 	}

@@ -18,7 +18,7 @@ const (
 	rolesPath        = accountPath + "/roles"
 	rolePath         = rolesPath + "/{role_id}"
 	invitationsPath  = accountPath + "/invitations"
-	tokensPath       = "/user/tokens" //nolint:gosec // a path
+	tokensPath       = "/user/tokens" // a path
 )
 
 type membershipID struct {

@@ -137,7 +137,7 @@ func writeWalk(t *testing.T, file string, steps []step) {
 			b.WriteString("\n> " + s.answer + "\n")
 		}
 	}
-	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil { //nolint:gosec // a source file
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil { // a source file
 		t.Fatal(err)
 	}
 }

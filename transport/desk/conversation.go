@@ -420,4 +420,4 @@ func (v *visit) deleteConversation() error {
 }
 
 // safeHTML is HTML that helpdesk has cleaned.
-func safeHTML(s string) template.HTML { return template.HTML(s) } //nolint:gosec // helpdesk has cleaned it
+func safeHTML(s string) template.HTML { return template.HTML(s) } // helpdesk has cleaned it

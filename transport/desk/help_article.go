@@ -379,7 +379,7 @@ func (hv *helpVisit) fillUnits(view *articleView, t kb.Text, to string) {
 // plainChange returns a line of text with its changes marked.
 func plainChange(r pair, fresh bool) template.HTML {
 	if fresh || !r.open() {
-		return template.HTML(template.HTMLEscapeString(r.source)) //nolint:gosec // it is escaped
+		return template.HTML(template.HTMLEscapeString(r.source)) // it is escaped
 	}
 	return editsHTML(wordEdits(r.base, r.source))
 }
@@ -394,7 +394,7 @@ func editsHTML(edits []edit) template.HTML {
 		}
 		b.WriteString(text)
 	}
-	return template.HTML(b.String()) //nolint:gosec // it is escaped
+	return template.HTML(b.String()) // it is escaped
 }
 
 // changeNote describes a change in words.
@@ -702,7 +702,7 @@ func (hv *helpVisit) preview() error {
 	}
 	shown := rendered(p.text, hv.address(p.to))
 	if _, err := contenthtml.FromMarkdown(p.text); err != nil {
-		shown = template.HTML(`<p class="wrong">` + template.HTMLEscapeString(hv.words.T("The text %s.", err.Error())) + `</p>`) //nolint:gosec // it is escaped
+		shown = template.HTML(`<p class="wrong">` + template.HTMLEscapeString(hv.words.T("The text %s.", err.Error())) + `</p>`) // it is escaped
 	}
 	if hv.r.Header.Get(targetHeader) != "" {
 		hv.w.Header().Set("Content-Type", "text/html; charset=utf-8")

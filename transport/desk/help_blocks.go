@@ -478,7 +478,7 @@ func signed(text, begin, end string, keep, first bool) string {
 func renderedWith(markdown string, address func(string) string) template.HTML {
 	made, err := contenthtml.FromMarkdown(markdown)
 	if err != nil {
-		return template.HTML("<pre>" + template.HTMLEscapeString(signs.Replace(markdown)) + "</pre>") //nolint:gosec // it is escaped
+		return template.HTML("<pre>" + template.HTMLEscapeString(signs.Replace(markdown)) + "</pre>") // it is escaped
 	}
 	return shownContent(made, address)
 }
@@ -491,7 +491,7 @@ func shownContent(content string, address func(string) string) template.HTML {
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
-			return template.HTML(out.String()) //nolint:gosec // it was cleaned, and attributes go through a list
+			return template.HTML(out.String()) // it was cleaned, and attributes go through a list
 		}
 		switch kind {
 		case html.TextToken:

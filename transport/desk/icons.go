@@ -74,5 +74,5 @@ func icon(name string, class ...string) (template.HTML, error) {
 	for _, c := range class {
 		more += " " + c
 	}
-	return template.HTML(`<svg class="icon` + more + `" viewBox="0 0 24 24" aria-hidden="true">` + paths + `</svg>`), nil //nolint:gosec // no text of others
+	return template.HTML(`<svg class="icon` + more + `" viewBox="0 0 24 24" aria-hidden="true">` + paths + `</svg>`), nil // no text of others
 }

@@ -34,7 +34,7 @@ func (h *Handler) parse(lang string) (*template.Template, error) {
 		return nil, fault.Wrap(fault.Internal, "desk: templates", err)
 	}
 	settle(t, map[string]func(string) template.HTML{
-		"t": func(text string) template.HTML { return template.HTML(template.HTMLEscapeString(w.T(text))) }, //nolint:gosec // escaped for text and for attributes in quotes
+		"t": func(text string) template.HTML { return template.HTML(template.HTMLEscapeString(w.T(text))) }, // escaped for text and for attributes in quotes
 		"icon": func(name string) template.HTML {
 			drawn, _ := icon(name) // a missing one fails where it is shown
 			return drawn

@@ -227,7 +227,7 @@ func picture(text string) (template.HTML, error) {
 	}
 	size := code.Size + 2*quiet
 	return template.HTML(fmt.Sprintf(`<svg class="qr" viewBox="0 0 %d %d" aria-hidden="true" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%dv%dH0z"/><path fill="#000" d="%s"/></svg>`,
-		size, size, size, size, path.String())), nil //nolint:gosec // numbers alone
+		size, size, size, size, path.String())), nil // numbers alone
 }
 
 func (v *visit) confirmFactor() error {

@@ -71,7 +71,7 @@ func (v *visit) tools(l listing, canSave bool) (template.HTML, error) {
 	if err := v.draw(&out, "list-tools", view); err != nil {
 		return "", err
 	}
-	drawn = template.HTML(out.String()) //nolint:gosec // a template of this package made it
+	drawn = template.HTML(out.String()) // a template of this package made it
 	v.memo.keepTools(key, drawn)
 	return drawn, nil
 }

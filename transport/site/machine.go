@@ -337,7 +337,7 @@ func ldJSON(data ...map[string]any) template.HTML {
 	if err != nil {
 		return ""
 	}
-	return template.HTML(`<script type="application/ld+json">` + string(text) + `</script>`) //nolint:gosec // escaped
+	return template.HTML(`<script type="application/ld+json">` + string(text) + `</script>`) // escaped
 }
 
 // breadcrumbs returns the breadcrumbs of a page as data.

@@ -42,7 +42,7 @@ func (v *visit) page(kind, locale string) *theme.Page {
 		NoIndex: v.site.Visibility == kb.Private || v.preview.signed, Preview: v.preview.kind(), FeedURL: home + "/feed.atom",
 		Site: theme.Site{
 			Name: v.site.Name, URL: home, SearchURL: home + "/search", SuggestURL: v.prefix + "/-/suggest/" + locale, ContactURL: home + "/contact",
-			Head: template.HTML(v.site.HTMLHead), Hero: string(v.hero()), Title: text.Title, Line: text.Line, //nolint:gosec // the owner's own
+			Head: template.HTML(v.site.HTMLHead), Hero: string(v.hero()), Title: text.Title, Line: text.Line, // the owner's own
 			HeaderLinks: links(text.HeaderLinks), FooterLinks: links(text.FooterLinks), Copyright: text.Copyright, Year: v.h.cfg.Now().UTC().Year(),
 			ContactText: text.ContactText,
 		},
@@ -364,7 +364,7 @@ func (v *visit) article(p *theme.Page, name string) error {
 	}
 	content, heads := v.content(t)
 	out := &theme.Article{
-		ID: id, Title: t.Title, Summary: t.Summary, Content: template.HTML(content), URL: p.URL, Locale: t.Locale, Dir: theme.Direction(t.Locale), //nolint:gosec // cleaned when it was stored
+		ID: id, Title: t.Title, Summary: t.Summary, Content: template.HTML(content), URL: p.URL, Locale: t.Locale, Dir: theme.Direction(t.Locale), // cleaned when it was stored
 		Fallback: language(t.Locale) != language(p.Locale), Outdated: a.Revision.Outdated(t), UpdatedAt: a.Revision.UpdatedAt.UTC().Format(timeLayout),
 		Headings: heads, ReactURL: v.prefix + "/-/react/" + strconv.FormatInt(id, 10) + "?in=" + url.QueryEscape(p.Locale),
 		ViewURL: v.prefix + "/-/view/" + strconv.FormatInt(id, 10), Token: v.h.sign("react", v.site.ID, strconv.FormatInt(id, 10)),
@@ -574,7 +574,7 @@ func (v *visit) results(p *theme.Page, words string) error {
 	}
 	for _, f := range found.Items {
 		e := v.entry(p, f.ArticleRevision)
-		result := theme.Result{Title: e.Title, URL: e.URL, Locale: e.Locale, Dir: e.Dir, Snippet: template.HTML(f.Highlight.Snippet)} //nolint:gosec // escaped
+		result := theme.Result{Title: e.Title, URL: e.URL, Locale: e.Locale, Dir: e.Dir, Snippet: template.HTML(f.Highlight.Snippet)} // escaped
 		result.Path = names(f.ArticleRevision)
 		p.Search.Results = append(p.Search.Results, result)
 	}

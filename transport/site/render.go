@@ -141,7 +141,7 @@ func (v *visit) render(d *dress, name string, p *theme.Page) ([]byte, error) {
 		return nil, d.broken
 	}
 	if v.styles != "" {
-		p.Data += template.HTML("<style>" + v.styles + "</style>") //nolint:gosec // declarations that were cleaned
+		p.Data += template.HTML("<style>" + v.styles + "</style>") // declarations that were cleaned
 		defer func(before template.HTML) { p.Data = before }(p.Data[:len(p.Data)-len("<style></style>")-len(v.styles)])
 	}
 	return d.set.Render(v.ctx(), name, *p, theme.Env{Asset: func(path string) string { return v.assetURL(d, path) }})

@@ -48,7 +48,7 @@ events { worker_connections 256; }
 http { %[3]s access_log off; sendfile on; tcp_nopush on; keepalive_requests 100000000; open_file_cache max=10; default_type text/html;
 server { listen %[2]s; root %[1]s; } }`, dir, address, temp)
 	for name, text := range map[string][]byte{"page": body, "conf": []byte(conf)} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { //nolint:gosec // its workers read it
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil { // its workers read it
 			t.Fatal(err)
 		}
 	}

@@ -26,7 +26,7 @@ const (
 func (w *world) fill(ctx context.Context) error {
 	w.clock.back.Store(int64(yearBack))
 	defer w.clock.back.Store(0)
-	f := &filling{world: w, random: rand.New(rand.NewPCG(1, 2))} //nolint:gosec // the same texts every time, on purpose
+	f := &filling{world: w, random: rand.New(rand.NewPCG(1, 2))} // the same texts every time, on purpose
 	var of []portion
 	for i := range w.cfg.Accounts {
 		n := w.cfg.Conversations

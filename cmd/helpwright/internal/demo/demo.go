@@ -55,7 +55,7 @@ func Fill(ctx context.Context, cfg Config) (Company, error) {
 	defer cfg.Clock.Release()
 	f := &filler{
 		Config: cfg, now: time.Now().UTC().Truncate(time.Second),
-		random:   mathrand.New(mathrand.NewPCG(1, 2)), //nolint:gosec // the same company every time, on purpose; no secret is made of it
+		random:   mathrand.New(mathrand.NewPCG(1, 2)), // the same company every time, on purpose; no secret is made of it
 		intake:   cfg.Desk.Intake(),
 		outgoing: cfg.Desk.Outgoing(),
 	}
