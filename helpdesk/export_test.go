@@ -6,8 +6,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Sees reports whether the member may view an event.
-func (d *Desk) Sees(e storage.Event) bool { return d.sees(e) }
+// Sees reports whether a desk's member may view an event.
+func Sees(d *Desk, e storage.Event) bool { return d.sees(e) }
 
 // KnownArea reports whether events of a type are shown to somebody in particular.
 func (s *Service) KnownArea(kind string) bool {

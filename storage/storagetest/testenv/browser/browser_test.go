@@ -45,8 +45,9 @@ func TestProblemsAreSeen(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>x</title>%s</html>`, p.body)
 	}))
 	t.Cleanup(server.Close)
-	tab := browser.Start(t).Tab(t, browser.View{})
+	chromium := browser.Start(t)
 	for name, p := range pages {
+		tab := chromium.Tab(t, browser.View{}) // a request of one page may fail while the next one is shown
 		tab.Open(server.URL + "/" + name)
 		found := strings.Join(tab.Problems(), "\n")
 		if p.problem == "" && found != "" || !strings.Contains(found, p.problem) {
