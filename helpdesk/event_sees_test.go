@@ -7,7 +7,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Whether a member may view an event is asked for each event and each follower: it allocates nothing.
+// Every follower checks every event, so the check allocates nothing.
 func TestSeesAllocatesNothing(t *testing.T) { //nolint:paralleltest // it measures
 	b := newBundle(t)
 	e := storage.Event{Seq: 1, Type: "conversation.updated", Subject: 1}

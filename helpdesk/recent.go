@@ -17,8 +17,8 @@ const (
 	recentForAnswers = 20
 )
 
-// recent are the last interactions of a locked conversation by place, last first. They are read once for all that posting
-// into it asks; what they cannot answer is asked of the store.
+// recent contains the last interactions of a locked conversation by place, last first. Posting reads them once, and queries the
+// store only for what they cannot answer.
 type recent struct {
 	conversationID int64
 	last           []Interaction

@@ -125,24 +125,23 @@ const (
 	maxRelatedHits  = 12 // words in the titles of more articles than this are too common to mean anything
 )
 
-// RelatedQuery says what [Visitor.Related] looks for.
+// RelatedQuery narrows the search of [Visitor.Related].
 type RelatedQuery struct {
-	Locale string            // whose titles are compared
-	Except []int64           // articles that are left out
-	Known  []ArticleRevision // articles that need not be read again
-	Limit  int               // how many are returned at most
-	Words  *TitleWords       // those of the site and the locale; nil: all are looked for
+	Locale string            // language of the titles that are compared
+	Except []int64           // articles to leave out
+	Known  []ArticleRevision // articles that were read already
+	Limit  int               // maximum number of results
+	Words  *TitleWords       // cache of the site and the locale; nil: every word is looked up
 }
 
-// TitleWords remembers which articles have a word in their title, so that [Visitor.Related] looks for each word once, and
-// never again for those that are in most titles. Whoever keeps it drops it when articles change. The zero value is ready; it
-// is safe for concurrent use.
+// TitleWords caches which articles have a word in their title, so that [Visitor.Related] looks up each word once, common
+// words included. Its owner discards it when articles change. The zero value is ready to use. It is safe for concurrent use.
 type TitleWords struct {
 	mu     sync.Mutex
-	byWord map[string][]int64 // articles that have a word; fewer than maxRelatedHits, or nil: it relates nothing
+	byWord map[string][]int64 // articles with the word, fewer than maxRelatedHits; nil if it is too common
 }
 
-// maxTitleWords bounds how many words are remembered.
+// maxTitleWords limits the number of cached words.
 const maxTitleWords = 1000
 
 // known returns the articles of the words that are known, and the other words.

@@ -1,4 +1,4 @@
-// Package message has the noun that parsers of mail return and the help desk files.
+// Package message has the type of a mail message, which the parser returns and the help desk files.
 package message
 
 import (

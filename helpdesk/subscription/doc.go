@@ -1,3 +1,4 @@
-// Package subscription has the nouns of those who follow an account's events: the events as they are published (CloudEvents
-// 1.0), webhooks (Standard Webhooks) and their deliveries, and the part of the store that keeps them.
+// Package subscription has the types for following an account's events: queries of the event log, events in the form in which
+// they are published (CloudEvents 1.0), webhooks (Standard Webhooks) and their deliveries, and the part of the store that
+// keeps them. The methods that use them are those of helpdesk.Desk and helpdesk.Dispatch.
 package subscription
