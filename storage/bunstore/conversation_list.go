@@ -2,6 +2,7 @@ package bunstore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -50,6 +51,7 @@ type conversationQuery struct {
 	walk   bool              // whether the order is walked
 	bound  *storage.Position // last position to look at; nil: none
 	listed bool              // the bound counts rows of the list, not all conversations
+	byTag  bool              // the tags' index is walked, which has their conversations by time of creation
 	index  string            // index for SQLite to use; "": SQLite chooses
 
 	termsBy termsBy
@@ -60,6 +62,7 @@ type conversationQuery struct {
 type conversationSet struct {
 	query *bun.SelectQuery
 	index string // index that has the set as a prefix
+	tags  bool   // it is the set of the tags
 }
 
 func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOrder, seek storage.Seek) ([]helpdesk.Conversation, error) {
@@ -77,14 +80,19 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 	if len(f.Terms) > 0 {
 		return r.searchConversations(ctx, q)
 	}
+	q.byTag = r.byTag(f)
 	sets, keyed := r.unordered(f), r.keyed(f)
+	if q.byTag {
+		keyed = len(f.TagIDs) > 1
+		sets = slices.DeleteFunc(sets, func(set conversationSet) bool { return set.tags })
+	}
 	for rows := nearBy * fewRows; len(sets) > 0; rows *= 8 { // whichever way reads less soon succeeds
 		set, err := r.few(ctx, sets, rows)
 		if err != nil {
 			return nil, err
 		}
 		if set != nil {
-			q.walk, q.bound, q.index = false, nil, set.index
+			q.walk, q.bound, q.index, q.byTag = false, nil, set.index, false
 			return r.conversationPage(ctx, q)
 		}
 		if keyed {
@@ -104,6 +112,9 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 
 // conversationPage reads one page of a query.
 func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]helpdesk.Conversation, error) {
+	if q.byTag {
+		return r.tagPage(ctx, q)
+	}
 	var all []conversationRow
 	s := r.by(r.selects(&all), q.index).ApplyQueryBuilder(r.account)
 	if err := r.narrow(ctx, s, q); err != nil {
@@ -118,20 +129,29 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 	}
 	page(s, column, q.seek)
 	if q.bound != nil {
-		until := bun.Safe("<=")
-		if q.seek.Desc {
-			until = ">="
-		}
-		s.Where("(?TableName.?, ?TableName.id) ? (?, ?)", bun.Ident(q.column), until, q.bound.Key, q.bound.ID)
+		s.Where("(?TableName.?, ?TableName.id) ? (?, ?)", bun.Ident(q.column), until(q.seek), q.bound.Key, q.bound.ID)
 	}
 	err := s.Scan(ctx)
 	return mapped(all, (*conversationRow).conversation), failure(ctx, err, "conversation", 0)
+}
+
+// until compares a row with the last one to look at.
+func until(seek storage.Seek) bun.Safe {
+	if seek.Desc {
+		return ">="
+	}
+	return "<="
 }
 
 // near returns the position n rows further in the order, where a walk ends; nil when there are fewer rows. It counts rows of
 // the list without its tags and terms, or any rows.
 func (r reader) near(ctx context.Context, q conversationQuery, n int) (*storage.Position, error) {
 	var at []struct{ Key, ID int64 }
+	if q.byTag {
+		err := tagOrder(r.tagRows(q.TagIDs[0]).ColumnExpr("t.created_at AS key, t.conversation_id AS id"), storage.Seek{Desc: q.seek.Desc, From: q.seek.From, Limit: 1}).
+			Offset(int64(n)).Scan(ctx, &at)
+		return positionOf(ctx, at, err)
+	}
 	s := r.selects((*conversationRow)(nil)).ColumnExpr("?TableName.? AS key, ?TableName.id AS id", bun.Ident(q.column)).ApplyQueryBuilder(r.account)
 	if q.listed {
 		r.by(s, q.index)
@@ -140,7 +160,13 @@ func (r reader) near(ctx context.Context, q conversationQuery, n int) (*storage.
 		}
 	}
 	page(s, q.column, storage.Seek{Desc: q.seek.Desc, From: q.seek.From, Limit: 1})
-	if err := s.Offset(int64(n)).Scan(ctx, &at); err != nil || len(at) == 0 {
+	err := s.Offset(int64(n)).Scan(ctx, &at)
+	return positionOf(ctx, at, err)
+}
+
+// positionOf returns the position of the row that was read, or nil.
+func positionOf(ctx context.Context, at []struct{ Key, ID int64 }, err error) (*storage.Position, error) {
+	if err != nil || len(at) == 0 {
 		return nil, failure(ctx, err, "conversation", 0)
 	}
 	return &storage.Position{Key: at[0].Key, ID: at[0].ID}, nil
@@ -233,13 +259,13 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 		for _, part := range parts {
 			set.ApplyQueryBuilder(part)
 		}
-		sets = append(sets, conversationSet{set.ColumnExpr("1"), index})
+		sets = append(sets, conversationSet{query: set.ColumnExpr("1"), index: index})
 	}
 	add := func(parts ...filter) { indexed("", parts...) }
 	const plain = bun.Safe("")
 	working := atWork(f.Statuses)
 	if len(f.TagIDs) > 0 {
-		sets = append(sets, conversationSet{query: r.db.NewSelect().TableExpr("hw_conversation_tags AS t").ColumnExpr("1").
+		sets = append(sets, conversationSet{tags: true, query: r.db.NewSelect().TableExpr("hw_conversation_tags AS t").ColumnExpr("1").
 			Where("t.account_id = ? AND t.tag_id IN (?)", r.scope.AccountID, bun.List(f.TagIDs))})
 	}
 	if f.CustomerID != 0 && f.Sort != helpdesk.ByCreated {
@@ -270,6 +296,15 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 		add(r.withStatus(f.Statuses, plain))
 	}
 	return sets
+}
+
+// mostTags is how many indexes of tags a list follows together.
+const mostTags = 16
+
+// byTag reports whether a list follows the index of its tags. The index of open conversations, or of a user's or a team's,
+// is preferred, since these are fewer.
+func (r reader) byTag(f helpdesk.ConversationOrder) bool {
+	return len(f.TagIDs) > 0 && len(f.TagIDs) <= mostTags && f.Sort == helpdesk.ByCreated && !atWork(f.Statuses) && !f.UserID.IsSet() && f.TeamID.Or(0) == 0 && f.CustomerID == 0
 }
 
 // peopleSet returns the set that a filter selects by user, team and mailboxes, if no index has it in the list's order.

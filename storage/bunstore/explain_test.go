@@ -815,7 +815,7 @@ func stock(t *testing.T, app *bun.DB) {
 			received_at, updated_at) SELECT 1, 1 + n.i % 100, 'imap', n.n, CASE WHEN n.i % 50 = 0 THEN 'quarantined' ELSE 'filed' END,
 			'', n.n, 1, '', 0, 0 FROM n`,
 		`INSERT INTO hw_tags (account_id, name, name_key, color, created_at, updated_at) SELECT 1 + n.i / 200, n.n, n.n, '', 0, 0 FROM n`,
-		`INSERT INTO hw_conversation_tags SELECT 1, n.i, 1 + n.i % 100 FROM n`,
+		`INSERT INTO hw_conversation_tags (account_id, conversation_id, tag_id) SELECT 1, n.i, 1 + n.i % 100 FROM n`,
 		`INSERT INTO hw_views (account_id, user_id, name, filter, created_at, updated_at) SELECT 1 + n.i / 200, 1, n.n, '{}', 0, 0 FROM n`,
 		`INSERT INTO hw_saved_replies (account_id, user_id, name, name_key, body, created_at, updated_at)
 			SELECT 1 + n.i % 10, n.i % 20, n.n, n.n, '', 0, 0 FROM n`,

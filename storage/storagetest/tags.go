@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -16,6 +17,7 @@ func tagTests() []testCase {
 		{"DeleteTag", testDeleteTag},
 		{"SetTags", testSetTags},
 		{"TagFilter", testTagFilter},
+		{"TagPages", testTagPages},
 		{"ViewFilter", testViewFilter},
 		{"Unread", testUnread},
 		{"Merge", testMerge},
@@ -159,6 +161,62 @@ func testTagFilter(t *testing.T, b Backend) {
 		ok(t, err)
 		same(t, "conversations with a tag", test.want, ids(got, conversationID))
 	}
+}
+
+// testTagPages pages through conversations with tags, alone and with other conditions, before and after the conversations'
+// times of creation change.
+func testTagPages(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	second, third := w.newTag("second"), w.newTag("third")
+	everything := spread(t, w)
+	tagged := map[int64][]int64{}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.Tags().Insert(ctx, &second))
+		ok(t, tx.Tags().Insert(ctx, &third))
+		for i, tags := range [][]int64{{w.tag.ID}, {second.ID}, {w.tag.ID, second.ID}, nil} {
+			var some []int64
+			for n := i; n < len(everything); n += 4 {
+				some = append(some, everything[n].ID)
+				tagged[everything[n].ID] = tags
+			}
+			ok(t, tx.SetTags(ctx, some, tags))
+		}
+		return nil
+	})
+	check := func(when string) {
+		t.Helper()
+		for _, by := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated} {
+			for name, filter := range map[string]helpdesk.ConversationFilter{
+				"all": {}, "closed": {Statuses: []helpdesk.Status{helpdesk.StatusClosed}}, "a mailbox": {MailboxID: w.empty.ID},
+				"no spam": {Spam: storage.Some(false)}, "a user": {UserID: storage.Some(w.user.ID)},
+			} {
+				for _, tags := range [][]int64{{w.tag.ID}, {second.ID, w.tag.ID}, {second.ID, second.ID, third.ID}, {third.ID}} {
+					filter.TagIDs = tags
+					want := slices.DeleteFunc(sorted(everything, by), func(c helpdesk.Conversation) bool {
+						return !slices.ContainsFunc(tagged[c.ID], func(tag int64) bool { return slices.Contains(tags, tag) }) ||
+							len(filter.Statuses) > 0 && c.Status != helpdesk.StatusClosed || filter.MailboxID != 0 && c.MailboxID != filter.MailboxID ||
+							filter.Spam.IsSet() && !c.SpamAt.IsZero() || filter.UserID.IsSet() && c.UserID != w.user.ID
+					})
+					t.Log(when, name, by, len(want))
+					checkPages(t, want, func(c helpdesk.Conversation) storage.Position { return storage.Position{Key: c.SortKey(by), ID: c.ID} },
+						func(seek storage.Seek) ([]helpdesk.Conversation, error) {
+							return w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: filter, Sort: by}, seek)
+						})
+				}
+			}
+		}
+	}
+	check("tagged")
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for i := range everything {
+			everything[i].CreatedAt = at(i * 7 % 5)
+			if err := tx.Conversations().Update(ctx, &everything[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	check("created at other times")
 }
 
 func testViewFilter(t *testing.T, b Backend) {

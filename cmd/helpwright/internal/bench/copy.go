@@ -223,7 +223,7 @@ func (c *copier) help(a portion, step time.Duration) []copies {
 			"id": c.of("id", "hw_conversations"), "number": fmt.Sprintf("o.number + n.i * %d", a.originals), "customer_id": customer, "customer_email_id": email,
 			"customer_email": own("customer_email"), "subject": "'lot' || n.t || ' ' || o.subject"}, "awaiting_since", "created_at", "updated_at")},
 		{table: "hw_participants", where: inConversation, set: map[string]string{"conversation_id": conversation, "address_key": own("address_key")}},
-		{table: "hw_conversation_tags", where: inConversation, set: map[string]string{"conversation_id": conversation}},
+		{table: "hw_conversation_tags", where: inConversation, set: with(map[string]string{"conversation_id": conversation}, "created_at")},
 		{table: "hw_followers", where: inConversation, set: map[string]string{"conversation_id": conversation}},
 		{table: "hw_interactions", where: among("id", "hw_interactions"), set: with(map[string]string{
 			"id": c.of("id", "hw_interactions"), "conversation_id": conversation, "customer_id": customer, "customer_email_id": email, "customer_email": own("customer_email"),
