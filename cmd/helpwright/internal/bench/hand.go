@@ -16,6 +16,10 @@ type hand struct {
 
 // inTx runs a function in a plain transaction.
 func (w *world) inTx(ctx context.Context, do func(tx *hand)) error {
+	if w.kind == "SQLite" {
+		w.writes.Lock()
+		defer w.writes.Unlock()
+	}
 	tx, err := w.plain.BeginTx(ctx, nil)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +38,9 @@ type world struct {
 	srv   *server.Server
 	filer *ingest.Filer
 	small *world // a small one; nil for the small one itself
+
+	// writes lets hand-written transactions wait in a queue, as the product's own do: SQLite's busy handler starves some.
+	writes sync.Mutex
 
 	at    place // the measured account
 	site  siteOf
