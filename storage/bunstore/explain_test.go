@@ -640,7 +640,7 @@ var (
 	scanned = regexp.MustCompile(`Seq Scan on hw_|SCAN (hw_|[a-z] |[a-z]$)`)
 	// full scans that are fine: a WITH clause, and an index of exactly the requested rows
 	whole  = regexp.MustCompile(`SCAN (c|m|asked)\s|hw_mailboxes_fetch|hw_jobs_buried|VIRTUAL TABLE`)
-	sorted = regexp.MustCompile(`Sort|TEMP B-TREE FOR ORDER BY`)
+	sorted = regexp.MustCompile(`Sort  \(|TEMP B-TREE FOR ORDER BY`)
 )
 
 // planner explains queries of a database.
