@@ -200,6 +200,11 @@ func (db *DB) DropPeriods(ctx context.Context, before helpdesk.Periods) (dropped
 	if err := db.makeNextPartitions(ctx); err != nil {
 		return 0, err
 	}
+	return db.dropPartitions(ctx, before)
+}
+
+// dropPartitions drops old partitions, each in its own transaction.
+func (db *DB) dropPartitions(ctx context.Context, before helpdesk.Periods) (dropped int, err error) {
 	for _, old := range []struct {
 		partitioned
 		before time.Time

@@ -44,8 +44,8 @@ func (w writer) PruneAudit(ctx context.Context, before time.Time, n int) (int, e
 	old := w.raw("SELECT id FROM hw_audit WHERE account_id = ? AND created_at < ? ORDER BY created_at, id LIMIT ?",
 		w.scope.AccountID, micros(before), max(n, 0))
 	// The time is stated again for the partitions.
-	return pruned(ctx, "audit entry")(w.raw("DELETE FROM hw_audit WHERE account_id = ? AND created_at < ? AND id IN (?)",
-		w.scope.AccountID, micros(before), old).Exec(ctx))
+	return pruned(ctx, "audit entry")(w.raw("DELETE FROM hw_audit WHERE account_id = ? AND created_at < ? AND id ?",
+		w.scope.AccountID, micros(before), w.oneOf(old)).Exec(ctx))
 }
 
 // PruneEvents implements [helpdesk.RetentionWriter].
@@ -54,7 +54,16 @@ func (w writer) PruneEvents(ctx context.Context, before time.Time, n int) (int, 
 	first := w.raw("SELECT seq, time FROM hw_events WHERE account_id = ? AND seq < (?) ORDER BY seq LIMIT ?", of, w.neededSince(of), max(n, 0))
 	old := w.raw("SELECT first.seq FROM (?) AS first WHERE first.time < ?", first, at)
 	// The time is stated again for the partitions.
-	return pruned(ctx, "event")(w.raw("DELETE FROM hw_events WHERE account_id = ? AND time < ? AND seq IN (?)", of, at, old).Exec(ctx))
+	return pruned(ctx, "event")(w.raw("DELETE FROM hw_events WHERE account_id = ? AND time < ? AND seq ?", of, at, w.oneOf(old)).Exec(ctx))
+}
+
+// oneOf compares a key with those that a query finds. On PostgreSQL they are found first: joined with the partitions, these
+// would often be read as a whole.
+func (s *querier) oneOf(keys *bun.RawQuery) *bun.RawQuery {
+	if s.store.postgres {
+		return s.raw("= ANY (ARRAY(?))", keys)
+	}
+	return s.raw("IN (?)", keys)
 }
 
 // neededSince selects the number of the first event that an account still needs.
