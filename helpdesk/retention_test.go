@@ -95,7 +95,7 @@ func TestPrunePeriods(t *testing.T) {
 			store := &periods{}
 			b := newBundle(t, func(cfg *helpdesk.Config) {
 				store.Store, _ = cfg.Store.(*memstore.Store)
-				cfg.Store, cfg.Retention = store, tt.keep
+				cfg.Store, cfg.Retention, cfg.NoCredentialMails = store, tt.keep, true
 			})
 			if done := must(b.svc.Prune(b.ctx))(t); done.Periods != 3 {
 				t.Errorf("%d periods", done.Periods)
@@ -215,7 +215,7 @@ func ExampleService_Prune() {
 	}
 	removed, err := svc.Prune(ctx) // now and then; the reference server does it every six hours
 	fmt.Println(removed, err)
-	// Output: {0 0 0 0 0} <nil>
+	// Output: {0 0 0 0 0 0} <nil>
 }
 
 // The raw bytes of old mails are removed if configured; data parsed from them is kept, and so are waiting mails.
