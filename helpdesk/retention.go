@@ -51,7 +51,11 @@ func (r Retention) check(problems *fault.Collector) {
 const pruneBatch = 500
 
 // Pruned contains the numbers of rows removed by [Service.Prune].
-type Pruned struct{ Audit, Events, Sessions, BuriedJobs, RawMails int }
+type Pruned struct {
+	Audit, Events, Sessions, BuriedJobs, RawMails int
+	// Periods were dropped whole, see [PeriodDropper]; the other numbers do not include their rows.
+	Periods int
+}
 
 // prune is a store method that removes old rows.
 type prune = func(ctx context.Context, before time.Time, n int) (int, error)
@@ -64,6 +68,9 @@ func (s *Service) Prune(ctx context.Context) (Pruned, error) {
 	err := s.pruneAll(ctx, keep.Sessions, &done.Sessions, func(tx SystemTx) prune { return tx.PruneSessions })
 	if err == nil {
 		err = s.pruneAll(ctx, keep.BuriedJobs, &done.BuriedJobs, func(tx SystemTx) prune { return tx.PruneBuriedJobs })
+	}
+	if err == nil {
+		done.Periods, err = s.dropPeriods(ctx)
 	}
 	if err != nil {
 		return done, err
@@ -83,6 +90,21 @@ func (s *Service) Prune(ctx context.Context) (Pruned, error) {
 		}
 		return err
 	})
+}
+
+// dropPeriods drops old periods, in a store that has such.
+func (s *Service) dropPeriods(ctx context.Context) (int, error) {
+	store, ok := s.cfg.Store.(PeriodDropper)
+	if !ok {
+		return 0, nil
+	}
+	before := func(kept time.Duration) time.Time {
+		if kept < 0 {
+			return time.Time{}
+		}
+		return s.now().Add(-kept)
+	}
+	return store.DropPeriods(ctx, Periods{Audit: before(s.cfg.Retention.Audit), Events: before(s.cfg.Retention.Events)})
 }
 
 // pruneRaw removes raw mails: the rows forget them, and a job deletes the blobs.

@@ -69,6 +69,48 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// periods is a store that drops periods.
+type periods struct {
+	*memstore.Store
+	asked helpdesk.Periods
+}
+
+func (p *periods) DropPeriods(_ context.Context, before helpdesk.Periods) (int, error) {
+	p.asked = before
+	return 3, nil
+}
+
+// A store that can drop whole periods is asked for those that are older than the retention allows.
+func TestPrunePeriods(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		keep          helpdesk.Retention
+		audit, events time.Duration
+	}{
+		"defaults": {helpdesk.Retention{}, 730 * aDay, 90 * aDay},
+		"settings": {helpdesk.Retention{Audit: -1, Events: 40 * aDay}, 0, 40 * aDay},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := &periods{}
+			b := newBundle(t, func(cfg *helpdesk.Config) {
+				store.Store, _ = cfg.Store.(*memstore.Store)
+				cfg.Store, cfg.Retention, cfg.NoCredentialMails = store, tt.keep, true
+			})
+			if done := must(b.svc.Prune(b.ctx))(t); done.Periods != 3 {
+				t.Errorf("%d periods", done.Periods)
+			}
+			want := helpdesk.Periods{Events: b.clock.Now().Add(-tt.events)}
+			if tt.audit > 0 {
+				want.Audit = b.clock.Now().Add(-tt.audit)
+			}
+			if diff := cmp.Diff(want, store.asked); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // fill makes n events and entries of the audit log, and a job that is given up.
 func (b *bundle) fill(n int) {
 	b.t.Helper()
@@ -173,7 +215,7 @@ func ExampleService_Prune() {
 	}
 	removed, err := svc.Prune(ctx) // now and then; the reference server does it every six hours
 	fmt.Println(removed, err)
-	// Output: {0 0 0 0 0} <nil>
+	// Output: {0 0 0 0 0 0} <nil>
 }
 
 // The raw bytes of old mails are removed if configured; data parsed from them is kept, and so are waiting mails.

@@ -281,6 +281,18 @@ type RetentionWriter interface {
 	PruneEvents(ctx context.Context, before time.Time, n int) (int, error)
 }
 
+// PeriodDropper removes old rows of all accounts at once, as databases with partitions do. A [Store] may implement it;
+// without it, rows are removed one by one. A store that wraps another one may pass it on.
+type PeriodDropper interface {
+	// DropPeriods drops the periods of the audit log and of the logs of events that ended before a time. What
+	// [RetentionWriter] would keep is kept; what it drops may be less than what is old. It works in transactions of its own,
+	// and returns how many periods were dropped.
+	DropPeriods(ctx context.Context, before Periods) (dropped int, err error)
+}
+
+// Periods are the times before which rows are old. The zero time: none are.
+type Periods struct{ Audit, Events time.Time }
+
 // CustomerWriter changes customers.
 type CustomerWriter interface {
 	// InsertCustomer stores the customer with its items and sets all IDs.

@@ -98,3 +98,24 @@ func Tokens(db *DB) (n, most int) { return len(db.remembered.tokens), mostTokens
 
 // SetClock lets a DB remember by another clock.
 func SetClock(db *DB, now func() time.Time) { db.remembered.now = now }
+
+// MigrateBefore runs the migrations before that of a number.
+func MigrateBefore(ctx context.Context, db *DB, number string) error {
+	pending, err := db.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	n := slices.IndexFunc(pending, func(name string) bool { return name >= number })
+	_, _, err = MigrateTo(ctx, db, n)
+	return err
+}
+
+// MakePartitions makes the partitions of n months from a time's on.
+func MakePartitions(ctx context.Context, db *DB, at time.Time, n int) error {
+	return db.makePartitions(ctx, at, n)
+}
+
+// DropPartitions is DropPeriods without making the partitions of the next months.
+func DropPartitions(ctx context.Context, db *DB, before helpdesk.Periods) (int, error) {
+	return db.dropPartitions(ctx, before)
+}

@@ -42,7 +42,7 @@ const (
 // succeed. A call interrupted by a crash blocks no process on the same host, and others for 30 seconds. Each migration is
 // one transaction. Afterwards Migrate orders interactions that are older than their order and indexes accounts that are
 // older than search, one transaction per account, and adds references to articles that are older than those, one transaction
-// per site. The only way back is a backup. A schema of a later release is a Conflict fault, see [DB.CheckSchema].
+// per site, and makes the partitions of the next months on PostgreSQL. The only way back is a backup. A schema of a later release is a Conflict fault, see [DB.CheckSchema].
 func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.Ping(ctx); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 	if _, err := migrator.Migrate(ctx); err != nil {
 		return failure(ctx, err, "migration", 0)
 	}
-	for _, step := range []func(context.Context) error{db.order, db.index, db.relink} {
+	for _, step := range []func(context.Context) error{db.order, db.index, db.relink, db.makeNextPartitions} {
 		if err := step(ctx); err != nil {
 			return err
 		}

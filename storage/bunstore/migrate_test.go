@@ -29,7 +29,7 @@ func persistent(t *testing.T, fn func(t *testing.T, url string)) {
 }
 
 // unmigrated opens a database without migrating it.
-func unmigrated(t *testing.T, url string) *bunstore.DB {
+func unmigrated(t testing.TB, url string) *bunstore.DB {
 	t.Helper()
 	db, err := both.Open(t.Context(), url, bunstore.Config{})
 	if err != nil {

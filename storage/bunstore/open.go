@@ -88,6 +88,8 @@ var (
 
 	_ storage.KindWaker     = (*DB)(nil)
 	_ storage.EventNotifier = (*DB)(nil)
+
+	_ helpdesk.PeriodDropper = (*DB)(nil)
 )
 
 // Own returns a DB that owns its pools and closes them. SQLite's transactions must begin immediately. It is for packages

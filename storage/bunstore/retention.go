@@ -43,19 +43,35 @@ func (w writer) PruneRawMails(ctx context.Context, before time.Time, n int) ([]s
 func (w writer) PruneAudit(ctx context.Context, before time.Time, n int) (int, error) {
 	old := w.raw("SELECT id FROM hw_audit WHERE account_id = ? AND created_at < ? ORDER BY created_at, id LIMIT ?",
 		w.scope.AccountID, micros(before), max(n, 0))
-	return pruned(ctx, "audit entry")(w.raw("DELETE FROM hw_audit WHERE account_id = ? AND id IN (?)", w.scope.AccountID, old).Exec(ctx))
+	// The time is stated again for the partitions.
+	return pruned(ctx, "audit entry")(w.raw("DELETE FROM hw_audit WHERE account_id = ? AND created_at < ? AND id ?",
+		w.scope.AccountID, micros(before), w.oneOf(old)).Exec(ctx))
 }
 
 // PruneEvents implements [helpdesk.RetentionWriter].
 func (w writer) PruneEvents(ctx context.Context, before time.Time, n int) (int, error) {
-	of := w.scope.AccountID
-	needed := w.raw(`SELECT MIN(seq) FROM (
+	of, at := w.scope.AccountID, micros(before)
+	first := w.raw("SELECT seq, time FROM hw_events WHERE account_id = ? AND seq < (?) ORDER BY seq LIMIT ?", of, w.neededSince(of), max(n, 0))
+	old := w.raw("SELECT first.seq FROM (?) AS first WHERE first.time < ?", first, at)
+	// The time is stated again for the partitions.
+	return pruned(ctx, "event")(w.raw("DELETE FROM hw_events WHERE account_id = ? AND time < ? AND seq ?", of, at, w.oneOf(old)).Exec(ctx))
+}
+
+// oneOf compares a key with those that a query finds. On PostgreSQL they are found first: joined with the partitions, these
+// would often be read as a whole.
+func (s *querier) oneOf(keys *bun.RawQuery) *bun.RawQuery {
+	if s.store.postgres {
+		return s.raw("= ANY (ARRAY(?))", keys)
+	}
+	return s.raw("IN (?)", keys)
+}
+
+// neededSince selects the number of the first event that an account still needs.
+func (s *querier) neededSince(account any) *bun.RawQuery {
+	return s.raw(`SELECT MIN(seq) FROM (
 		SELECT last_event AS seq FROM hw_accounts WHERE id = ?
 		UNION ALL SELECT seq + 1 FROM hw_webhook_cursors WHERE account_id = ?
-		UNION ALL SELECT MIN(seq) FROM hw_webhook_deliveries WHERE account_id = ? AND state = 'pending') AS needed`, of, of, of)
-	first := w.raw("SELECT seq, time FROM hw_events WHERE account_id = ? AND seq < (?) ORDER BY seq LIMIT ?", of, needed, max(n, 0))
-	old := w.raw("SELECT first.seq FROM (?) AS first WHERE first.time < ?", first, micros(before))
-	return pruned(ctx, "event")(w.raw("DELETE FROM hw_events WHERE account_id = ? AND seq IN (?)", of, old).Exec(ctx))
+		UNION ALL SELECT MIN(seq) FROM hw_webhook_deliveries WHERE account_id = ? AND state = 'pending') AS needed`, account, account, account)
 }
 
 // PruneSessions implements [identity.UserWriter].

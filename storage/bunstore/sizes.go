@@ -18,7 +18,7 @@ var growing = []string{
 	"hw_notifications", "hw_idempotency", "hw_tokens",
 }
 
-// Sizes returns the sizes of the tables that grow over time. On SQLite it counts the rows of one table after the other;
+// Sizes returns the sizes of the tables that grow over time, with all their partitions. On SQLite it counts the rows of one table after the other;
 // limit the total time with ctx.
 func (db *DB) Sizes(ctx context.Context) ([]TableSize, error) {
 	sizes := make([]TableSize, len(growing))
@@ -26,7 +26,8 @@ func (db *DB) Sizes(ctx context.Context) ([]TableSize, error) {
 		sizes[i].Name = name
 		var err error
 		if db.postgres {
-			err = db.raw("SELECT reltuples::bigint, pg_total_relation_size(oid) FROM pg_class WHERE oid = to_regclass(?)", name).
+			err = db.raw(`SELECT coalesce(sum(reltuples) FILTER (WHERE relkind = 'r' AND reltuples >= 0), -1)::bigint, sum(pg_total_relation_size(oid))::bigint
+				FROM pg_class WHERE oid = to_regclass(?) OR oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass(?))`, name, name).
 				Scan(ctx, &sizes[i].Rows, &sizes[i].Bytes)
 		} else {
 			err = db.raw("SELECT count(*) FROM "+name).Scan(ctx, &sizes[i].Rows)

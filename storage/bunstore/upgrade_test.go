@@ -156,7 +156,7 @@ func (o *oldSchema) describe() {
 	if o.postgres {
 		columns = `SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attidentity <> '' OR a.atthasdef OR NOT a.attnotnull
 			FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-			WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum`
+			WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum`
 		parents = `SELECT c.conrelid::regclass::text, own.attname, c.confrelid::regclass::text, theirs.attname
 			FROM pg_constraint c, unnest(c.conkey, c.confkey) AS k (own, theirs), pg_attribute own, pg_attribute theirs
 			WHERE c.contype = 'f' AND own.attrelid = c.conrelid AND own.attnum = k.own AND theirs.attrelid = c.confrelid AND theirs.attnum = k.theirs`

@@ -22,6 +22,7 @@ func retentionTests() []testCase {
 		{"PruneSessions", testPruneSessions},
 		{"PruneBuriedJobs", testPruneBuriedJobs},
 		{"PruneRawMails", testPruneRawMails},
+		{"DropPeriods", testDropPeriods},
 	}
 }
 
@@ -152,6 +153,60 @@ func testPruneEvents(t *testing.T, b Backend) {
 	last, err := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID}).LastEvent(t.Context())
 	ok(t, err)
 	same(t, "its number", begin+9, last)
+}
+
+// Whole periods are dropped without what is young, or what pruning keeps. Stores without periods have nothing to drop.
+func testDropPeriods(t *testing.T, b Backend) {
+	store, drops := b.Store.(helpdesk.PeriodDropper)
+	if !drops {
+		return
+	}
+	w := newAccount(t, b)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		var all []helpdesk.AuditEntry
+		for i := range 6 {
+			e := w.newAudit()
+			e.CreatedAt = longAgo(i)
+			all = append(all, e)
+			if err := tx.Emit(ctx, storage.Event{Type: "a.b", Subject: int64(i), Time: longAgo(i)}); err != nil {
+				return err
+			}
+		}
+		return tx.InsertAudit(ctx, all)
+	})
+	reader := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID})
+	left := func() (events, entries int, newest int64) {
+		found, err := reader.Events(t.Context(), subscription.EventFilter{}, storage.Seek{Limit: 1000})
+		ok(t, err)
+		young, newest := 0, int64(0)
+		for _, e := range found {
+			if !e.Time.Before(longAgo(3)) {
+				young++
+			}
+			newest = e.Subject
+		}
+		log, err := reader.AuditLog(t.Context(), helpdesk.AuditFilter{Since: longAgo(3)}, storage.Seek{Limit: 1000})
+		ok(t, err)
+		return young, len(log), newest
+	}
+	for _, before := range []helpdesk.Periods{{}, {Events: longAgo(3)}, {Audit: longAgo(3)}, {Audit: longAgo(3), Events: longAgo(3)}} {
+		dropped, err := store.DropPeriods(t.Context(), before)
+		ok(t, err)
+		if dropped < 0 || before == (helpdesk.Periods{}) && dropped > 0 {
+			t.Errorf("%d periods are dropped", dropped)
+		}
+		events, entries, newest := left()
+		same(t, "young events", 3, events)
+		same(t, "young entries", 3, entries)
+		same(t, "the newest", int64(5), newest)
+	}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { // pruning goes on
+		n, err := tx.PruneEvents(ctx, longAgo(3), 100)
+		same(t, "at most the old", true, n <= 3)
+		return err
+	})
+	events, _, _ := left()
+	same(t, "young events after pruning", 3, events)
 }
 
 func testPruneSessions(t *testing.T, b Backend) {
