@@ -362,6 +362,7 @@ func (w kbWriter) setDocument(ctx context.Context, articleID int64, d kb.Documen
 	if err != nil {
 		return err
 	}
+	w.store.unmerged.Store(true)
 	_, err = w.raw("INSERT OR REPLACE INTO hw_article_terms (rowid, scope, terms) VALUES (?, ?, ?)",
 		id, strings.Join(tokens, " "), rankedTerms(d)).Exec(ctx)
 	return err

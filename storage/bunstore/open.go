@@ -14,6 +14,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -79,6 +80,7 @@ type DB struct {
 	process     string // names this DB in notifications of PostgreSQL
 	remembered  remembered
 	watchers    notify.Watchers
+	unmerged    atomic.Bool // something was written since SQLite's full-text indexes were merged
 }
 
 var (

@@ -182,6 +182,7 @@ func (w writer) SetSearchTerms(ctx context.Context, conversationID int64, terms 
 		within = bun.SafeQuery("AND c.mailbox_id IN (?)", bun.List(w.scope.Mailboxes))
 	}
 	if !w.store.postgres {
+		w.store.unmerged.Store(true)
 		var customer string
 		err := w.raw(`SELECT COALESCE((SELECT s.terms FROM hw_customer_search AS s WHERE s.rowid = c.customer_id), '')
 			FROM hw_conversations AS c WHERE c.account_id = ? AND c.id = ? ?`, w.scope.AccountID, conversationID, within).Scan(ctx, &customer)
@@ -230,6 +231,7 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 // setCustomerTerms is SetCustomerTerms on SQLite. A statement that may change several rows, or that selects what it writes,
 // makes FTS5 flush everything it holds in memory; most customers are new and have no conversations yet.
 func (w writer) setCustomerTerms(ctx context.Context, customerID int64, terms string) error {
+	w.store.unmerged.Store(true)
 	var conversations bool
 	err := w.raw(`SELECT EXISTS (SELECT 1 FROM hw_conversations AS v WHERE v.account_id = c.account_id AND v.customer_id = c.id)
 		FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?`, w.scope.AccountID, customerID).Scan(ctx, &conversations)

@@ -85,12 +85,13 @@ func (db *DB) wakeUp(kinds ...string) {
 // Run also takes over the jobs of dead processes without waiting for their leases to expire. It recognizes dead processes
 // whose databases were opened by package sqlite or postgres on the same file or server. A process that claims jobs of such a
 // database uses one more PostgreSQL connection, or a locked file next to the SQLite database. It must call Run; otherwise
-// other processes may take it for dead when a connection breaks. Run also maintains the statistics of a SQLite database that
-// was opened for the DB.
+// other processes may take it for dead when a connection breaks. Run also maintains the full-text indexes of a SQLite
+// database, and the statistics of one that was opened for the DB.
 func (db *DB) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { db.reap(ctx) })
 	others.Go(func() { db.keepStatistics(ctx) })
+	others.Go(func() { db.keepMerged(ctx) })
 	defer others.Wait()
 	wait := firstPause
 	for db.postgres && db.cfg.Listen != nil && ctx.Err() == nil {
