@@ -46,7 +46,10 @@ func TestReplicaOfServer(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	unserved := `helpwright_database_replica_reads_total{by="replica"} 0`
-	eventually(t, "the replica serves", 20*time.Second, func() bool { s.conversations(); return shows("helpwright_database_replica_current 1") && !shows(unserved) })
+	eventually(t, "the replica serves", 20*time.Second, func() bool {
+		s.conversations()
+		return shows("helpwright_database_replica_current 1") && !shows(unserved)
+	})
 	_, out, _ := command(t, s.dir, append(env, "HELPWRIGHT_LISTEN=127.0.0.1:0", "HELPWRIGHT_INTAKE_LISTEN="), "doctor")
 	says(t, "with a replica", out, "ok    replica of the database, at most ")
 
