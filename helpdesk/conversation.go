@@ -408,7 +408,7 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 	filter.Terms = terms
 	position := func(c Conversation) storage.Position { return storage.Position{Key: c.SortKey(q.Sort), ID: c.ID} }
 	return storage.List(req, !q.Ascending, position, func(seek storage.Seek) ([]Conversation, error) {
-		return r.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: q.Sort}, seek)
+		return d.lists(r).Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: q.Sort}, seek)
 	})
 }
 

@@ -152,7 +152,7 @@ func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (C
 		},
 		Quarantined: d.guard.Allows(identity.MailboxesConnection), Notifications: []NotificationFilter{d.unreadNotifications()}, Limit: MaxCount,
 	}
-	found, err := r.Count(ctx, q)
+	found, err := d.lists(r).Count(ctx, q)
 	if err != nil {
 		return Counts{}, err
 	}

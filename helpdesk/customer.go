@@ -371,7 +371,7 @@ func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageR
 		filter.EmailKey = mailaddr.Key(q.Email)
 	}
 	return storage.List(req, true, func(c Customer) storage.Position { return storage.Position{ID: c.ID} },
-		func(seek storage.Seek) ([]Customer, error) { return r.Customers(ctx, filter, seek) })
+		func(seek storage.Seek) ([]Customer, error) { return d.lists(r).Customers(ctx, filter, seek) })
 }
 
 // DeleteCustomer removes a customer. A customer who has conversations is a Conflict fault unless force is set. Force removes

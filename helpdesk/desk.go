@@ -18,6 +18,27 @@ type Desk struct {
 	caller       Caller
 	membershipID int64
 	permissions  identity.Set
+	lagging      bool
+}
+
+// Lagging returns a copy of the desk whose Conversations, Customers and Counts, with their searches, may be up to one second
+// old: a store with a replica answers them from there, which relieves its primary. Changes made through the same Store are
+// always in them. All other methods read the current state. Stores without replicas have no difference. By default a desk
+// does not lag.
+func (d *Desk) Lagging() *Desk {
+	lagging := *d
+	lagging.lagging = true
+	return &lagging
+}
+
+// lists returns the reader for lists, in place of the one that the guard gave.
+func (d *Desk) lists(r Reader) Reader {
+	if !d.lagging {
+		return r
+	}
+	scope := d.scope
+	scope.MayLag = true
+	return d.svc.cfg.Store.Within(scope)
 }
 
 // AccountID returns the account that the desk is open for.

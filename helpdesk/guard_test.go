@@ -24,7 +24,7 @@ func TestEveryMethodAsksFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	// These return data of the handle itself.
-	pure := []string{"AccountID", "UserID", "Scope", "Holds", "ReachesAll", "Permissions", "Online", "InternalAddress", "Email", "Rehearsal"}
+	pure := []string{"AccountID", "UserID", "Scope", "Holds", "ReachesAll", "Permissions", "Online", "InternalAddress", "Email", "Rehearsal", "Lagging"}
 	for _, handle := range []any{
 		&Desk{svc: &Service{registry: registry}, guard: deny}, &Admin{guard: denySystem}, &Intake{system: denySystem, desk: denyAccount}, &Outgoing{desk: denyAccount},
 		&Portal{guard: deny}, &Dispatch{system: denySystem, desk: denyAccount}, &MoveIn{desk: denyAccount},

@@ -166,7 +166,7 @@ func reachOf() map[string]struct {
 	name := func(text string) storage.Opt[string] { return storage.Some(text) }
 	return map[string]entry{
 		"AccountID": {own, nil}, "UserID": {own, nil}, "Scope": {own, nil}, "Holds": {own, nil}, "Permissions": {own, nil},
-		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil},
+		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil}, "Lagging": {own, nil},
 		"TaggedAddress":    {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TaggedAddress(c, w.box.ID)) }},
 		"TestMailbox":      {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TestMailbox(c, w.box.ID)) }},
 		"ReconcileMailbox": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReconcileMailbox(c, w.box.ID)) }},

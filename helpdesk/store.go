@@ -20,6 +20,10 @@ import (
 type Scope struct {
 	AccountID int64
 	Mailboxes []int64
+	// MayLag lets a reader of [Store.Within] answer Conversations().List, Customers and Count from a replica: up to one second
+	// old, but with all that was committed in the account through the same Store. It has no effect in transactions. Stores
+	// without replicas ignore it.
+	MayLag bool
 }
 
 // Store keeps the help desk's data. It stores and finds rows; all rules are in the service. Packages bunstore and memstore

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -108,11 +110,27 @@ func (s *session) reach() (*bunstore.DB, error) {
 			return nil, fmt.Errorf("the folder of the database: %w", err)
 		}
 	}
-	db, err := both.Open(s.ctx, s.settings.DatabaseURL, bunstore.Config{Logger: s.log, SyncNormal: s.fleeting, Tracer: s.tracer})
+	cfg := bunstore.Config{Logger: s.log, SyncNormal: s.fleeting, Tracer: s.tracer}
+	if s.serves {
+		cfg.Replica = s.settings.ReplicaURL
+	}
+	db, err := both.Open(s.ctx, s.settings.DatabaseURL, cfg)
+	if err := wrongReplica(err); err != nil {
+		return nil, usageError{err}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the database cannot be opened: %w", err)
 	}
 	return db, nil
+}
+
+// wrongReplica returns the problem of the setting if an error is about the replica.
+func wrongReplica(err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if ok && (f.Resource == "replica" || f.Fields["Replica"] != nil) {
+		return fmt.Errorf("HELPWRIGHT_DATABASE_REPLICA_URL: %s", cmp.Or(strings.Join(f.Fields["Replica"], ", "), f.Text()))
+	}
+	return nil
 }
 
 // openFiles opens the blob store.
@@ -164,7 +182,7 @@ func (a *app) config(keys [][]byte) server.Config {
 	proxies, _ := set.trustedProxies() // checked with the other settings
 	return server.Config{
 		Store: a.db, Blobs: a.files, Keys: keys, BaseURL: set.baseURL(), BaseURLIsDefault: set.BaseURL == "", TrustedProxies: proxies,
-		RateLimit: orNone(set.RateLimit), PublicRateLimit: orNone(set.PublicRateLimit),
+		RateLimit: orNone(set.RateLimit), PublicRateLimit: orNone(set.PublicRateLimit), Lagging: set.ReplicaURL != "",
 		AllowPrivateHosts: set.AllowPrivateHosts, Resolver: dnscheck.NewResolver(set.DNSServer), PGP: set.EnablePGP,
 		Desk: helpdesk.Config{
 			IntakeDomain: set.IntakeDomain, SPF: set.SPF, MaxMailPerAddress: orNone(set.MailPerAddress), MaxAttachment: set.MaxAttachment << 20, LinkFrom: set.BlobRedirect << 20,

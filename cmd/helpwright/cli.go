@@ -70,6 +70,7 @@ type session struct {
 	fleeting       bool             // no data must survive the process, so writes need not be synced
 	tracer         storage.Tracer   // nil: no tracing
 	adopting       bool             // tie files and database regardless of what they belonged to
+	serves         bool             // lists are read from the replica of the database, if there is one
 }
 
 // usageError is a mistake in the configuration or on the command line: exit code 2.

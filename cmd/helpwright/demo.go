@@ -67,7 +67,7 @@ func (s *session) show(listener net.Listener) error {
 func (s *session) pretend(ctx context.Context, dir string, address net.Addr) *session {
 	own := *s.settings
 	own.Listen, own.Data = reachable(address), dir
-	own.DatabaseURL, own.BlobURL = "sqlite:"+filepath.Join(dir, "demo.db"), "file:"+filepath.Join(dir, "blobs")
+	own.DatabaseURL, own.ReplicaURL, own.BlobURL = "sqlite:"+filepath.Join(dir, "demo.db"), "", "file:"+filepath.Join(dir, "blobs")
 	own.IntakeListen, own.LMTPListen, own.SMTPURL, own.EnablePGP = "", "", "", false
 	own.SecretKey = hex.EncodeToString(storage.NewSecretKey())
 	log := slog.New(slog.NewJSONHandler(s.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))

@@ -43,6 +43,7 @@ func (doctorCmd) Run(s *session) error {
 	if a != nil {
 		defer a.close()
 		d.stored(a, keys)
+		d.replica()
 	}
 	d.intake()
 	d.relay()

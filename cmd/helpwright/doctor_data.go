@@ -13,6 +13,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/bunstore/both"
 )
 
 const (
@@ -161,4 +163,42 @@ func (d *doctor) refusesTags(email string) string {
 		return ""
 	}
 	return fmt.Sprintf("the relay takes mail for the mailbox's address, and none for it with a tag: %d %s", results[1].Code, results[1].Response)
+}
+
+// replicaTime is how long a replica may take to show that it is current.
+const replicaTime = 3 * time.Second
+
+// replica checks the replica of the database, if there is one.
+func (d *doctor) replica() {
+	const what, back = "replica of the database", "; until then, lists are read from the primary"
+	if d.settings.ReplicaURL == "" {
+		return
+	}
+	db, err := both.Open(d.ctx, d.settings.DatabaseURL, bunstore.Config{Replica: d.settings.ReplicaURL})
+	if wrong := wrongReplica(err); wrong != nil {
+		err = wrong
+	}
+	if err != nil {
+		d.check(what, err, "correct HELPWRIGHT_DATABASE_REPLICA_URL, or leave it empty")
+		return
+	}
+	defer func() { _ = db.Close() }()
+	var is bunstore.ReplicaStatus
+	for end := time.Now().Add(replicaTime); time.Now().Before(end) && d.ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		if is = db.Replica(); is.State == bunstore.ReplicaCurrent {
+			break
+		}
+	}
+	switch is.State {
+	case bunstore.ReplicaCurrent:
+		d.check(fmt.Sprintf("%s, at most %v behind", what, is.Lag.Round(10*time.Millisecond)), nil, "")
+	case bunstore.ReplicaUnreachable:
+		d.check(what, errors.New("it does not answer"), "see that the server of HELPWRIGHT_DATABASE_REPLICA_URL runs, takes connections while it recovers (hot_standby) and knows the user"+back)
+	default:
+		err := errors.New("it is more than a second behind")
+		if is.Lag >= 0 {
+			err = fmt.Errorf("it is %v behind", is.Lag.Round(100*time.Millisecond))
+		}
+		d.check(what, err, "see pg_stat_replication on the primary, and whether the replay is paused or waits for long queries (max_standby_streaming_delay)"+back)
+	}
 }

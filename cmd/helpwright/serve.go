@@ -26,6 +26,7 @@ func (serveCmd) Run(s *session) error {
 	defer stop()
 	m := metrics.New(metrics.Config{Build: build(), Logger: s.log})
 	var a *app // set when the listeners need it
+	s.serves = true
 	a, err = s.open(true, s.listen, s.work, s.secure(func() *server.Server { return a.Server }), s.measure(m))
 	if err != nil {
 		return err

@@ -35,6 +35,7 @@ type Settings struct {
 	BaseURL        string   `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Public address of this server. Default: http://LISTEN, with localhost in place of a wildcard address." placeholder:"URL"`
 	Data           string   `env:"HELPWRIGHT_DATA" name:"data" default:"data" help:"Folder for the secret key, the spool and, by default, the database and the files." placeholder:"FOLDER"`
 	DatabaseURL    string   `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" secret:"url" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB. Default: sqlite:DATA/helpwright.db. Behind a transaction pooler without prepared statements, add ?default_query_exec_mode=exec." placeholder:"URL"`
+	ReplicaURL     string   `env:"HELPWRIGHT_DATABASE_REPLICA_URL" name:"database-replica-url" secret:"url" help:"Streaming replica of the PostgreSQL database, postgres://USER:PASS@HOST/DB: lists, counts and searches of conversations and customers are read from it, at most one second old, and from the primary while it lags or is away. Off when empty." placeholder:"URL"`
 	BlobURL        string   `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" secret:"url" help:"Where raw mails and attachments are stored: file:FOLDER, or s3://BUCKET/PREFIX?region=NAME, with &endpoint=https://HOST:PORT for a server other than Amazon's and &credentials=role for the keys of the machine's role. Default: file:DATA/blobs." placeholder:"URL"`
 	BlobRedirect   int64    `env:"HELPWRIGHT_BLOB_REDIRECT" name:"blob-redirect" help:"Attachments of at least this many MB are downloaded straight from the bucket, by addresses that work for two minutes; browsers must be able to reach its endpoint. 0: the server sends all files itself." placeholder:"MB"`
 	S3AccessKey    string   `env:"AWS_ACCESS_KEY_ID" name:"aws-access-key-id" help:"Access key of the bucket." placeholder:"KEY"`
@@ -94,6 +95,10 @@ func (s *Settings) complete() {
 	}
 }
 
+func isPostgresURL(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
+}
+
 // check reports all problems of the settings at once.
 func (s *Settings) check() error {
 	var problems fault.Collector
@@ -123,8 +128,12 @@ func (s *Settings) check() error {
 			"HELPWRIGHT_BASE_URL", "must be an http or https address without a query")
 	}
 	isSQLite := strings.HasPrefix(s.DatabaseURL, "sqlite:") && s.DatabaseURL != "sqlite:"
-	isPostgres := strings.HasPrefix(s.DatabaseURL, "postgres://") || strings.HasPrefix(s.DatabaseURL, "postgresql://")
+	isPostgres := isPostgresURL(s.DatabaseURL)
 	problems.Check(isSQLite || isPostgres, "HELPWRIGHT_DATABASE_URL", "must be sqlite:PATH or postgres://USER:PASS@HOST/DB")
+	if s.ReplicaURL != "" {
+		problems.Check(isPostgresURL(s.ReplicaURL), "HELPWRIGHT_DATABASE_REPLICA_URL", "must be postgres://USER:PASS@HOST/DB")
+		problems.Check(isPostgres, "HELPWRIGHT_DATABASE_REPLICA_URL", "needs a PostgreSQL database in HELPWRIGHT_DATABASE_URL")
+	}
 	s.checkBlobs(&problems)
 	problems.Check(s.IntakeDomain != "" && !strings.ContainsAny(s.IntakeDomain, "@ /"), "HELPWRIGHT_INTAKE_DOMAIN", "must be a domain, such as in.example.org")
 	s.checkCertificates(&problems)

@@ -35,7 +35,9 @@ type conversationRows struct {
 
 // List implements [storage.RowReader].
 func (l conversationList) List(ctx context.Context, f helpdesk.ConversationOrder, seek storage.Seek) ([]helpdesk.Conversation, error) {
-	return l.r.listConversations(ctx, f, seek)
+	return lagging(ctx, l.r, func(ctx context.Context, r reader) ([]helpdesk.Conversation, error) {
+		return r.listConversations(ctx, f, seek)
+	})
 }
 
 // List implements [storage.RowReader].

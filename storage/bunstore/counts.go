@@ -68,6 +68,10 @@ func parseCounts(text string) ([]helpdesk.ConversationCount, error) {
 
 // Count implements [helpdesk.CountReader] with one statement, which returns one row.
 func (r reader) Count(ctx context.Context, q helpdesk.CountQuery) (helpdesk.Counted, error) {
+	return lagging(ctx, r, func(ctx context.Context, r reader) (helpdesk.Counted, error) { return r.countAll(ctx, q) })
+}
+
+func (r reader) countAll(ctx context.Context, q helpdesk.CountQuery) (helpdesk.Counted, error) {
 	counted := helpdesk.Counted{Conversations: make([]int64, len(q.Conversations)), Notifications: make([]int64, len(q.Notifications))}
 	var into []any
 	s := r.db.NewSelect().Conn(r.conn()).Err(r.state())

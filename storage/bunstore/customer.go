@@ -146,6 +146,10 @@ func (r reader) Customers(ctx context.Context, f helpdesk.CustomerFilter, seek s
 	if err := checkText(f.EmailKey, f.Terms); err != nil {
 		return nil, err
 	}
+	return lagging(ctx, r, func(ctx context.Context, r reader) ([]helpdesk.Customer, error) { return r.listCustomers(ctx, f, seek) })
+}
+
+func (r reader) listCustomers(ctx context.Context, f helpdesk.CustomerFilter, seek storage.Seek) ([]helpdesk.Customer, error) {
 	q := page(r.selectCustomers(), "id", seek)
 	switch {
 	case f.EmailKey != "":

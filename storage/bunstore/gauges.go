@@ -174,8 +174,12 @@ func (db *DB) gaugeMailboxes(ctx context.Context, g *Gauges, _ time.Time) error 
 	return err
 }
 
-// PoolStats returns statistics of the database connections by pool: "all", or "read" and "write" for SQLite.
+// PoolStats returns statistics of the database connections by pool: "all" and, with a replica, "replica", or "read" and
+// "write" for SQLite.
 func (db *DB) PoolStats() map[string]sql.DBStats {
+	if db.replica != nil {
+		return map[string]sql.DBStats{"all": db.write.DB.Stats(), "replica": db.replica.db.DB.Stats()}
+	}
 	if db.read == db.write {
 		return map[string]sql.DBStats{"all": db.write.DB.Stats()}
 	}

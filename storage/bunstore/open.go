@@ -41,6 +41,18 @@ type Config struct {
 	// does not answer within five more seconds (within a minute when negative) counts as gone, and its connection is discarded.
 	// A commit without an answer is an OutcomeUnknown fault.
 	StatementTimeout time.Duration
+	// Replica is the "postgres://" URL of a streaming replica (physical standby) of a PostgreSQL database, for the Open of a
+	// driver's package: lists and searches of scopes with MayLag are read from it, see [helpdesk.Desk.Lagging]. "": none.
+	//
+	// An answer of the replica is at most one second old, and has everything that was committed through this DB, in the same
+	// account, before it was asked for; it also has the events of the account that this DB has returned. The DB compares the
+	// servers' positions in the log five times a second, and reads from the primary while the replica lacks such a commit, is
+	// more than a second behind, does not answer or fails. Commits of transactions that the caller binds, see [DB.Bind], count
+	// from [DB.WakeWorkers] on. The user needs no more rights than on the primary; the replica has MaxConns too.
+	//
+	// The address of another server, of the primary itself, or of another of its databases is a Disabled fault with the
+	// Resource "replica"; a replica that does not answer is logged, and used once it does.
+	Replica string
 	// Tracer receives transactions and statements, without their values. nil: nothing is traced.
 	Tracer storage.Tracer
 	// Listen waits for PostgreSQL notifications on some channels, on a connection of its own, until ctx ends or the connection
@@ -57,6 +69,8 @@ type Pools struct {
 	// Snapshot marks a read-only copy of a SQLite database, whose schema may be of an earlier release; it can still list the
 	// blobs it refers to.
 	Snapshot bool
+	// Replica is a replica of a PostgreSQL database; nil: there is none.
+	Replica *ReplicaPools
 }
 
 // DB is a database of the help desk.
@@ -81,6 +95,7 @@ type DB struct {
 	remembered  remembered
 	watchers    notify.Watchers
 	unmerged    atomic.Bool // something was written since SQLite's full-text indexes were merged
+	replica     *replica    // nil: none
 }
 
 var (
@@ -109,7 +124,13 @@ func Own(ctx context.Context, pools Pools, cfg Config) (*DB, error) {
 	if err == nil && db.snapshot {
 		err = db.look(ctx)
 	}
+	if err == nil && pools.Replica != nil {
+		err = db.openReplica(ctx, *pools.Replica)
+	}
 	if err != nil {
+		if db.replica == nil && pools.Replica != nil {
+			pools.Replica.close()
+		}
 		_ = db.Close()
 		return nil, err
 	}
@@ -177,6 +198,7 @@ func (db *DB) Close() error {
 	if !db.owned {
 		return nil
 	}
+	db.replica.close()
 	db.holder.letGo()
 	err := db.write.Close()
 	if db.read != db.write {

@@ -202,6 +202,7 @@ func (db *DB) commit(ctx context.Context, outer *opened, s *querier) error {
 	outer.committing = true
 	err = outer.lifetime.commit(outer.tx)
 	db.remembered.forget(s.tx.changed) // also when nobody knows whether it is committed
+	db.replica.wrote(s.tx.changed...)
 	if err != nil {
 		return commitFailure(ctx, err)
 	}
@@ -296,6 +297,7 @@ var _ helpdesk.SystemTx = systemTx{}
 
 // Within implements [helpdesk.SystemTx].
 func (t systemTx) Within(s helpdesk.Scope) helpdesk.Tx {
+	t.tx.changed = append(t.tx.changed, s.AccountID)
 	return newWriter(t.querier, s)
 }
 

@@ -115,6 +115,7 @@ func groups() []group {
 		{name: "BlobRows", tests: blobRowTests()},
 		{name: "Webhooks", tests: webhookTests()},
 		{name: "Desk", tests: deskTests()},
+		{name: "Lagging", tests: laggingTests()},
 		{name: "Notified", tests: notificationTests()},
 		{name: "Vault", tests: vaultTests()},
 		{name: "Transfer", tests: transferTests()},

@@ -39,6 +39,10 @@ type Config struct {
 	// nil: themes have no preview.
 	PreviewTheme func(siteURL string, siteID, themeID int64) string
 
+	// Lagging lets GET of lists of conversations and customers, with searches and counts, be up to one second old, see
+	// [helpdesk.Desk.Lagging].
+	Lagging bool
+
 	// Version is the program's version in the OpenAPI document; "": that of the API.
 	Version string
 }
@@ -59,7 +63,7 @@ func New(cfg Config) (*transport.Table, error) {
 	a := &api{
 		svc: cfg.Service, kb: cfg.KB, authenticate: cfg.Authenticate, base: config.BaseURL + config.Base,
 		seen: presence{now: config.Now, at: map[member]time.Time{}}, logger: config.Logger, portal: cfg.Portal,
-		previewTheme: cfg.PreviewTheme,
+		previewTheme: cfg.PreviewTheme, lagging: cfg.Lagging,
 	}
 	a.addAccounts(t)
 	a.addMemberships(t)
@@ -124,6 +128,7 @@ type api struct {
 	encoded      encodings
 	logger       *slog.Logger
 	previewTheme func(siteURL string, siteID, themeID int64) string
+	lagging      bool
 }
 
 // caller returns the caller of a request.
@@ -170,6 +175,9 @@ func (a *api) desk(ctx context.Context, r *transport.Request) (*helpdesk.Desk, e
 		if err := d.Touch(ctx); err != nil {
 			a.logger.WarnContext(ctx, "the activity of a member was not recorded", "request_id", r.ID(), "error", err)
 		}
+	}
+	if a.lagging && r.HTTP().Method == http.MethodGet {
+		d = d.Lagging()
 	}
 	return d, nil
 }

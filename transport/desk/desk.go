@@ -53,6 +53,10 @@ type Config struct {
 	PreviewDraft func(s kb.Site, a kb.ArticleRevision, locale string) string
 	PreviewTheme func(siteURL string, siteID, themeID int64) string
 
+	// Lagging lets pages show lists of conversations and customers, searches and counts that are up to one second old, see
+	// [helpdesk.Desk.Lagging].
+	Lagging bool
+
 	// AssistantURL returns the endpoint of an account for assistants, see transport/mcp. nil: the desk shows none.
 	AssistantURL func(accountID int64) string
 

@@ -158,6 +158,9 @@ func (v *visit) enter(account int64) error {
 	if err := v.Touch(v.ctx()); err != nil {
 		return err
 	}
+	if v.h.cfg.Lagging && v.r.Method != http.MethodPost {
+		v.Desk = v.Desk.Lagging()
+	}
 	if err := v.remember(); err != nil {
 		return err
 	}

@@ -82,6 +82,10 @@ type Config struct {
 	// IntakeListen and LMTPListen are the addresses at which mail is received by SMTP and LMTP, such as ":25" or
 	// "unix:/run/helpdesk.sock". New listens there. "": no listener.
 	IntakeListen, LMTPListen string
+	// Lagging lets lists of conversations and customers, searches and counts of the API and the agents' pages be up to one
+	// second old, if Store has a replica that answers them, see [helpdesk.Desk.Lagging]. Changes made through the same Store are
+	// always in them.
+	Lagging bool
 	// AllowPrivateHosts lets mailboxes, webhooks and images in mails refer to servers at loopback and private addresses.
 	AllowPrivateHosts bool
 	// Resolver looks up names for the verification of domains and senders. nil: the system's.
@@ -149,6 +153,7 @@ func (c Config) withDefaults() Config {
 	fill(&c.Logger, slog.New(slog.DiscardHandler))
 	fill(&c.Resolver, dnscheck.NewResolver(""))
 	fill(&c.Desk.Store, c.Store)
+	c.API.Lagging, c.Agents.Lagging = c.API.Lagging || c.Lagging, c.Agents.Lagging || c.Lagging
 	if s, ok := c.Store.(storage.Jobs); ok {
 		fill(&c.Jobs.Jobs, s)
 	}

@@ -31,7 +31,38 @@ func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.D
 		return nil, err
 	}
 	cfg.Listen = Listen
-	return bunstore.Own(ctx, bunstore.Pools{Write: bun.NewDB(pool, pgdialect.New())}, cfg)
+	pools := bunstore.Pools{Write: bun.NewDB(pool, pgdialect.New())}
+	if cfg.Replica != "" {
+		if pools.Replica, err = replica(address, cfg); err != nil {
+			_ = pool.Close()
+			return nil, err
+		}
+	}
+	return bunstore.Own(ctx, pools, cfg)
+}
+
+// A read gives up on a replica soon, because the primary can answer it: while connecting, and while it waits for a lock that
+// the replay of a migration holds.
+const (
+	replicaConnectTimeout = time.Second
+	replicaLockTimeout    = "500"
+)
+
+// replica returns the connections for a replica of the database at an address.
+func replica(address string, cfg bunstore.Config) (*bunstore.ReplicaPools, error) {
+	one := cfg
+	one.MaxConns = 1
+	primary, err := newPool(address, one, replicaConnectTimeout, replicaLockTimeout)
+	if err != nil {
+		return nil, err
+	}
+	read, err := newPool(cfg.Replica, cfg, replicaConnectTimeout, replicaLockTimeout)
+	if err != nil {
+		_ = primary.Close()
+		return nil, fault.Field("Replica", "is not a PostgreSQL URL")
+	}
+	measured, _ := newPool(cfg.Replica, one, replicaConnectTimeout, replicaLockTimeout) // as valid as for read
+	return &bunstore.ReplicaPools{Read: bun.NewDB(read, pgdialect.New()), Replica: measured, Primary: primary}, nil
 }
 
 // Pool returns a pool whose connections are set up so that bun's way of writing values into statements is safe and fast. A
@@ -44,6 +75,11 @@ func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.D
 // limits the prepared statements, 512 by default. The server first plans a statement for its values, and later once for all
 // values when that looks as cheap; "plan_cache_mode=force_custom_plan" in the address keeps it from doing so.
 func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
+	return newPool(address, cfg, connectTimeout, "30000")
+}
+
+// newPool is Pool with the limits of connecting and, in milliseconds, of waiting for a lock that the address may set otherwise.
+func newPool(address string, cfg bunstore.Config, connecting time.Duration, locking string) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "The address is not a PostgreSQL URL.") // err would show the password
@@ -65,7 +101,7 @@ func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
 			timeout = time.Minute
 		}
 		defaults["statement_timeout"] = strconv.FormatInt(timeout.Milliseconds(), 10)
-		defaults["lock_timeout"] = "30000"
+		defaults["lock_timeout"] = locking
 		// Make the server end sessions of a dead process or network soon, to release their locks, including the lock that marks
 		// the process alive.
 		defaults["idle_in_transaction_session_timeout"] = "60000"
@@ -79,7 +115,7 @@ func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
 		}
 	}
 	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = connectTimeout
+		config.ConnectTimeout = connecting
 	}
 	pool := sql.OpenDB(connector{stdlib.GetConnector(*config), prepares})
 	conns := cfg.MaxConns

@@ -26,6 +26,9 @@ func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, 
 	if path == "" {
 		return nil, fault.New(fault.Invalid, "The path does not name a file.")
 	}
+	if cfg.Replica != "" {
+		return nil, fault.Field("Replica", "goes with PostgreSQL: a database of SQLite has no replicas")
+	}
 	memory := path == Memory
 	synchronous := "FULL"
 	if cfg.SyncNormal {

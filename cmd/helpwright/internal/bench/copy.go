@@ -79,7 +79,28 @@ func (w *world) copyAll(ctx context.Context, accounts []portion, articles int) e
 			after = append(after, fmt.Sprintf("SELECT setval(pg_get_serial_sequence('%s', 'id'), (SELECT coalesce(max(id), 1) FROM %[1]s))", table))
 		}
 	}
+	if !c.postgres {
+		if err := c.merge(ctx, "hw_customer_search", "hw_conversation_search", "hw_article_terms"); err != nil {
+			return err
+		}
+	}
 	return c.run(ctx, after...)
+}
+
+// merge merges SQLite's full-text indexes as a server does that is up while they grow.
+func (c *copier) merge(ctx context.Context, indexes ...string) error {
+	for _, index := range indexes {
+		for before, after := int64(0), int64(2); after-before >= 2; {
+			before = after
+			if err := c.run(ctx, "INSERT INTO "+index+" ("+index+", rank) VALUES ('merge', 1000)"); err != nil {
+				return err
+			}
+			if err := c.conn.QueryRowContext(ctx, "SELECT total_changes()").Scan(&after); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (c *copier) run(ctx context.Context, statements ...string) error {

@@ -18,6 +18,7 @@ import (
 type Database interface {
 	Gauges(ctx context.Context, now time.Time) (bunstore.Gauges, error)
 	PoolStats() map[string]sql.DBStats
+	Replica() bunstore.ReplicaStatus
 }
 
 const (
@@ -45,6 +46,13 @@ var (
 	poolWaitTime    = describe("helpwright_database_connection_wait_seconds_total", "How long connections were waited for.", "pool")
 )
 
+// Values of the database's replica, if there is one.
+var (
+	replicaCurrent = describe("helpwright_database_replica_current", "Whether the database's replica answers and is at most a second behind.")
+	replicaLag     = describe("helpwright_database_replica_lag_seconds", "How far the database's replica is behind at most; absent while that is not known.")
+	replicaReads   = describe("helpwright_database_replica_reads_total", "Lists, counts and searches that may be a second old, by who answered: the replica, or the primary in its place.", "by")
+)
+
 // gauges collects values from the database. Queries do not overlap, and a result is reused for some time.
 type gauges struct {
 	db  Database
@@ -64,7 +72,7 @@ func newGauges(db Database, cfg Config) *gauges { return &gauges{db: db, cfg: cf
 func (*gauges) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		databaseUp, askSeconds, jobCount, jobOldest, mails, mailLag, lastFetch, connected, parked, deliveries, sendOldest,
-		poolConnections, poolLimit, poolWaits, poolWaitTime,
+		poolConnections, poolLimit, poolWaits, poolWaitTime, replicaCurrent, replicaLag, replicaReads,
 	} {
 		to <- d
 	}
@@ -79,6 +87,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		to <- count(poolWaits, float64(s.WaitCount), pool)
 		to <- count(poolWaitTime, s.WaitDuration.Seconds(), pool)
 	}
+	g.replica(to)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ask()
@@ -91,6 +100,19 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	g.jobs(to)
 	g.inbound(to)
 	g.sending(to)
+}
+
+func (g *gauges) replica(to chan<- prometheus.Metric) {
+	is := g.db.Replica()
+	if is.State == bunstore.ReplicaNone {
+		return
+	}
+	to <- gauge(replicaCurrent, yes(is.State == bunstore.ReplicaCurrent))
+	if is.Lag >= 0 {
+		to <- gauge(replicaLag, is.Lag.Seconds())
+	}
+	to <- count(replicaReads, float64(is.Served), "replica")
+	to <- count(replicaReads, float64(is.Primary), "primary")
 }
 
 // ask queries the database unless the last result is recent.

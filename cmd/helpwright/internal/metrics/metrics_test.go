@@ -35,6 +35,9 @@ func (d *database) Gauges(ctx context.Context, _ time.Time) (bunstore.Gauges, er
 	return d.known, d.err
 }
 
+func (*database) Replica() bunstore.ReplicaStatus {
+	return bunstore.ReplicaStatus{State: bunstore.ReplicaCurrent, Lag: 250 * time.Millisecond, Served: 7, Primary: 2}
+}
 func (*database) PoolStats() map[string]sql.DBStats { return map[string]sql.DBStats{"all": {InUse: 3}} }
 
 type serving struct{}
@@ -87,7 +90,8 @@ func TestGaugesAreAskedSeldom(t *testing.T) {
 		`helpwright_inbound_mails{state="received"} 4`, `helpwright_inbound_mails{state="quarantined"} 0`, `helpwright_mailbox_lag_seconds{mailbox="3"} 3600`,
 		`helpwright_mailbox_lag_seconds{mailbox="5"} 0`, `helpwright_mailbox_connected{mailbox="5"} 1`, `helpwright_mailbox_last_success_timestamp_seconds{mailbox="5"} 0`,
 		`helpwright_deliveries{state="queued"} 0`, `helpwright_site_cache_requests_total{result="hit"} 7`, `helpwright_blob_sweep_files{result="looked at"} 5`,
-		`helpwright_database_connections{pool="all",state="in use"} 3`)
+		`helpwright_database_connections{pool="all",state="in use"} 3`, `helpwright_database_replica_current 1`, `helpwright_database_replica_lag_seconds 0.25`,
+		`helpwright_database_replica_reads_total{by="primary"} 2`, `helpwright_database_replica_reads_total{by="replica"} 7`)
 }
 
 // TestDatabaseIsAway has the database fail: the failure is reported, and no earlier values.
