@@ -82,11 +82,12 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 	if len(f.Terms) > 0 {
 		return r.searchConversations(ctx, q)
 	}
-	q.byTag = r.byTag(f)
 	sets, keyed := r.unordered(f), r.keyed(f)
-	if q.byTag {
-		keyed = len(f.TagIDs) > 1
-		sets = slices.DeleteFunc(sets, func(set conversationSet) bool { return set.tags })
+	if r.byTag(f) {
+		others := slices.DeleteFunc(slices.Clone(sets), func(set conversationSet) bool { return set.tags })
+		if len(others) == 0 || len(f.TagIDs) == 1 { // near measures along one tag
+			q.byTag, sets = true, others
+		}
 	}
 	for rows := nearBy * fewRows; len(sets) > 0; rows *= 8 { // whichever way reads less soon succeeds
 		set, err := r.few(ctx, sets, rows)
@@ -303,10 +304,11 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 // mostTags is how many indexes of tags a list follows together.
 const mostTags = 16
 
-// byTag reports whether a list follows the index of its tags. The index of open conversations, or of a user's or a team's,
-// is preferred, since these are fewer.
+// byTag reports whether a list follows the index of its tags. A list with conditions that few conversations may meet does not:
+// it could walk all conversations of a tag.
 func (r reader) byTag(f helpdesk.ConversationOrder) bool {
-	return len(f.TagIDs) > 0 && len(f.TagIDs) <= mostTags && f.Sort == helpdesk.ByCreated && !atWork(f.Statuses) && !f.UserID.IsSet() && f.TeamID.Or(0) == 0 && f.CustomerID == 0
+	return len(f.TagIDs) > 0 && len(f.TagIDs) <= mostTags && f.Sort == helpdesk.ByCreated && !r.keyed(f) && f.TeamID.Or(0) == 0 &&
+		f.CustomerID == 0 && len(f.Audience) == 0 && !unusual(f.Priorities) && !f.Spam.Or(false)
 }
 
 // peopleSet returns the set that a filter selects by user, team and mailboxes, if no index has it in the list's order.
