@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
@@ -32,7 +33,7 @@ func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, er
 		return Customer{}, err
 	}
 	var merged Customer
-	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+	err = begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
 		merged, err = d.mergeCustomer(ctx, tx, id, into)
 		return err
 	})

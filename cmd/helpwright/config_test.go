@@ -226,7 +226,7 @@ func TestHelpNamesSettings(t *testing.T) {
 		t.Errorf("commands without settings:\n%s", diff)
 	}
 	for _, flag := range parser.Model.Flags { // a secret without a mark would be shown
-		secret := regexp.MustCompile(`key$|token|password|secret|smtp-url|database-url|blob-url`).MatchString(flag.Name) && !strings.HasSuffix(flag.Name, "tls-key")
+		secret := regexp.MustCompile(`key$|token|password|secret|smtp-url|database-url|replica-url|blob-url`).MatchString(flag.Name) && !strings.HasSuffix(flag.Name, "tls-key")
 		if marked := flag.Tag.Get("secret") != ""; marked != secret {
 			t.Errorf("%s is marked as a secret: %t", flag.Name, marked)
 		}

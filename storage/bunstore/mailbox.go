@@ -104,7 +104,7 @@ func (d directory) MailboxesToFetch(ctx context.Context, seek storage.Seek) ([]h
 }
 
 var mailboxes = table[writer, helpdesk.Mailbox, storage.NoFilter, mailboxRow]{
-	Noun: nouns.Mailboxes, row: mailboxRowOf, item: (*mailboxRow).mailbox,
+	Noun: nouns.Mailboxes, row: mailboxRowOf, item: (*mailboxRow).mailbox, stays: true,
 	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.inScope("id")(q) },
 	remove: func(ctx context.Context, w writer, id int64) error { // clears the mailbox of sites
 		_, err := w.raw("UPDATE hw_sites SET mailbox_id = NULL WHERE account_id = ? AND mailbox_id = ?", w.scope.AccountID, id).Exec(ctx)

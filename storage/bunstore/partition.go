@@ -20,11 +20,12 @@ import (
 // partitioned is a partitioned table.
 type partitioned struct {
 	name, time, key string
+	locks           string // what is locked for a new partition, in the order in which writers lock it
 }
 
 var (
-	eventParts = partitioned{"hw_events", "time", "account_id, seq"}
-	auditParts = partitioned{"hw_audit", "created_at", "id"}
+	eventParts = partitioned{"hw_events", "time", "account_id, seq", "ONLY hw_accounts, ONLY hw_events"}
+	auditParts = partitioned{"hw_audit", "created_at", "id", "ONLY hw_audit, ONLY hw_accounts"}
 )
 
 const (
@@ -126,8 +127,9 @@ func (p partitioned) make(ctx context.Context, q *querier, month time.Time) erro
 			return nil
 		}
 	}
-	// The foreign key of the new partition locks the accounts, which are locked first, as all who write events do.
-	return q.each(ctx, "LOCK TABLE hw_accounts IN SHARE ROW EXCLUSIVE MODE",
+	// Nobody may be adding rows: an insert that chose the fallback before the new partition came would fail. The foreign key of
+	// the new partition locks the accounts.
+	return q.each(ctx, fmt.Sprintf("LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE", p.locks),
 		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING DEFAULTS, PRIMARY KEY (%s))", own.name, p.name, p.key),
 		fmt.Sprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", p.fallback()),
 		func() error { return p.move(ctx, q, own) },

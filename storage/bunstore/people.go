@@ -63,10 +63,7 @@ func (d directory) Users(ctx context.Context, seek storage.Seek) ([]identity.Use
 // UserForUpdate implements [identity.UserWriter].
 func (t systemTx) UserForUpdate(ctx context.Context, id int64) (identity.User, error) {
 	var row userRow
-	q := t.selects(&row).Where("id = ?", id)
-	if t.store.postgres {
-		q.For("NO KEY UPDATE") // like an update: it does not block inserts that refer to the user
-	}
+	q := t.forChange(t.selects(&row).Where("id = ?", id))
 	if err := one(ctx, q, "user", id); err != nil {
 		return identity.User{}, err
 	}
@@ -110,10 +107,7 @@ func (t systemTx) DeleteSessions(ctx context.Context, userID int64, by time.Time
 // LockAccount implements [identity.MemberWriter].
 func (w writer) LockAccount(ctx context.Context) error {
 	var row accountRow
-	q := w.selects(&row).Column("id").Where("id = ?", w.scope.AccountID)
-	if w.store.postgres {
-		q.For("NO KEY UPDATE") // like an update: it does not block inserts that refer to the account
-	}
+	q := w.forChange(w.selects(&row).Column("id").Where("id = ?", w.scope.AccountID))
 	if err := one(ctx, q, "account", w.scope.AccountID); err != nil {
 		return err
 	}

@@ -105,6 +105,15 @@ func (s *querier) forUpdate(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
+// forChange is forUpdate for rows that stay: like an update, it does not block inserts that refer to them. Those that have
+// taken a number of the account would otherwise deadlock with a transaction that has locked the row and then emits an event.
+func (s *querier) forChange(q *bun.SelectQuery) *bun.SelectQuery {
+	if s.store.postgres {
+		q.For("NO KEY UPDATE OF ?TableAlias")
+	}
+	return q
+}
+
 // reader implements [helpdesk.Reader].
 type reader struct {
 	*querier

@@ -65,6 +65,8 @@ type table[P place, T, F, R any] struct {
 	// plain says that a caller cannot change a value's parts in place. A transaction then remembers the rows that it locks, for
 	// sparse updates on both databases.
 	plain bool
+	// stays says that a lock may let others add references to the row: only transactions that are alone delete such rows.
+	stays bool
 	// remove runs before a row, which exists and is locked, is deleted.
 	remove func(ctx context.Context, p P, id int64) error
 }
@@ -116,7 +118,7 @@ func (s rows[P, T, F, R]) get(ctx context.Context, id int64, lock bool) (item T,
 	var row R
 	q := s.whole(&row).Where("?TableName.id = ?", id)
 	if lock {
-		q = s.forUpdate(q)
+		q = s.locking(q)
 	}
 	if err := one(ctx, q, s.of.Name, id); err != nil {
 		return item, err
@@ -142,11 +144,19 @@ func (s rows[P, T, F, R]) getWhole(ctx context.Context, id int64, lock bool) (it
 	return all[0], nil
 }
 
+// locking locks the selected rows.
+func (s rows[P, T, F, R]) locking(q *bun.SelectQuery) *bun.SelectQuery {
+	if s.of.stays {
+		return s.forChange(q)
+	}
+	return s.forUpdate(q)
+}
+
 // lock locks a row if it exists.
 func (s rows[P, T, F, R]) lock(ctx context.Context, id int64) error {
 	var found int64
 	q := s.selects((*R)(nil)).Column("id").ApplyQueryBuilder(s.within).Where("id = ?", id)
-	return failure(ctx, s.forUpdate(q).Scan(ctx, &found), s.of.Name, id)
+	return failure(ctx, s.locking(q).Scan(ctx, &found), s.of.Name, id)
 }
 
 // scan reads the values that q selects: the rows themselves or, with table.read, the values they identify.
@@ -223,7 +233,7 @@ func (s stored[P, T, F, R]) LockAll(ctx context.Context, ids []int64) ([]T, erro
 	found, err := s.scan(ctx, false, func(q *bun.SelectQuery) error {
 		q.Where("?TableName.id IN (?)", bun.List(ids)).OrderExpr("?TableName.id")
 		if s.of.read == nil {
-			s.forUpdate(q)
+			s.locking(q)
 		}
 		return nil
 	})
@@ -243,7 +253,7 @@ func (s rows[P, T, F, R]) lockRows(ctx context.Context, ids []int64) error {
 	}
 	var found []int64
 	q := s.selects((*R)(nil)).Column("id").ApplyQueryBuilder(s.within).Where("id IN (?)", bun.List(ids)).Order("id")
-	return failure(ctx, s.forUpdate(q).Scan(ctx, &found), s.of.Name, 0)
+	return failure(ctx, s.locking(q).Scan(ctx, &found), s.of.Name, 0)
 }
 
 // Insert implements [storage.Rows].

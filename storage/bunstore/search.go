@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/search"
 )
 
@@ -218,14 +219,34 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 	array := pgdialect.Array(termsOf(terms))
 	res, err := w.raw(`INSERT INTO hw_customer_search (account_id, customer_id, terms)
 		SELECT c.account_id, c.id, array_to_tsvector(?::text[]) FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?
-		ON CONFLICT (account_id, customer_id) DO UPDATE SET terms = excluded.terms`, array, account, customerID).Exec(ctx)
-	if err := changed(ctx, res, err, "customer", customerID); err != nil {
+		ON CONFLICT (account_id, customer_id) DO NOTHING`, array, account, customerID).Exec(ctx)
+	if err := changed(ctx, res, err, "customer", customerID); fault.Is(err, fault.NotFound) {
+		if same, err := w.replaceCustomerTerms(ctx, customerID, array); err != nil || same {
+			return err
+		}
+	} else if err != nil {
 		return err
 	}
 	_, err = w.raw(`UPDATE hw_conversation_search AS s SET customer = array_to_tsvector(?::text[])
 		FROM hw_conversations AS c WHERE c.account_id = ? AND c.customer_id = ?
 		AND s.account_id = c.account_id AND s.conversation_id = c.id`, array, account, customerID).Exec(ctx)
 	return failure(ctx, err, "customer", customerID)
+}
+
+// replaceCustomerTerms replaces the terms of a customer, unless they are the same. It locks the account first: whoever adds a
+// conversation has done that, too, before it reads the terms of its customer.
+func (w writer) replaceCustomerTerms(ctx context.Context, customerID int64, array any) (same bool, err error) {
+	err = w.raw("SELECT terms = array_to_tsvector(?::text[]) FROM hw_customer_search WHERE account_id = ? AND customer_id = ?",
+		array, w.scope.AccountID, customerID).Scan(ctx, &same)
+	if err != nil || same {
+		return same, failure(ctx, err, "customer", customerID)
+	}
+	if err := w.LockAccount(ctx); err != nil {
+		return false, err
+	}
+	_, err = w.raw("UPDATE hw_customer_search SET terms = array_to_tsvector(?::text[]) WHERE account_id = ? AND customer_id = ?",
+		array, w.scope.AccountID, customerID).Exec(ctx)
+	return false, failure(ctx, err, "customer", customerID)
 }
 
 // setCustomerTerms is SetCustomerTerms on SQLite. A statement that may change several rows, or that selects what it writes,
@@ -248,20 +269,14 @@ func (w writer) setCustomerTerms(ctx context.Context, customerID int64, terms st
 	return failure(ctx, err, "customer", customerID)
 }
 
-// lock prevents others from changing a row of the account until the transaction ends. SQLite has a single writer.
-func (w writer) lock(ctx context.Context, model any, resource string, id int64) error {
-	if !w.store.postgres {
-		return w.state()
-	}
-	var found int64
-	q := w.selects(model).Column("id").ApplyQueryBuilder(w.account).Where("id = ?", id)
-	return failure(ctx, w.forUpdate(q).Scan(ctx, &found), resource, id)
-}
-
 // CustomerForUpdate implements [helpdesk.RowLocks].
 func (w writer) CustomerForUpdate(ctx context.Context, id int64) (helpdesk.Customer, error) {
-	if err := w.lock(ctx, (*customerRow)(nil), "customer", id); err != nil {
-		return helpdesk.Customer{}, err
+	if w.store.postgres { // SQLite has a single writer
+		var found int64
+		q := w.selects((*customerRow)(nil)).Column("id").ApplyQueryBuilder(w.account).Where("id = ?", id)
+		if err := w.forChange(q).Scan(ctx, &found); err != nil { // only transactions that are alone delete customers
+			return helpdesk.Customer{}, failure(ctx, err, "customer", id)
+		}
 	}
 	return w.Customer(ctx, id)
 }
