@@ -367,7 +367,18 @@ type ConversationQuery struct {
 // conversations.view, views.view to apply a view, and interactions.view to search for words. A mailbox, customer, user,
 // team, tag or view outside the member's reach is a NotFound fault; if only the view's filter names it, the list is empty.
 func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[Conversation], error) {
-	var none storage.Page[Conversation]
+	list := func(ctx context.Context, r Reader, o ConversationOrder, seek storage.Seek) ([]Conversation, error) {
+		return r.Conversations().List(ctx, o, seek)
+	}
+	return listOf(ctx, d, q, req, list, func(c Conversation) Conversation { return c })
+}
+
+// listOf reads a page of what list returns of conversations.
+func listOf[T any](
+	ctx context.Context, d *Desk, q ConversationQuery, req storage.PageRequest,
+	list func(context.Context, Reader, ConversationOrder, storage.Seek) ([]T, error), of func(T) Conversation,
+) (storage.Page[T], error) {
+	var none storage.Page[T]
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return none, err
@@ -406,9 +417,9 @@ func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req stora
 	}
 	filter := q.filter()
 	filter.Terms = terms
-	position := func(c Conversation) storage.Position { return storage.Position{Key: c.SortKey(q.Sort), ID: c.ID} }
-	return storage.List(req, !q.Ascending, position, func(seek storage.Seek) ([]Conversation, error) {
-		return d.lists(r).Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: q.Sort}, seek)
+	position := func(t T) storage.Position { return storage.Position{Key: of(t).SortKey(q.Sort), ID: of(t).ID} }
+	return storage.List(req, !q.Ascending, position, func(seek storage.Seek) ([]T, error) {
+		return list(ctx, d.lists(r), ConversationOrder{ConversationFilter: filter, Sort: q.Sort}, seek)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -30,6 +31,79 @@ type MarksQuery struct {
 type MarksReader interface {
 	// Marks returns the requested marks, by conversation. Conversations without any are omitted.
 	Marks(ctx context.Context, q MarksQuery) ([]Marks, error)
+}
+
+// MarkedReader may be implemented by a [Reader] that reads conversations together with their tags and unread messages faster
+// than one after the other.
+type MarkedReader interface {
+	// MarkedConversation returns a conversation with Tags, and Unread of a user.
+	MarkedConversation(ctx context.Context, id, unreadBy int64) (Conversation, Marks, error)
+	// MarkedConversations returns what Conversations().List does, with Tags, and Unread of a user. The marks are in any order;
+	// conversations without any are omitted.
+	MarkedConversations(ctx context.Context, o ConversationOrder, unreadBy int64, seek storage.Seek) ([]Conversation, []Marks, error)
+}
+
+// MarkedConversation is a conversation with its tags, and the customer interactions that the member has not read.
+type MarkedConversation struct {
+	Conversation
+	Unread int64
+	Tags   []Tag // by id
+}
+
+// MarkedConversation is [Desk.Conversation] with tags and unread messages.
+func (d *Desk) MarkedConversation(ctx context.Context, id int64) (MarkedConversation, error) {
+	r, err := d.guard.Read(identity.ConversationsView)
+	if err != nil {
+		return MarkedConversation{}, err
+	}
+	if at, ok := r.(MarkedReader); ok {
+		c, m, err := at.MarkedConversation(ctx, id, d.userID)
+		return MarkedConversation{c, m.Unread, m.Tags}, err
+	}
+	c, err := r.Conversations().Get(ctx, id)
+	if err != nil {
+		return MarkedConversation{}, err
+	}
+	m, err := marksByID(ctx, r, MarksQuery{ConversationIDs: []int64{id}, UnreadBy: d.userID, Tags: true})
+	return MarkedConversation{c, m[id].Unread, m[id].Tags}, err
+}
+
+// MarkedConversations is [Desk.Conversations] with tags and unread messages.
+func (d *Desk) MarkedConversations(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[MarkedConversation], error) {
+	return listOf(ctx, d, q, req, d.listMarked, func(c MarkedConversation) Conversation { return c.Conversation })
+}
+
+func (d *Desk) listMarked(ctx context.Context, r Reader, o ConversationOrder, seek storage.Seek) ([]MarkedConversation, error) {
+	rows, marks, err := d.rowsAndMarks(ctx, r, o, seek)
+	if err != nil {
+		return nil, err
+	}
+	all, at := make([]MarkedConversation, len(rows)), make(map[int64]int, len(rows))
+	for i, c := range rows {
+		all[i].Conversation, at[c.ID] = c, i
+	}
+	for _, m := range marks {
+		if i, ok := at[m.ConversationID]; ok {
+			all[i].Unread, all[i].Tags = m.Unread, m.Tags
+		}
+	}
+	return all, nil
+}
+
+func (d *Desk) rowsAndMarks(ctx context.Context, r Reader, o ConversationOrder, seek storage.Seek) ([]Conversation, []Marks, error) {
+	if at, ok := r.(MarkedReader); ok {
+		return at.MarkedConversations(ctx, o, d.userID, seek)
+	}
+	rows, err := r.Conversations().List(ctx, o, seek)
+	if err != nil || len(rows) == 0 {
+		return nil, nil, err
+	}
+	ids := make([]int64, len(rows))
+	for i, c := range rows {
+		ids[i] = c.ID
+	}
+	marks, err := r.Marks(ctx, MarksQuery{ConversationIDs: ids, UnreadBy: d.userID, Tags: true})
+	return rows, marks, err
 }
 
 // Marks returns what a list shows beside conversations, by the conversations' ids: unread customer interactions, tags,

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/metrics"
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/tracing"
@@ -40,12 +41,23 @@ func (serveCmd) Run(s *session) error {
 		return errors.Join(err, a.Close())
 	}
 	a.announce(welcome)
-	debug.FreeOSMemory() // what only the start needed, such as the migrations of an empty database
+	defer time.AfterFunc(started, s.shrink).Stop()
 	err = a.Run(s.ctx)
 	if err == nil {
 		s.log.Info("stopped")
 	}
 	return err
+}
+
+// started is after how long the memory that only the start needed is given back.
+const started = 2 * time.Second
+
+// shrink gives back what only the start needed, such as the migrations of an empty database.
+func (s *session) shrink() {
+	debug.FreeOSMemory()
+	if err := releaseProgram(); err != nil {
+		s.log.Debug("the memory of the program stays as it is", "error", err)
+	}
 }
 
 // trace sends traces if the standard variables of OpenTelemetry name a receiver.

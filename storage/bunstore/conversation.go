@@ -222,8 +222,8 @@ func (r reader) Participant(ctx context.Context, conversationID int64, keys []st
 func (r reader) Involving(ctx context.Context, customerID int64, keys []string, seek storage.Seek) ([]helpdesk.Conversation, error) {
 	account := r.scope.AccountID
 	involved := bun.SafeQuery(`id IN (SELECT c.id FROM hw_conversations AS c WHERE c.account_id = ? AND c.customer_id = ?
-		UNION SELECT i.conversation_id FROM hw_interactions AS i WHERE i.account_id = ? AND i.customer_id = ?
-		UNION SELECT p.conversation_id FROM hw_participants AS p WHERE p.account_id = ? AND p.address_key IN (?))`,
+		UNION ALL SELECT i.conversation_id FROM hw_interactions AS i WHERE i.account_id = ? AND i.customer_id = ?
+		UNION ALL SELECT p.conversation_id FROM hw_participants AS p WHERE p.account_id = ? AND p.address_key IN (?))`,
 		account, customerID, account, customerID, account, bun.List(append(slices.Clone(keys), "")))
 	var rows []conversationRow
 	q := r.selects(&rows).Err(checkText(keys)).ApplyQueryBuilder(r.conversationsInScope).Where("?", involved)

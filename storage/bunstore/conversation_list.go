@@ -36,13 +36,13 @@ type conversationRows struct {
 // List implements [storage.RowReader].
 func (l conversationList) List(ctx context.Context, f helpdesk.ConversationOrder, seek storage.Seek) ([]helpdesk.Conversation, error) {
 	return lagging(ctx, l.r, func(ctx context.Context, r reader) ([]helpdesk.Conversation, error) {
-		return r.listConversations(ctx, f, seek)
+		return r.listConversations(ctx, f, nil, seek)
 	})
 }
 
 // List implements [storage.RowReader].
 func (l conversationRows) List(ctx context.Context, f helpdesk.ConversationOrder, seek storage.Seek) ([]helpdesk.Conversation, error) {
-	return l.r.listConversations(ctx, f, seek)
+	return l.r.listConversations(ctx, f, nil, seek)
 }
 
 // conversationQuery holds how a list is read.
@@ -56,6 +56,7 @@ type conversationQuery struct {
 	byTag  bool              // the tags' index is walked, which has their conversations by time of creation
 	index  string            // index for SQLite to use; "": SQLite chooses
 
+	marks   *marksAlong // marks to read along; nil: none
 	termsBy termsBy
 	match   string // the terms as a query of SQLite's index
 }
@@ -67,7 +68,7 @@ type conversationSet struct {
 	tags  bool   // it is the set of the tags
 }
 
-func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOrder, seek storage.Seek) ([]helpdesk.Conversation, error) {
+func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOrder, m *marksAlong, seek storage.Seek) ([]helpdesk.Conversation, error) {
 	column, ok := sortColumns[f.Sort]
 	if !ok {
 		f.Sort, column = helpdesk.ByCreated, sortColumns[helpdesk.ByCreated]
@@ -75,7 +76,7 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 	if err := checkText(f.Statuses, f.Priorities); err != nil {
 		return nil, err
 	}
-	q := conversationQuery{ConversationOrder: f, column: column, seek: seek, walk: true, index: r.openIndex(f)}
+	q := conversationQuery{ConversationOrder: f, column: column, marks: m, seek: seek, walk: true, index: r.openIndex(f)}
 	if f.DraftBy != 0 || f.Undelivered || f.Snoozed.Or(false) { // these match few rows
 		return r.searchSet(ctx, q, conversationSet{})
 	}
@@ -118,7 +119,7 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 	if q.byTag {
 		return r.tagPage(ctx, q)
 	}
-	var all []conversationRow
+	var all []markedRow
 	s := r.by(r.selects(&all), q.index).ApplyQueryBuilder(r.account)
 	if err := r.narrow(ctx, s, q); err != nil {
 		return nil, err
@@ -134,8 +135,20 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 	if q.bound != nil {
 		s.Where("(?TableName.?, ?TableName.id) ? (?, ?)", bun.Ident(q.column), until(q.seek), q.bound.Key, q.bound.ID)
 	}
+	return r.scanPage(ctx, s, q, &all)
+}
+
+// scanPage reads a page. Its marks are read along unless the database sorts the rows, when it may read those of all.
+func (r reader) scanPage(ctx context.Context, s *bun.SelectQuery, q conversationQuery, all *[]markedRow) ([]helpdesk.Conversation, error) {
+	along := q.marks != nil && q.walk
+	if along {
+		q.marks.read(s)
+	}
 	err := s.Scan(ctx)
-	return mapped(all, (*conversationRow).conversation), failure(ctx, err, "conversation", 0)
+	if along && err == nil {
+		err = q.marks.take(*all)
+	}
+	return mapped(*all, func(r *markedRow) helpdesk.Conversation { return r.conversation() }), failure(ctx, err, "conversation", 0)
 }
 
 // until compares a row with the last one to look at.

@@ -323,8 +323,11 @@ func (w writer) removeItems(ctx context.Context, c, old *helpdesk.Customer) erro
 		if len(ids) == 0 {
 			continue
 		}
-		_, err := w.raw("DELETE FROM ? WHERE account_id = ? AND id IN (?)",
-			bun.Ident(table), w.scope.AccountID, bun.List(ids)).Exec(ctx)
+		byID := bun.Safe("")
+		if !w.store.postgres {
+			byID = "NOT INDEXED" // see byID
+		}
+		_, err := w.raw("DELETE FROM ? ? WHERE account_id = ? AND id IN (?)", bun.Ident(table), byID, w.scope.AccountID, bun.List(ids)).Exec(ctx)
 		if err != nil {
 			return failure(ctx, err, "customer", c.ID)
 		}

@@ -51,9 +51,7 @@ func deliveryRowOf(account int64, d *sending.Delivery) deliveryRow {
 var deliveries = table[writer, sending.Delivery, sending.DeliveryFilter, deliveryRow]{
 	Noun: nouns.Deliveries, row: deliveryRowOf, item: (*deliveryRow).delivery,
 	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofInteraction(q) },
-	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f sending.DeliveryFilter) error {
-		return among(q, "interaction_id", f.InteractionIDs)
-	},
+	belongs: func(f sending.DeliveryFilter) (string, []int64) { return "interaction_id", f.InteractionIDs },
 	refers: func(_ writer, d *sending.Delivery) (string, int64) { return "interaction", d.InteractionID },
 	admit: func(ctx context.Context, w writer, all []*sending.Delivery) error {
 		if w.scope.Mailboxes == nil {

@@ -109,7 +109,7 @@ func (r reader) InboundByIdentity(ctx context.Context, identities [][]byte) ([]l
 		return nil, r.state()
 	}
 	var rows []inboundRow
-	err := r.selects(&rows).ApplyQueryBuilder(r.ledgerInScope).Where("identity IN (?)", bun.List(wanted)).Order("id").Scan(ctx)
+	err := r.selects(&rows).ApplyQueryBuilder(r.ledgerInScope).Where("identity IN (?)", bun.List(wanted)).OrderExpr("+?TableName.id").Scan(ctx)
 	return mapped(rows, (*inboundRow).mail), failure(ctx, err, "mail", 0)
 }
 
@@ -232,10 +232,10 @@ func (w writer) SetInboundState(ctx context.Context, ids []int64, from, to ledge
 func (w writer) leaveTombstones(ctx context.Context, column string, ids []int64) error {
 	// A row may refer to a conversation and to an interaction of another one, so references through interactions count too.
 	which := bun.SafeQuery("? IN (?)", bun.Ident(column), bun.List(ids))
-	if column == "conversation_id" {
-		which = bun.SafeQuery(`(conversation_id IN (?) OR interaction_id IN
-			(SELECT i.id FROM hw_interactions AS i WHERE i.account_id = ? AND i.conversation_id IN (?)))`,
-			bun.List(ids), w.scope.AccountID, bun.List(ids))
+	if column == "conversation_id" { // as a union, each half of which uses its index
+		which = bun.SafeQuery(`id IN (SELECT m.id FROM hw_inbound_mails AS m WHERE m.account_id = ?0 AND m.conversation_id IN (?1) UNION ALL
+			SELECT m.id FROM hw_interactions AS i CROSS JOIN hw_inbound_mails AS m
+			WHERE m.account_id = i.account_id AND m.interaction_id = i.id AND i.account_id = ?0 AND i.conversation_id IN (?1))`, w.scope.AccountID, bun.List(ids))
 	}
 	_, err := w.raw(`UPDATE hw_inbound_mails SET conversation_id = NULL, interaction_id = NULL, raw_key = '', subject = '', from_name = '', from_email = ''
 		WHERE account_id = ? AND ?`, w.scope.AccountID, which).Exec(ctx)

@@ -185,7 +185,7 @@ func (w writer) conversationsOf(ctx context.Context, ids []int64) (map[int64]int
 		return nil, w.requireAccount(ctx)
 	}
 	var rows []interactionRow
-	err := w.selects(&rows).Column("id", "conversation_id").ApplyQueryBuilder(w.ofConversation).
+	err := w.byID(w.selects(&rows).Column("id", "conversation_id")).ApplyQueryBuilder(w.ofConversation).
 		Where("id IN (?)", bun.List(ids)).Scan(ctx)
 	if err != nil {
 		return nil, failure(ctx, err, "interaction", 0)

@@ -48,7 +48,7 @@ func (r reader) Moves(ctx context.Context, interactionIDs []int64) ([]helpdesk.M
 	}
 	var rows []moveRow
 	err := r.selects(&rows).ApplyQueryBuilder(r.ofInteraction).Where("interaction_id IN (?)", bun.List(interactionIDs)).
-		Order("id").Scan(ctx)
+		OrderExpr("+?TableName.id").Scan(ctx) // sorted, not walked
 	return mapped(rows, (*moveRow).move), failure(ctx, err, "interaction", 0)
 }
 

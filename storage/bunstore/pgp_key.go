@@ -49,13 +49,7 @@ func pgpKeyRowOf(account int64, k *helpdesk.PGPKey) pgpKeyRow {
 
 var pgpKeys = table[writer, helpdesk.PGPKey, helpdesk.PGPKeyFilter, pgpKeyRow]{
 	Noun: nouns.PGPKeys, row: pgpKeyRowOf, item: (*pgpKeyRow).key,
-	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.PGPKeyFilter) error {
-		if len(f.CustomerEmailIDs) == 0 {
-			return errNone
-		}
-		q.Where("customer_email_id IN (?)", bun.List(f.CustomerEmailIDs))
-		return nil
-	},
+	belongs: func(f helpdesk.PGPKeyFilter) (string, []int64) { return "customer_email_id", f.CustomerEmailIDs },
 }
 
 // PGPKeys implements [helpdesk.Reader].
@@ -75,7 +69,8 @@ func (r reader) PGPKeysByAddress(ctx context.Context, keys []string) ([]helpdesk
 	}
 	var rows []addressedKeyRow
 	err := r.selects(&rows).Err(checkText(keys)).ColumnExpr("?TableColumns").ColumnExpr("e.email_key").
-		Join("JOIN hw_customer_emails AS e ON e.account_id = ?TableName.account_id AND e.id = ?TableName.customer_email_id").
+		ModelTableExpr("hw_customer_emails AS e CROSS JOIN ?TableName"). // SQLite takes the tables in this order
+		Where("e.account_id = ?TableName.account_id AND e.id = ?TableName.customer_email_id").
 		ApplyQueryBuilder(r.account).Where("e.account_id = ?", r.scope.AccountID).Where("e.email_key IN (?)", bun.List(keys)).
 		OrderExpr("?TableName.id").Scan(ctx)
 	return mapped(rows, (*addressedKeyRow).ofAddress), failure(ctx, err, "key", 0)

@@ -62,7 +62,7 @@ func (r reader) LastCorrespondence(ctx context.Context, conversationIDs []int64,
 			" AND "+clause+" ORDER BY i.at DESC, i.id DESC LIMIT 1)", args...).
 		ApplyQueryBuilder(r.conversationsInScope).Where("id IN (?)", bun.List(conversationIDs))
 	err := r.selects(&rows).Err(checkText(keys)).ApplyQueryBuilder(r.account).
-		Where("id IN (?)", newest).Order("conversation_id").Scan(ctx)
+		Where("id IN (?)", newest).OrderExpr("+conversation_id").Scan(ctx) // sorted, not walked
 	return mapped(rows, (*interactionRow).interaction), failure(ctx, err, "interaction", 0)
 }
 

@@ -181,6 +181,14 @@ func (r reader) sees(mailboxID int64) bool {
 	return r.scope.Mailboxes == nil || slices.Contains(r.scope.Mailboxes, mailboxID)
 }
 
+// byID makes SQLite look up rows by their ids, one by one. It takes an account for small, and would walk it for many ids.
+func (s *querier) byID(q *bun.SelectQuery) *bun.SelectQuery {
+	if !s.store.postgres {
+		q.ModelTableExpr("?TableName AS ?TableAlias NOT INDEXED")
+	}
+	return q
+}
+
 // page orders by (key, id) and applies seek. A key of "id" orders by id alone. A leading "+" hides the column from the
 // planner, which would otherwise walk its index for the few rows that another index finds.
 func page(q *bun.SelectQuery, key string, seek storage.Seek) *bun.SelectQuery {
@@ -237,15 +245,6 @@ func unsigned(key string) (string, bun.Safe) {
 		return name, "+"
 	}
 	return key, ""
-}
-
-// among restricts a list to the rows whose column is one of ids.
-func among(q *bun.SelectQuery, column string, ids []int64) error {
-	if len(ids) == 0 {
-		return errNone
-	}
-	q.Where("? IN (?)", bun.Ident(column), bun.List(ids))
-	return nil
 }
 
 // one reads a single row.

@@ -1,7 +1,6 @@
 package bunstore
 
 import (
-	"context"
 
 	"github.com/uptrace/bun"
 
@@ -36,9 +35,7 @@ func replyFileRowOf(account int64, f *helpdesk.ReplyFile) replyFileRow {
 
 var replyFiles = table[writer, helpdesk.ReplyFile, helpdesk.ReplyFileFilter, replyFileRow]{
 	Noun: nouns.ReplyFiles, row: replyFileRowOf, item: (*replyFileRow).file,
-	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.ReplyFileFilter) error {
-		return among(q, "reply_id", f.ReplyIDs)
-	},
+	belongs: func(f helpdesk.ReplyFileFilter) (string, []int64) { return "reply_id", f.ReplyIDs },
 }
 
 // ReplyFiles implements [helpdesk.Reader].

@@ -45,6 +45,9 @@ type table[P place, T, F, R any] struct {
 	scope func(p P, q bun.QueryBuilder) bun.QueryBuilder
 	// match applies a filter to a list; errNone means that nothing matches. nil: there is no filter.
 	match func(ctx context.Context, p P, q *bun.SelectQuery, f F) error
+	// belongs returns a column and those of its values that a list is of; without values nothing matches. Such a list is short:
+	// it is read by the column's index and sorted. nil: a list is of the whole scope.
+	belongs func(f F) (column string, ids []int64)
 	// with adds to a query the parts of a row that are not its columns. nil: nothing.
 	with func(q *bun.SelectQuery) *bun.SelectQuery
 	// order returns the column that a list is ordered by, before the id; nil: by id.
@@ -191,7 +194,15 @@ func (s rows[P, T, F, R]) List(ctx context.Context, f F, seek storage.Seek) ([]T
 			}
 		}
 		order := "id"
-		if s.of.order != nil {
+		switch {
+		case s.of.belongs != nil:
+			column, ids := s.of.belongs(f)
+			if len(ids) == 0 {
+				return errNone
+			}
+			q.Where("?TableName.? IN (?)", bun.Ident(column), bun.List(ids))
+			order = "+id" // SQLite takes an account for small, and would walk it in order
+		case s.of.order != nil:
 			order = s.of.order(f)
 		}
 		page(q, order, seek)
@@ -205,7 +216,7 @@ func (s rows[P, T, F, R]) ByIDs(ctx context.Context, ids []int64) ([]T, error) {
 		return nil, s.state()
 	}
 	return s.scan(ctx, false, func(q *bun.SelectQuery) error {
-		q.Where("?TableName.id IN (?)", bun.List(ids)).OrderExpr("?TableName.id")
+		s.byID(q).Where("?TableName.id IN (?)", bun.List(ids)).OrderExpr("?TableName.id")
 		return nil
 	})
 }
@@ -231,7 +242,7 @@ func (s stored[P, T, F, R]) LockAll(ctx context.Context, ids []int64) ([]T, erro
 		}
 	}
 	found, err := s.scan(ctx, false, func(q *bun.SelectQuery) error {
-		q.Where("?TableName.id IN (?)", bun.List(ids)).OrderExpr("?TableName.id")
+		s.byID(q).Where("?TableName.id IN (?)", bun.List(ids)).OrderExpr("?TableName.id")
 		if s.of.read == nil {
 			s.locking(q)
 		}

@@ -38,11 +38,9 @@ func savedReplyRowOf(account int64, s *helpdesk.SavedReply) savedReplyRow {
 
 var savedReplies = table[writer, helpdesk.SavedReply, helpdesk.SavedReplyFilter, savedReplyRow]{
 	Noun: nouns.SavedReplies, row: savedReplyRowOf, item: (*savedReplyRow).reply,
+	belongs: func(f helpdesk.SavedReplyFilter) (string, []int64) { return "user_id", f.UserIDs },
 	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.SavedReplyFilter) error {
-		if len(f.UserIDs) == 0 {
-			return errNone
-		}
-		q.Err(checkText(f.Prefix)).Where("user_id IN (?)", bun.List(f.UserIDs))
+		q.Err(checkText(f.Prefix))
 		if f.Prefix != "" {
 			q.Where("substr(name_key, 1, ?) = ?", utf8.RuneCountInString(f.Prefix), f.Prefix)
 		}

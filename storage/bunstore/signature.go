@@ -1,7 +1,6 @@
 package bunstore
 
 import (
-	"context"
 
 	"github.com/uptrace/bun"
 
@@ -28,13 +27,7 @@ func signatureRowOf(account int64, s *helpdesk.Signature) signatureRow {
 
 var signatures = table[writer, helpdesk.Signature, helpdesk.SignatureFilter, signatureRow]{
 	Noun: nouns.Signatures, row: signatureRowOf, item: (*signatureRow).signature,
-	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.SignatureFilter) error {
-		if len(f.UserIDs) == 0 {
-			return errNone
-		}
-		q.Where("user_id IN (?)", bun.List(f.UserIDs))
-		return nil
-	},
+	belongs: func(f helpdesk.SignatureFilter) (string, []int64) { return "user_id", f.UserIDs },
 }
 
 // Signatures implements [helpdesk.Reader].

@@ -56,6 +56,6 @@ func (r reader) SuppressionsByKey(ctx context.Context, keys []string) ([]sending
 		return nil, err
 	}
 	var rows []suppressionRow
-	err := r.selects(&rows).ApplyQueryBuilder(r.account).Where("email_key IN (?)", bun.List(keys)).Order("id").Scan(ctx)
+	err := r.selects(&rows).ApplyQueryBuilder(r.account).Where("email_key IN (?)", bun.List(keys)).OrderExpr("+?TableName.id").Scan(ctx)
 	return mapped(rows, (*suppressionRow).suppression), failure(ctx, err, "suppression", 0)
 }

@@ -126,12 +126,11 @@ func (r reader) tagPage(ctx context.Context, q conversationQuery) ([]helpdesk.Co
 			firsts = r.db.NewRaw("? UNION SELECT id FROM (?) AS first", firsts, first)
 		}
 	}
-	var all []conversationRow
+	var all []markedRow
 	seek := q.seek
 	seek.From = nil
 	s := page(r.selects(&all), "+"+q.column, seek).ApplyQueryBuilder(r.account).Where("?TableName.id IN (?)", firsts)
-	err := s.Scan(ctx)
-	return mapped(all, (*conversationRow).conversation), failure(ctx, err, "conversation", 0)
+	return r.scanPage(ctx, s, q, &all)
 }
 
 // tagFirsts selects the ids of the first conversations of a list that have one tag.

@@ -2,6 +2,7 @@ package bunstore_test
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ import (
 // shapes collects the statements of many tests, without their values.
 type shapes struct {
 	mu  sync.Mutex
-	all map[string]bool
+	all map[string]string // the longest statement of each shape
 }
 
 func (*shapes) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
@@ -26,7 +27,9 @@ func (s *shapes) AfterQuery(_ context.Context, event *bun.QueryEvent) {
 	shape := shapeOf(event.Query)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all[shape] = true
+	if len(event.Query) > len(s.all[shape]) {
+		s.all[shape] = event.Query
+	}
 }
 
 var (
@@ -38,20 +41,10 @@ func shapeOf(query string) string {
 	return several.ReplaceAllString(literal.ReplaceAllString(strings.Join(strings.Fields(query), " "), "?"), "?")
 }
 
-// Every statement on rows of an account names the account, so that the tables can be distributed by it. Those that look for
-// work in all accounts are named here.
-func TestStatementsNameTheAccount(t *testing.T) {
-	t.Parallel()
-	app := embedded["SQLite"](t)
-	t.Cleanup(func() { _ = app.Close() })
-	if err := bunstore.New(app, bunstore.Config{}).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var owned []string
-	if err := app.NewRaw(`SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'account_id' WHERE m.type = 'table'`).Scan(t.Context(), &owned); err != nil {
-		t.Fatal(err)
-	}
-	seen := &shapes{all: map[string]bool{}}
+// suiteShapes returns the statements of the conformance suite on SQLite.
+func suiteShapes(t *testing.T) map[string]string {
+	t.Helper()
+	seen := &shapes{all: map[string]string{}}
 	t.Run("suite", func(t *testing.T) {
 		storagetest.Run(t, func(t *testing.T) storagetest.Backend {
 			app := embedded["SQLite"](t)
@@ -63,8 +56,31 @@ func TestStatementsNameTheAccount(t *testing.T) {
 			return storagetest.Backend{Store: db, Jobs: db, Events: db, KB: db.KB()}
 		})
 	})
+	return seen.all
+}
+
+// The statements of the conformance suite, which both tests below need and which take a while.
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	app := embedded["SQLite"](t)
+	t.Cleanup(func() { _ = app.Close() })
+	if err := bunstore.New(app, bunstore.Config{}).Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := suiteShapes(t)
+	t.Run("NameTheAccount", func(t *testing.T) { nameTheAccount(t, app, all) })
+	t.Run("FindListsByIndex", func(t *testing.T) { findListsByIndex(t, app, all) })
+}
+
+// nameTheAccount checks that every statement on rows of an account names the account, so that the tables can be distributed
+// by it. Those that look for work in all accounts are named below.
+func nameTheAccount(t *testing.T, app *bun.DB, all map[string]string) {
+	var owned []string
+	if err := app.NewRaw(`SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c ON c.name = 'account_id' WHERE m.type = 'table'`).Scan(t.Context(), &owned); err != nil {
+		t.Fatal(err)
+	}
 	var bad []string
-	for shape := range seen.all {
+	for shape := range all {
 		if table := nameless(shape, owned); table != "" {
 			bad = append(bad, table+": "+shape)
 		}
@@ -73,8 +89,8 @@ func TestStatementsNameTheAccount(t *testing.T) {
 	for _, b := range bad {
 		t.Error(b[:min(len(b), 600)])
 	}
-	if len(seen.all) < 1000 || len(owned) < 60 {
-		t.Errorf("%d statements on %d tables", len(seen.all), len(owned))
+	if len(all) < 1000 || len(owned) < 60 {
+		t.Errorf("%d statements on %d tables", len(all), len(owned))
 	}
 }
 
@@ -99,4 +115,48 @@ func nameless(shape string, owned []string) string {
 		}
 	}
 	return ""
+}
+
+var (
+	idList = regexp.MustCompile(`(\w+"?) IN \((-?\d+|X?'(?:[^']|'')*')(, (-?\d+|X?'(?:[^']|'')*'))*\)`)
+	// what a list may be restricted to while it walks its order: few mailboxes, tags, states or kinds have many rows
+	walked = regexp.MustCompile(`^(mailbox_id|tag_id|status|state|type|kind|priority)"? `)
+	// the account and nothing else; a table's whole key is (account_id, id)
+	wholeAccount = regexp.MustCompile(`SEARCH \w+ USING (COVERING )?INDEX \w+ \(account_id=\?\)`)
+)
+
+// findListsByIndex checks that SQLite looks up the values of a list by their index. Without statistics, and with those of few
+// rows, it takes an account for about as small as a short list, and would read all rows of the account for a long one.
+func findListsByIndex(t *testing.T, app *bun.DB, all map[string]string) {
+	explained := 0
+	var bad []string
+	for shape, query := range all {
+		lists := 0
+		long := idList.ReplaceAllStringFunc(query, func(list string) string {
+			if walked.MatchString(list) {
+				return list
+			}
+			lists++
+			return idList.ReplaceAllString(list, "$1 IN ($2"+strings.Repeat(", $2", 30)+")")
+		})
+		if lists == 0 {
+			continue
+		}
+		rows, err := app.DB.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+long)
+		if err != nil {
+			t.Errorf("%v: %s", err, long)
+			continue
+		}
+		explained++
+		if plan := read(t, rows); wholeAccount.MatchString(plan) {
+			bad = append(bad, fmt.Sprintf("%.900s\n%s", shape, plan))
+		}
+	}
+	slices.Sort(bad)
+	for _, b := range bad {
+		t.Error(b)
+	}
+	if explained < 100 {
+		t.Errorf("%d statements with lists", explained)
+	}
 }

@@ -139,7 +139,7 @@ func (r reader) Redirects(ctx context.Context, intoIDs []int64) ([]helpdesk.Redi
 		ids[i] = c.ID
 	}
 	var rows []redirectRow
-	err = r.selects(&rows).ApplyQueryBuilder(r.account).Where("into_id IN (?)", bun.List(ids)).Order("conversation_id").Scan(ctx)
+	err = r.selects(&rows).ApplyQueryBuilder(r.account).Where("into_id IN (?)", bun.List(ids)).OrderExpr("+conversation_id").Scan(ctx) // sorted, not walked
 	return mapped(rows, func(d *redirectRow) helpdesk.Redirect {
 		return helpdesk.Redirect{ConversationID: d.ConversationID, MailboxID: d.MailboxID, IntoID: d.IntoID}
 	}), failure(ctx, err, "conversation", 0)

@@ -272,17 +272,17 @@ func (a *api) createConversation(ctx context.Context, d *helpdesk.Desk, in conve
 func (a *api) listConversations(ctx context.Context, d *helpdesk.Desk, in conversationList) (storage.Page[conversation], error) {
 	query, _ := in.filter().Query(d.UserID()) // CheckInput has validated it
 	query.ViewID = in.ViewID
-	page, err := d.Conversations(ctx, query, in.Request())
+	page, err := d.MarkedConversations(ctx, query, in.Request())
 	if err != nil {
 		return storage.Page[conversation]{}, err
 	}
-	shown, err := showConversations(ctx, d, page.Items, in.Expand)
+	shown, err := showMarked(ctx, d, page.Items, in.Expand)
 	return storage.Page[conversation]{Items: shown, Next: page.Next, Prev: page.Prev}, err
 }
 
 func (a *api) getConversation(ctx context.Context, d *helpdesk.Desk, in conversationGet) (conversation, error) {
-	c, err := d.Conversation(ctx, in.ConversationID)
-	return one(ctx, d, c, err, in.Expand, showConversations)
+	c, err := d.MarkedConversation(ctx, in.ConversationID)
+	return one(ctx, d, c, err, in.Expand, showMarked)
 }
 
 func (a *api) updateConversation(ctx context.Context, d *helpdesk.Desk, in conversationUpdate) (conversation, error) {
@@ -342,20 +342,29 @@ func one[T, U, E any](ctx context.Context, d *helpdesk.Desk, row T, err error, h
 }
 
 // reached returns the referenced conversations that the member may see.
-func reached(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation) (map[int64]bool, error) {
+func reached(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.MarkedConversation) (map[int64]bool, error) {
 	if !d.Holds(identity.ConversationsView) {
 		return nil, nil //nolint:nilnil // a nil map is an empty one
 	}
-	return d.Reached(ctx, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.RefersTo} }))
+	return d.Reached(ctx, ids(rows, func(c helpdesk.MarkedConversation) []int64 { return []int64{c.RefersTo} }))
 }
 
-// showConversations converts a page with one query for each relation.
+// showConversations adds tags and unread messages to conversations and shows them.
 func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation, expand transport.Expand) ([]conversation, error) {
 	of := ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.ID} })
 	marks, err := d.TagsAndUnread(ctx, of)
 	if err != nil {
 		return nil, err
 	}
+	all := make([]helpdesk.MarkedConversation, len(rows))
+	for i, c := range rows {
+		all[i] = helpdesk.MarkedConversation{Conversation: c, Unread: marks[c.ID].Unread, Tags: marks[c.ID].Tags}
+	}
+	return showMarked(ctx, d, all, expand)
+}
+
+// showMarked converts a page with one query for each relation.
+func showMarked(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.MarkedConversation, expand transport.Expand) ([]conversation, error) {
 	referred, err := reached(ctx, d, rows)
 	if err != nil {
 		return nil, err
@@ -364,17 +373,17 @@ func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Co
 	var teams map[int64]team
 	mailboxes, customers := map[int64]mailbox{}, map[int64]customer{}
 	if expand.Has("user") {
-		if users, err = findUsers(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.UserID} })); err != nil {
+		if users, err = findUsers(ctx, d, ids(rows, func(c helpdesk.MarkedConversation) []int64 { return []int64{c.UserID} })); err != nil {
 			return nil, err
 		}
 	}
 	if expand.Has("team") {
-		if teams, err = findTeams(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.TeamID} })); err != nil {
+		if teams, err = findTeams(ctx, d, ids(rows, func(c helpdesk.MarkedConversation) []int64 { return []int64{c.TeamID} })); err != nil {
 			return nil, err
 		}
 	}
 	if expand.Has("mailbox") {
-		found, err := d.MailboxesByID(ctx, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.MailboxID} }))
+		found, err := d.MailboxesByID(ctx, ids(rows, func(c helpdesk.MarkedConversation) []int64 { return []int64{c.MailboxID} }))
 		if err != nil {
 			return nil, err
 		}
@@ -383,17 +392,17 @@ func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Co
 		}
 	}
 	if expand.Has("customer") {
-		if customers, err = findCustomers(ctx, d, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.CustomerID} })); err != nil {
+		if customers, err = findCustomers(ctx, d, ids(rows, func(c helpdesk.MarkedConversation) []int64 { return []int64{c.CustomerID} })); err != nil {
 			return nil, err
 		}
 	}
 	out := make([]conversation, len(rows))
 	for i, c := range rows {
-		out[i] = showConversation(c)
+		out[i] = showConversation(c.Conversation)
 		if referred[c.RefersTo] {
 			out[i].RefersTo = idOrNull(c.RefersTo)
 		}
-		out[i].Tags, out[i].UnreadCount = showTags(marks[c.ID].Tags), marks[c.ID].Unread
+		out[i].Tags, out[i].UnreadCount = showTags(c.Tags), c.Unread
 		if expand.Has("user") {
 			out[i].User = shownOrNull(pick(users, c.UserID))
 		}

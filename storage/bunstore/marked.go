@@ -1,0 +1,129 @@
+package bunstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
+)
+
+// markedRow is a conversation with the marks that are read along with it.
+type markedRow struct {
+	conversationRow `bun:",extend"`
+	Unread          int64  `bun:",scanonly"`
+	Tags            string `bun:",scanonly"` // see tagText
+}
+
+// marksAlong is which marks are read along with conversations.
+type marksAlong struct {
+	unreadBy int64
+	found    []helpdesk.Marks
+	done     bool // the page's statement has read them
+}
+
+// tagText writes a tag as text: its numbers and the lengths of its texts, each followed by a space, then the texts.
+const tagText = `t.id || ' ' || t.created_at || ' ' || t.updated_at || ' ' || octet_length(t.color) || ' ' || octet_length(t.name) || ' ' ||
+	octet_length(t.name_key) || ' ' || t.color || t.name || t.name_key`
+
+// read adds the marks to a query for conversations.
+func (m *marksAlong) read(s *bun.SelectQuery) {
+	s.ColumnExpr("?TableColumns").
+		ColumnExpr(`(SELECT COUNT(*) FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id AND i.conversation_id = ?TableName.id
+			AND i.type = 'customer' AND i.id > COALESCE((SELECT r.interaction_id FROM hw_read_marks AS r WHERE r.account_id = ?TableName.account_id
+			AND r.conversation_id = ?TableName.id AND r.user_id = ?), 0)) AS unread`, m.unreadBy).
+		ColumnExpr(`COALESCE((SELECT string_agg(` + tagText + `, '') FROM hw_conversation_tags AS g
+			JOIN hw_tags AS t ON t.account_id = g.account_id AND t.id = g.tag_id
+			WHERE g.account_id = ?TableName.account_id AND g.conversation_id = ?TableName.id), '') AS tags`)
+}
+
+// take keeps the marks of rows.
+func (m *marksAlong) take(rows []markedRow) error {
+	m.found, m.done = m.found[:0], true
+	for i := range rows {
+		tags, err := tagsOf(rows[i].Tags)
+		if err != nil {
+			return err
+		}
+		if rows[i].Unread != 0 || tags != nil {
+			m.found = append(m.found, helpdesk.Marks{ConversationID: rows[i].ID, Unread: rows[i].Unread, Tags: tags})
+		}
+	}
+	return nil
+}
+
+// tagsOf reads tags as tagText writes them.
+func tagsOf(text string) (tags []helpdesk.Tag, err error) {
+	for text != "" {
+		var n [6]int64 // id, times, lengths
+		for i := range n {
+			var number string
+			number, text, _ = strings.Cut(text, " ")
+			if n[i], err = strconv.ParseInt(number, 10, 64); err != nil {
+				return nil, err
+			}
+		}
+		var texts [3]string
+		for i, length := range n[3:] {
+			if length < 0 || length > int64(len(text)) {
+				return nil, errors.New("bunstore: a tag is cut off")
+			}
+			texts[i], text = text[:length], text[length:]
+		}
+		tags = append(tags, helpdesk.Tag{
+			ID: n[0], CreatedAt: timeOf(n[1]), UpdatedAt: timeOf(n[2]), Color: texts[0], Name: texts[1], Key: texts[2],
+		})
+	}
+	slices.SortFunc(tags, func(a, b helpdesk.Tag) int { return cmp.Compare(a.ID, b.ID) })
+	return tags, nil
+}
+
+// MarkedConversation implements [helpdesk.MarkedReader] with one statement.
+func (r reader) MarkedConversation(ctx context.Context, id, unreadBy int64) (c helpdesk.Conversation, marks helpdesk.Marks, err error) {
+	m := marksAlong{unreadBy: unreadBy}
+	var rows []markedRow
+	s := locked(ctx, r.selects(&rows)).ApplyQueryBuilder(r.conversationsInScope).Where("?TableName.id = ?", id)
+	m.read(s)
+	if err := s.Scan(ctx); err != nil {
+		return c, marks, failure(ctx, err, "conversation", id)
+	}
+	if len(rows) == 0 {
+		return c, marks, fault.Missing("conversation", id)
+	}
+	if err := m.take(rows); err != nil {
+		return c, marks, failure(ctx, err, "conversation", id)
+	}
+	if len(m.found) > 0 {
+		marks = m.found[0]
+	}
+	return rows[0].conversation(), marks, nil
+}
+
+// marked is a list of conversations with their marks.
+type marked struct {
+	rows  []helpdesk.Conversation
+	marks []helpdesk.Marks
+}
+
+// MarkedConversations implements [helpdesk.MarkedReader], mostly with the statement of the list itself. A list that is sorted
+// by the database gets its marks afterwards, for the rows of the page alone.
+func (r reader) MarkedConversations(ctx context.Context, f helpdesk.ConversationOrder, unreadBy int64, seek storage.Seek) ([]helpdesk.Conversation, []helpdesk.Marks, error) {
+	list, err := lagging(ctx, r, func(ctx context.Context, r reader) (list marked, err error) {
+		m := marksAlong{unreadBy: unreadBy}
+		if list.rows, err = r.listConversations(ctx, f, &m, seek); err != nil || m.done {
+			list.marks = m.found
+			return list, err
+		}
+		ids := mapped(list.rows, func(c *helpdesk.Conversation) int64 { return c.ID })
+		list.marks, err = r.Marks(ctx, helpdesk.MarksQuery{ConversationIDs: ids, UnreadBy: unreadBy, Tags: true})
+		return list, err
+	})
+	return list.rows, list.marks, err
+}
