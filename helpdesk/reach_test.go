@@ -234,6 +234,12 @@ func reachOf() map[string]struct {
 		"Conversations": {cut, func(c ctx, d desk, _ w) (any, error) {
 			return say(d.Conversations(c, helpdesk.ConversationQuery{}, page))
 		}},
+		"MarkedConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
+			return say(d.MarkedConversation(c, w.conversation.ID))
+		}},
+		"MarkedConversations": {cut, func(c ctx, d desk, _ w) (any, error) {
+			return say(d.MarkedConversations(c, helpdesk.ConversationQuery{}, page))
+		}},
 		"ConversationsByID": {cut, func(c ctx, d desk, w w) (any, error) {
 			return say(d.ConversationsByID(c, []int64{w.conversation.ID, w.near.ID}))
 		}},

@@ -44,7 +44,7 @@ func attachmentRowOf(account int64, a *helpdesk.Attachment) attachmentRow {
 
 var attachments = table[writer, helpdesk.Attachment, helpdesk.AttachmentFilter, attachmentRow]{
 	Noun: nouns.Attachments, row: attachmentRowOf, item: (*attachmentRow).attachment,
-	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofInteraction(q) },
+	scope:   func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofInteraction(q) },
 	belongs: func(f helpdesk.AttachmentFilter) (string, []int64) { return "interaction_id", f.InteractionIDs },
 	admit: func(ctx context.Context, w writer, all []*helpdesk.Attachment) error {
 		interactions := make([]int64, len(all))

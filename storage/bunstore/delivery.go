@@ -50,9 +50,9 @@ func deliveryRowOf(account int64, d *sending.Delivery) deliveryRow {
 
 var deliveries = table[writer, sending.Delivery, sending.DeliveryFilter, deliveryRow]{
 	Noun: nouns.Deliveries, row: deliveryRowOf, item: (*deliveryRow).delivery,
-	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofInteraction(q) },
+	scope:   func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofInteraction(q) },
 	belongs: func(f sending.DeliveryFilter) (string, []int64) { return "interaction_id", f.InteractionIDs },
-	refers: func(_ writer, d *sending.Delivery) (string, int64) { return "interaction", d.InteractionID },
+	refers:  func(_ writer, d *sending.Delivery) (string, int64) { return "interaction", d.InteractionID },
 	admit: func(ctx context.Context, w writer, all []*sending.Delivery) error {
 		if w.scope.Mailboxes == nil {
 			return nil // a foreign key checks them

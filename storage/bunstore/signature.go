@@ -1,7 +1,6 @@
 package bunstore
 
 import (
-
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,6 +19,7 @@ func tagTests() []testCase {
 		{"SetTags", testSetTags},
 		{"TagFilter", testTagFilter},
 		{"TagPages", testTagPages},
+		{"Marked", testMarked},
 		{"ViewFilter", testViewFilter},
 		{"Unread", testUnread},
 		{"Merge", testMerge},
@@ -217,6 +219,88 @@ func testTagPages(t *testing.T, b Backend) {
 		return nil
 	})
 	check("created at other times")
+}
+
+// testMarked checks that a [helpdesk.MarkedReader] returns what the separate reads return. Other stores need not be one.
+func testMarked(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	if _, both := w.in().(helpdesk.MarkedReader); !both {
+		t.Skip("the store does not read marks along with conversations")
+	}
+	var odd []helpdesk.Tag
+	for i, name := range []string{"12 34 ", " ", "\"quoted\", it's", "Größe 日本 🙂", "a\nb\tc\x1f\x1e", `\\`, "0"} {
+		tag := w.newTag(fmt.Sprint(i))
+		tag.Name = name
+		odd = append(odd, tag)
+	}
+	odd[6].Color = ""
+	everything := spread(t, w)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		var tags []int64
+		for i := range odd {
+			ok(t, tx.Tags().Insert(ctx, &odd[i]))
+			tags = append(tags, odd[i].ID)
+		}
+		slices.Reverse(tags)
+		for i, c := range everything {
+			ok(t, tx.SetTags(ctx, []int64{c.ID}, tags[:i%len(tags)]))
+			for n := range i % 3 {
+				question := w.newQuestion(c)
+				ok(t, tx.Interactions().Insert(ctx, &question))
+				if n == 0 && i%2 == 0 {
+					ok(t, tx.SaveReadMark(ctx, helpdesk.ReadMark{UserID: w.user.ID, ConversationID: c.ID, InteractionID: question.ID}))
+				}
+			}
+		}
+		return nil
+	})
+	some := w.scope
+	some.Mailboxes = []int64{w.empty.ID}
+	for name, scope := range map[string]helpdesk.Scope{"all": w.scope, "a mailbox": some, "no mailbox": {AccountID: w.scope.AccountID, Mailboxes: []int64{}}} {
+		r := w.Store.Within(scope)
+		for _, filter := range []helpdesk.ConversationFilter{
+			{}, {Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}}, {TagIDs: []int64{odd[2].ID}}, {TagIDs: []int64{odd[2].ID, w.tag.ID}},
+			{UserID: storage.Some(w.user.ID)}, {Awaiting: storage.Some(true)}, {DraftBy: w.user.ID}, {CustomerID: w.customer.ID},
+		} {
+			for _, by := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting} {
+				for _, seek := range []storage.Seek{{Limit: 3, Desc: true}, all(), {Limit: 0}} {
+					w.sameMarks(t, r, fmt.Sprint(name, " ", by, filter, seek), helpdesk.ConversationOrder{ConversationFilter: filter, Sort: by}, seek)
+				}
+			}
+		}
+		at, _ := r.(helpdesk.MarkedReader)
+		for _, c := range append(everything, helpdesk.Conversation{ID: nobody}) {
+			want, wantErr := r.Conversations().Get(t.Context(), c.ID)
+			got, marks, err := at.MarkedConversation(t.Context(), c.ID, w.user.ID)
+			if wantErr != nil {
+				fails(t, name, err, fault.NotFound)
+				continue
+			}
+			ok(t, err)
+			same(t, name, want, got)
+			wantMarks, err := r.Marks(t.Context(), helpdesk.MarksQuery{ConversationIDs: []int64{c.ID}, UnreadBy: w.user.ID, Tags: true})
+			ok(t, err)
+			if len(wantMarks) == 0 {
+				wantMarks = []helpdesk.Marks{{ConversationID: marks.ConversationID}}
+			}
+			same(t, name+": marks", wantMarks[0], marks)
+		}
+	}
+}
+
+// sameMarks compares a list with marks to the list and the marks.
+func (w *world) sameMarks(t *testing.T, r helpdesk.Reader, what string, o helpdesk.ConversationOrder, seek storage.Seek) {
+	t.Helper()
+	want, err := r.Conversations().List(t.Context(), o, seek)
+	ok(t, err)
+	at, _ := r.(helpdesk.MarkedReader)
+	got, marks, err := at.MarkedConversations(t.Context(), o, w.user.ID, seek)
+	ok(t, err)
+	same(t, what, want, got)
+	wantMarks, err := r.Marks(t.Context(), helpdesk.MarksQuery{ConversationIDs: ids(want, conversationID), UnreadBy: w.user.ID, Tags: true})
+	ok(t, err)
+	slices.SortFunc(marks, func(a, b helpdesk.Marks) int { return cmp.Compare(a.ConversationID, b.ConversationID) })
+	same(t, what+": marks", wantMarks, marks)
 }
 
 func testViewFilter(t *testing.T, b Backend) {
