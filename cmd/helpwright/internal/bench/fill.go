@@ -72,11 +72,27 @@ func (w *world) fill(ctx context.Context) error {
 
 // settle waits until all jobs of the originals are done.
 func (w *world) settle(ctx context.Context) error {
-	return until(ctx, func() (done bool, err error) {
+	err := until(ctx, func() (done bool, err error) {
 		var n int
 		err = w.plain.QueryRowContext(ctx, "SELECT count(*) FROM hw_jobs WHERE kind IN ('mail.send', 'mail.file', 'notifications.tell')").Scan(&n)
 		return n == 0, err
 	})
+	if err != nil {
+		return err
+	}
+	const interval, most = 200 * time.Millisecond, 30 * time.Second
+	for began := time.Now(); time.Since(began) < most; { // merging of full-text indexes, for instance
+		before := cpu()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(interval):
+		}
+		if cpu()-before < interval/20 {
+			break
+		}
+	}
+	return nil
 }
 
 // portion is the present and the target number of an account's conversations.

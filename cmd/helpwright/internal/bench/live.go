@@ -75,7 +75,7 @@ func (r *reader) Write(p []byte) (int, error) {
 func (r *reader) Flush() {}
 
 // eventsAtOnce is the number of events with which a stream is measured.
-const eventsAtOnce = 20
+const eventsAtOnce = 100
 
 // stream sends events to many readers at once. The floor encodes each event once and copies it for all.
 func stream(ctx context.Context, w *world) (f figure, err error) {
