@@ -145,8 +145,11 @@ func (r reader) scanPage(ctx context.Context, s *bun.SelectQuery, q conversation
 		q.marks.read(s)
 	}
 	err := s.Scan(ctx)
-	if along && err == nil {
+	switch {
+	case along && err == nil:
 		err = q.marks.take(*all)
+	case q.marks != nil:
+		*q.marks = marksAlong{unreadBy: q.marks.unreadBy} // without those of an earlier try
 	}
 	return mapped(*all, func(r *markedRow) helpdesk.Conversation { return r.conversation() }), failure(ctx, err, "conversation", 0)
 }
