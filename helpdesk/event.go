@@ -177,6 +177,31 @@ type EventFollower struct {
 	position int64
 	reset    bool
 	checked  time.Time
+	wait     waiting
+}
+
+// waiting is a context that ends when the permissions are to be checked again. It serves many calls of Next: making one for
+// each would cost a stream more than its events.
+type waiting struct {
+	ctx, of context.Context //nolint:containedctx // of one follower
+	cancel  context.CancelFunc
+}
+
+// until returns a context that ends with ctx or after a while.
+func (w *waiting) until(ctx context.Context, rest time.Duration) context.Context {
+	if w.of != ctx || w.ctx.Err() != nil || rest <= 0 {
+		w.end()
+		w.of = ctx
+		w.ctx, w.cancel = context.WithTimeout(ctx, max(rest, 0))
+	}
+	return w.ctx
+}
+
+func (w *waiting) end() {
+	if w.cancel != nil {
+		w.cancel()
+	}
+	*w = waiting{}
 }
 
 // Follow starts to read the log as it grows. Visibility and permissions are those of [Desk.Events]. Without Config.Feed it
@@ -234,14 +259,12 @@ func (f *EventFollower) Position() int64 { return f.position }
 // events. The reader's data may then be outdated.
 func (f *EventFollower) Reset() bool { return f.reset }
 
-// Next waits for events and returns, in order, those that the member may view; the result may be empty. It returns the
-// context's error, after which it can be called again, or a fault once the member may not follow any more. A removed
-// membership or a changed role takes effect at once, other changes within 15 seconds of calling Next.
+// Next waits for events and returns, in order, those that the member may view; the result may be empty, and is not to be
+// changed. It returns the context's error, after which it can be called again, or a fault once the member may not follow any
+// more. A removed membership or a changed role takes effect at once, other changes within 15 seconds of calling Next.
 func (f *EventFollower) Next(ctx context.Context) ([]storage.Event, error) {
 	now := f.desk.svc.now()
-	wait, cancel := context.WithTimeout(ctx, max(f.checked.Add(recheck).Sub(now), 0))
-	defer cancel()
-	events, err := f.stream.Next(wait)
+	events, err := f.stream.Next(f.wait.until(ctx, f.checked.Add(recheck).Sub(now)))
 	if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
 		return nil, err
 	}
@@ -251,14 +274,28 @@ func (f *EventFollower) Next(ctx context.Context) ([]storage.Event, error) {
 			return nil, err
 		}
 	}
-	var shown []storage.Event
+	for i, e := range events {
+		f.position = e.Seq
+		if !f.shows(e) {
+			return f.rest(events[:i:i], events[i+1:]), nil
+		}
+	}
+	return events, nil
+}
+
+// rest adds those events to shown ones that the member may view.
+func (f *EventFollower) rest(shown, events []storage.Event) []storage.Event {
 	for _, e := range events {
 		f.position = e.Seq
-		if (f.in.ConversationID == 0 || e.ConversationID == f.in.ConversationID) && f.desk.sees(e) {
+		if f.shows(e) {
 			shown = append(shown, e)
 		}
 	}
-	return shown, nil
+	return shown
+}
+
+func (f *EventFollower) shows(e storage.Event) bool {
+	return (f.in.ConversationID == 0 || e.ConversationID == f.in.ConversationID) && f.desk.sees(e)
 }
 
 // reopen refreshes the member's permissions.
@@ -274,11 +311,15 @@ func (f *EventFollower) reopen(ctx context.Context, now time.Time) error {
 		return err
 	}
 	f.desk, f.checked = d, now
+	f.wait.end()
 	return nil
 }
 
 // Close ends the follower.
-func (f *EventFollower) Close() { f.stream.Close() }
+func (f *EventFollower) Close() {
+	f.wait.end()
+	f.stream.Close()
+}
 
 // changedTo returns the event types of an update to a conversation, besides conversation.updated.
 func changedTo(old, c Conversation) []string {

@@ -40,7 +40,8 @@ type EventFeed interface {
 
 // EventStream is one reader of an account's event log. It is for use by one goroutine.
 type EventStream interface {
-	// Next waits for the next events and returns them in order, without gaps or repeats. It returns the context's error, or an
+	// Next waits for the next events and returns them in order, without gaps or repeats. Other streams may share them: they are
+	// not to be changed. It returns the context's error, or an
 	// Unavailable fault when the feed has ended or the log cannot be read; in the last case Next may be called again.
 	Next(ctx context.Context) ([]Event, error)
 	// Close ends the stream.

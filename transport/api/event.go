@@ -221,11 +221,15 @@ func (a *api) writeEvents(ctx context.Context, account int64, follower *helpdesk
 		name, data = "reset", []byte("{}")
 	}
 	err := w.Send(told, name, data)
+	wait, cancel := context.WithTimeout(ctx, beat)
+	defer func() { cancel() }()
 	for err == nil {
 		var events []storage.Event
-		wait, cancel := context.WithTimeout(ctx, beat)
 		events, err = follower.Next(wait)
-		cancel()
+		if wait.Err() != nil {
+			cancel()
+			wait, cancel = context.WithTimeout(ctx, beat)
+		}
 		quiet := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
 		if err != nil && !quiet {
 			return err
