@@ -221,41 +221,41 @@ func (a *api) writeEvents(ctx context.Context, account int64, follower *helpdesk
 		name, data = "reset", []byte("{}")
 	}
 	err := w.Send(told, name, data)
-	wait, cancel := context.WithTimeout(ctx, beat)
-	defer func() { cancel() }()
 	for err == nil {
-		var events []storage.Event
-		events, err = follower.Next(wait)
-		if wait.Err() != nil {
-			cancel()
-			wait, cancel = context.WithTimeout(ctx, beat)
+		told, err = a.writeSome(ctx, account, follower, w, told)
+	}
+	return err
+}
+
+// writeSome writes events until there are none for a while, and then a heartbeat. told is the last id that was sent.
+func (a *api) writeSome(
+	ctx context.Context, account int64, follower *helpdesk.EventFollower, w *transport.EventWriter, told string,
+) (string, error) {
+	wait, cancel := context.WithTimeout(ctx, beat) // one for many events: each costs a timer
+	defer cancel()
+	for {
+		events, err := follower.Next(wait)
+		if quiet := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil; err != nil && !quiet {
+			return told, err
 		}
-		quiet := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
-		if err != nil && !quiet {
-			return err
-		}
-		err = nil
 		for _, e := range events {
-			var data []byte
-			if data, err = a.encoded.of(account, e, a.svc.CloudEvent); err != nil {
-				return err
+			data, err := a.encoded.of(account, e, a.svc.CloudEvent)
+			if err != nil {
+				return told, err
 			}
 			told = strconv.FormatInt(e.Seq, 10)
-			if err = w.Send(told, "", data); err != nil {
-				return err
+			if err := w.Send(told, "", data); err != nil {
+				return told, err
 			}
 		}
 		if len(events) > 0 {
 			continue
 		}
 		if position := strconv.FormatInt(follower.Position(), 10); position != told {
-			told = position
-			err = w.Send(told, "", nil)
-		} else {
-			err = w.Beat()
+			return position, w.Send(position, "", nil)
 		}
+		return told, w.Beat()
 	}
-	return err
 }
 
 // encodings caches the encoding of the latest events, so that an event is encoded once for all its readers.
