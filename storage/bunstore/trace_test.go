@@ -3,6 +3,7 @@ package bunstore_test
 import (
 	"context"
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -19,19 +20,24 @@ func enqueuing(ctx context.Context, tx helpdesk.SystemTx) error {
 // Without a tracer a transaction allocates no more than if tracing did not exist.
 func TestTracingOffAllocates(t *testing.T) { //nolint:paralleltest // it measures
 	db := open(t, "sqlite::memory:", bunstore.Config{})
-	allocated := func(run func() error) float64 {
-		return testing.AllocsPerRun(300, func() {
+	allocated := func(run func() error) float64 { // testing.AllocsPerRun would drop the fraction, and 99.9 and 100 be one apart
+		const runs = 300
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range runs {
 			if err := run(); err != nil {
 				t.Error(err)
 			}
-		})
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs-before.Mallocs) / runs
 	}
 	floor, off := math.Inf(1), math.Inf(1)
 	for range 5 { // the first ones fill the caches of statements and pools
 		floor = min(floor, allocated(func() error { return bunstore.SystemTxWithoutHook(t.Context(), db, enqueuing) }))
 		off = min(off, allocated(func() error { return db.InSystemTx(t.Context(), enqueuing) }))
 	}
-	if off != floor {
+	if off > floor+0.5 { // others in this process allocate now and then; a transaction does whole ones
 		t.Errorf("%v allocations with tracing off, %v without the hook", off, floor)
 	}
 }
