@@ -221,32 +221,34 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 		SELECT c.account_id, c.id, array_to_tsvector(?::text[]) FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?
 		ON CONFLICT (account_id, customer_id) DO NOTHING`, array, account, customerID).Exec(ctx)
 	if err := changed(ctx, res, err, "customer", customerID); fault.Is(err, fault.NotFound) {
-		if same, err := w.replaceCustomerTerms(ctx, customerID, array); err != nil || same {
+		if err := w.replaceCustomerTerms(ctx, customerID, array); err != nil {
 			return err
 		}
 	} else if err != nil {
 		return err
 	}
-	_, err = w.raw(`UPDATE hw_conversation_search AS s SET customer = array_to_tsvector(?::text[])
-		FROM hw_conversations AS c WHERE c.account_id = ? AND c.customer_id = ?
-		AND s.account_id = c.account_id AND s.conversation_id = c.id`, array, account, customerID).Exec(ctx)
+	// Also when the customer has these terms already: conversations may have been moved from another one.
+	_, err = w.raw(`UPDATE hw_conversation_search AS s SET customer = array_to_tsvector(?0::text[])
+		FROM hw_conversations AS c WHERE c.account_id = ?1 AND c.customer_id = ?2
+		AND s.account_id = c.account_id AND s.conversation_id = c.id AND s.customer <> array_to_tsvector(?0::text[])`, array, account, customerID).Exec(ctx)
 	return failure(ctx, err, "customer", customerID)
 }
 
 // replaceCustomerTerms replaces the terms of a customer, unless they are the same. It locks the account first: whoever adds a
 // conversation has done that, too, before it reads the terms of its customer.
-func (w writer) replaceCustomerTerms(ctx context.Context, customerID int64, array any) (same bool, err error) {
-	err = w.raw("SELECT terms = array_to_tsvector(?::text[]) FROM hw_customer_search WHERE account_id = ? AND customer_id = ?",
+func (w writer) replaceCustomerTerms(ctx context.Context, customerID int64, array any) error {
+	var same bool
+	err := w.raw("SELECT terms = array_to_tsvector(?::text[]) FROM hw_customer_search WHERE account_id = ? AND customer_id = ?",
 		array, w.scope.AccountID, customerID).Scan(ctx, &same)
 	if err != nil || same {
-		return same, failure(ctx, err, "customer", customerID)
+		return failure(ctx, err, "customer", customerID)
 	}
 	if err := w.LockAccount(ctx); err != nil {
-		return false, err
+		return err
 	}
 	_, err = w.raw("UPDATE hw_customer_search SET terms = array_to_tsvector(?::text[]) WHERE account_id = ? AND customer_id = ?",
 		array, w.scope.AccountID, customerID).Exec(ctx)
-	return false, failure(ctx, err, "customer", customerID)
+	return failure(ctx, err, "customer", customerID)
 }
 
 // setCustomerTerms is SetCustomerTerms on SQLite. A statement that may change several rows, or that selects what it writes,

@@ -246,7 +246,12 @@ func testSearchRemoved(t *testing.T, b Backend) {
 func testMoveCustomer(t *testing.T, b Backend) {
 	w, other := newWorld(t, b), newWorld(t, b)
 	into := w.newCustomer("into")
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertCustomer(ctx, &into) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.InsertCustomer(ctx, &into))
+		ok(t, tx.SetCustomerTerms(ctx, w.customer.ID, []string{"grace"}))
+		return tx.SetCustomerTerms(ctx, into.ID, []string{"ada"})
+	})
+	w.index(t, "engine")
 	for what, pair := range map[string][2]int64{
 		"of another account": {other.customer.ID, into.ID}, "to another account": {w.customer.ID, other.customer.ID},
 		"of nobody": {nobody, into.ID}, "to nobody": {w.customer.ID, nobody},
@@ -282,6 +287,11 @@ func testMoveCustomer(t *testing.T, b Backend) {
 	ok(t, err)
 	same(t, "customer of the interaction", into.ID, i.CustomerID)
 	same(t, "address of the interaction", w.question.CustomerEmailID, i.CustomerEmailID)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.SetCustomerTerms(ctx, into.ID, []string{"ada"})
+	}) // as before
+	same(t, "by the customer's terms", []int64{w.conversation.ID}, hits(t, w.in(), word("ada"), word("engine")))
+	same(t, "by those of the former one", []int64{}, hits(t, w.in(), word("grace")))
 }
 
 // CustomerForUpdate, MailboxForUpdate and MembershipForUpdate make transactions that read and then write wait for each

@@ -45,26 +45,35 @@ func (v *visit) events() error {
 		_ = out.Send("", "reset", []byte("{}"))
 	}
 	for {
-		if err := v.pass(follower, out); err != nil {
+		if err := v.listen(follower, out); err != nil {
 			return nil //nolint:nilerr // the browser comes back, and is told then
 		}
 	}
 }
 
-// pass sends changes, or a heartbeat.
-func (v *visit) pass(follower *helpdesk.EventFollower, out *sse.Writer) error {
-	ctx, cancel := context.WithTimeout(v.ctx(), heartbeat)
+// listen sends changes for a while, and then a heartbeat.
+func (v *visit) listen(follower *helpdesk.EventFollower, out *sse.Writer) error {
+	ctx, cancel := context.WithTimeout(v.ctx(), heartbeat) // one for many events: each costs a timer
 	defer cancel()
-	found, err := follower.Next(ctx)
-	if v.ctx().Err() != nil {
-		return v.ctx().Err()
+	for {
+		found, err := follower.Next(ctx)
+		if v.ctx().Err() != nil {
+			return v.ctx().Err()
+		}
+		if errors.Is(err, ctx.Err()) && ctx.Err() != nil {
+			return out.Beat()
+		}
+		if err != nil {
+			return err
+		}
+		if err := v.tell(follower, out, found); err != nil {
+			return err
+		}
 	}
-	if errors.Is(err, ctx.Err()) && ctx.Err() != nil {
-		return out.Beat()
-	}
-	if err != nil {
-		return err
-	}
+}
+
+// tell sends changes, and how far the follower is.
+func (v *visit) tell(follower *helpdesk.EventFollower, out *sse.Writer, found []storage.Event) error {
 	last := int64(0) // of the last one sent
 	for _, e := range found {
 		heard, concerns := v.hears(e)
