@@ -27,3 +27,21 @@ func ExampleDesk_CreateView() {
 	// Your window
 	// #b42318 <nil>
 }
+
+// A list shows conversations with their tags and the number of unread messages.
+func ExampleDesk_MarkedConversations() {
+	ctx := context.Background()
+	_, desk, _ := exampleDesk(ctx)
+	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
+	_, _ = desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "It does not open."})
+	urgent, _ := desk.CreateTag(ctx, helpdesk.TagInput{Name: "Urgent"})
+	_, _ = desk.AddTags(ctx, c.ID, []int64{urgent.ID})
+	page, err := desk.MarkedConversations(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{})
+	for _, c := range page.Items {
+		fmt.Println(c.Subject, c.Unread, c.Tags[0].Name)
+	}
+	fmt.Println(err)
+	// Output:
+	// Your door 1 Urgent
+	// <nil>
+}
