@@ -175,32 +175,26 @@ func TestDeadlock(t *testing.T) {
 // A conversation is filed while its mailbox or customer is being changed, and neither transaction runs again: see forChange.
 func TestFilingDuringChanges(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		change func(ctx context.Context, tx helpdesk.Tx, of helpdesk.Conversation) error
-		waits  bool
-	}{
-		"mailbox": {change: func(ctx context.Context, tx helpdesk.Tx, of helpdesk.Conversation) error {
+	for name, change := range map[string]func(ctx context.Context, tx helpdesk.Tx, of helpdesk.Conversation) error{
+		"mailbox": func(ctx context.Context, tx helpdesk.Tx, of helpdesk.Conversation) error {
 			m, err := tx.Mailboxes().Lock(ctx, of.MailboxID)
 			if err != nil {
 				return err
 			}
 			m.Name = "New"
 			return tx.Mailboxes().Update(ctx, &m)
-		}},
-		"customer": {change: func(ctx context.Context, tx helpdesk.Tx, of helpdesk.Conversation) error {
+		},
+		"customer": func(ctx context.Context, tx helpdesk.Tx, of helpdesk.Conversation) error {
 			c, err := tx.CustomerForUpdate(ctx, of.CustomerID)
 			if err != nil {
 				return err
 			}
 			c.Company = "New"
 			return tx.UpdateCustomer(ctx, &c)
-		}},
-		"same terms": {change: func(ctx context.Context, tx helpdesk.Tx, of helpdesk.Conversation) error {
+		},
+		"same terms": func(ctx context.Context, tx helpdesk.Tx, of helpdesk.Conversation) error {
 			return tx.SetCustomerTerms(ctx, of.CustomerID, []string{"old"})
-		}},
-		"other terms": {change: func(ctx context.Context, tx helpdesk.Tx, of helpdesk.Conversation) error {
-			return tx.SetCustomerTerms(ctx, of.CustomerID, []string{"new"})
-		}, waits: true},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -225,38 +219,19 @@ func TestFilingDuringChanges(t *testing.T) {
 			}
 			if err := db.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
 				runs <- "change"
-				if err := tt.change(ctx, tx, of); err != nil {
+				if err := change(ctx, tx, of); err != nil {
 					return err
 				}
-				if len(runs) == 1 {
-					go file()
-				}
-				if tt.waits {
-					time.Sleep(200 * time.Millisecond) // time to get as far as it can
-				} else if err := <-filed; err != nil { // forever if it waits
+				go file()
+				if err := <-filed; err != nil { // the lock timeout if it waits
 					return err
 				}
 				return tx.Emit(ctx, storage.Event{Type: "mailbox.updated"})
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if tt.waits {
-				if err := <-filed; err != nil {
-					t.Fatal(err)
-				}
-			}
 			if len(runs) != 2 {
 				t.Errorf("%d runs of two transactions", len(runs))
-			}
-			want := 0
-			if tt.waits {
-				want = 1 // the others were never indexed
-			}
-			terms := []helpdesk.SearchTerm{{Text: "new"}}
-			found, err := db.Within(scope).Conversations().List(t.Context(),
-				helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{Terms: terms}}, storage.Seek{Limit: 9})
-			if err != nil || len(found) != want {
-				t.Errorf("%d conversations have the customer's new terms, %v", len(found), err)
 			}
 		})
 	}

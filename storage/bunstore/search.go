@@ -234,17 +234,13 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 	return failure(ctx, err, "customer", customerID)
 }
 
-// replaceCustomerTerms replaces the terms of a customer, unless they are the same. It locks the account first: whoever adds a
-// conversation has done that, too, before it reads the terms of its customer.
+// replaceCustomerTerms replaces the terms of a customer, unless they are the same: then it locks nothing that others read.
 func (w writer) replaceCustomerTerms(ctx context.Context, customerID int64, array any) error {
 	var same bool
 	err := w.raw("SELECT terms = array_to_tsvector(?::text[]) FROM hw_customer_search WHERE account_id = ? AND customer_id = ?",
 		array, w.scope.AccountID, customerID).Scan(ctx, &same)
 	if err != nil || same {
 		return failure(ctx, err, "customer", customerID)
-	}
-	if err := w.LockAccount(ctx); err != nil {
-		return err
 	}
 	_, err = w.raw("UPDATE hw_customer_search SET terms = array_to_tsvector(?::text[]) WHERE account_id = ? AND customer_id = ?",
 		array, w.scope.AccountID, customerID).Exec(ctx)
