@@ -31,18 +31,35 @@ for (const type of ["visibilitychange", "desk:dress"]) document.addEventListener
 
 // ---- Telling --------------------------------------------------------------------------
 
-/** Asks for what is new, and tells it. */
-async function tell() {
+/** Asks for what is new, and tells it. It reports whether to ask again. */
+async function ask() {
   const from = $("#bell")?.dataset.browser;
-  if (!from || !supported || Notification.permission !== "granted") return;
+  if (!from || !supported || Notification.permission !== "granted") return false;
   const key = `desk-told:${from}`;
   const answer = await fetch(`${from}?after=${Number(localStorage.getItem(key)) || 0}`).catch(() => null);
-  if (!answer?.ok) return;
+  if (!answer?.ok) return !answer || answer.status >= 500 || answer.status === 429;
   const list = /** @type {Told[]} */ (await answer.json());
-  if (!list.length) return;
+  if (!list.length) return false;
   localStorage.setItem(key, String(Math.max(...list.map((n) => n.id))));
   const held = new Set((await navigator.locks.query()).held?.map((lock) => lock.name));
   for (const n of list.reverse()) if (!held.has(lockOf(n.about))) show(n);
+  return false;
+}
+
+// One request at a time, as two would tell the same. One that fails is repeated, as no later event need come.
+let telling = false, wanted = false;
+async function tell() {
+  wanted = true;
+  if (telling) return;
+  telling = true;
+  try {
+    for (let failed = 0; wanted;) {
+      wanted = false;
+      if (!await ask() || ++failed > 5) continue;
+      await new Promise((done) => setTimeout(done, 500 * 2 ** failed));
+      wanted = true;
+    }
+  } finally { telling = false; }
 }
 
 /** @param {Told} n */
