@@ -42,7 +42,8 @@ func (w *world) copyAll(ctx context.Context, accounts []portion, articles int) e
 	defer func() { _ = conn.Close() }()
 	c := &copier{world: w, conn: conn, postgres: w.kind == "PostgreSQL", most: map[string]int64{}}
 	settings := []string{"PRAGMA synchronous = OFF", "PRAGMA cache_size = -400000", "PRAGMA foreign_keys = OFF"}
-	after := []string{"PRAGMA foreign_keys = ON", "PRAGMA cache_size = -2000", "PRAGMA synchronous = FULL", "PRAGMA analysis_limit = 100", "PRAGMA optimize = 0x10002", "PRAGMA wal_checkpoint(TRUNCATE)"}
+	// All connections of a process share SQLite's page cache. What filled it must leave room for the pages that are measured.
+	after := []string{"PRAGMA foreign_keys = ON", "PRAGMA cache_size = -2000", "PRAGMA shrink_memory", "PRAGMA synchronous = FULL", "PRAGMA analysis_limit = 100", "PRAGMA optimize = 0x10002", "PRAGMA wal_checkpoint(TRUNCATE)"}
 	if c.postgres {
 		settings, after = []string{"SET synchronous_commit = off"}, []string{"RESET synchronous_commit", "VACUUM ANALYZE"}
 	}
