@@ -5,7 +5,9 @@ package lift
 import (
 	"database/sql/driver"
 	"encoding/hex"
+	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -165,12 +167,16 @@ func (l *lifter) number(i int) int {
 	case "offset", "first", "next":
 		return end
 	}
-	kind := "::int8" // type of the literal; PostgreSQL takes a bare parameter for text
-	if n >= math.MinInt32 && n <= math.MaxInt32 {
-		kind = "::int4"
-	}
-	l.put(i, end, n, "", kind)
+	l.put(i, end, n, "", kindOf(n))
 	return end
+}
+
+// kindOf is the cast to the type of a literal; PostgreSQL takes a bare parameter for text.
+func kindOf(n int64) string {
+	if n >= math.MinInt32 && n <= math.MaxInt32 {
+		return "::int4"
+	}
+	return "::int8"
 }
 
 // name reads a keyword or a name, and what follows it but must not be lifted.
@@ -186,7 +192,7 @@ func (l *lifter) name(i int) int {
 		}
 		if name == "in" && l.last != "not" {
 			if list, after := inList(query, end); after > 0 {
-				l.put(i, after, list, "= ANY(", ")")
+				l.list(i, after, list)
 				l.last = "'"
 				return after
 			}
@@ -232,39 +238,70 @@ func (l *lifter) put(i, end int, value driver.Value, prefix, suffix string) {
 	l.done = end
 }
 
-// inList reads the list of an IN that can become a single array, so that lists of different length
-// share a text: of several numbers, or of several texts that are not all words. The end is 0 when
-// there is none at i.
-func inList(query string, i int) (array string, end int) {
+// fewValues is the maximum length of a list with a parameter for each value. PostgreSQL takes an array in a parameter for
+// ten values, so that a plan for all values looks dearer than a new one each time.
+const fewValues = 8
+
+// list lifts the list of an IN, so that lists of different lengths share a text: few values as two, four or eight
+// parameters, the last of them repeated; more as one array.
+func (l *lifter) list(i, end int, of []driver.Value) {
+	if len(of) > fewValues {
+		l.put(i, end, array(of), "= ANY(", ")")
+		return
+	}
+	size := 2
+	for size < len(of) {
+		size *= 2
+	}
+	kind := ""
+	for _, value := range of {
+		if n, ok := value.(int64); ok && kind != "::int8" {
+			kind = kindOf(n) // one for all, or there would be many texts
+		}
+	}
+	l.text.WriteString(l.query[l.done:i] + "IN ")
+	l.done = i
+	for n := range size {
+		before := ", "
+		if n == 0 {
+			before = "("
+		}
+		l.put(i, i, of[min(n, len(of)-1)], before, kind)
+	}
+	l.text.WriteByte(')')
+	l.done = end
+}
+
+// inList reads the list of an IN that may become parameters: several numbers, or several texts that are not all words. The
+// end is 0 when there is none at i.
+func inList(query string, i int) (list []driver.Value, end int) {
 	at, open := i+2, " ("
 	if !strings.HasPrefix(query[i:], open) {
-		return "", 0
+		return nil, 0
 	}
-	var b strings.Builder
-	b.WriteByte('{')
-	for n, data := 0, false; at < len(query); n++ {
+	for data := false; at < len(query); {
 		element, next := element(query, at)
 		if next < 0 {
-			return "", 0
+			return nil, 0
 		}
 		data = data || element != "" && (query[at] != '\'' || !isWord(element))
-		if n > 0 {
-			b.WriteByte(',')
+		var value driver.Value = element
+		if query[at] != '\'' {
+			value, _ = strconv.ParseInt(element, 10, 64) // see element
 		}
-		b.WriteByte('"')
-		_, _ = inArray.WriteString(&b, element)
-		b.WriteByte('"')
+		if list = append(list, value); reflect.TypeOf(value) != reflect.TypeOf(list[0]) {
+			return nil, 0
+		}
 		switch rest := query[next:]; {
 		case strings.HasPrefix(rest, ", "):
 			at = next + 2
-		case strings.HasPrefix(rest, ")") && n > 0 && data:
-			b.WriteByte('}')
-			return b.String(), next + 1
+		case strings.HasPrefix(rest, ")") && len(list) > 1 && data:
+			return list, next + 1
 		default:
-			return "", 0
+			return nil, 0
 		}
 	}
-	return "", 0
+	return nil, 0
 }
 
 // element reads a text or a number of a list; end is -1 for anything else.
@@ -278,6 +315,22 @@ func element(query string, i int) (s string, end int) {
 		return "", -1
 	}
 	return query[i:end], end
+}
+
+// array writes a list as PostgreSQL does.
+func array(of []driver.Value) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for n, value := range of {
+		if n > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('"')
+		_, _ = inArray.WriteString(&b, fmt.Sprint(value))
+		b.WriteByte('"')
+	}
+	b.WriteByte('}')
+	return b.String()
 }
 
 // inArray escapes an element of an array within its quotes.
