@@ -177,12 +177,13 @@ func (own *ownAddresses) writes(address string) bool {
 //
 // A message that joined a conversation by its references may come from anybody, and replies quote the conversation. Its
 // Reply-To therefore counts only if the domain of From authenticates it, or if its addresses already are participants.
-func (s *Service) answered(ctx context.Context, r Reader, accountID int64, c Conversation, last []Interaction) ([]string, error) {
-	at := slices.IndexFunc(last, func(i Interaction) bool {
-		return i.Type == TypeCustomer && !i.IsForward && i.CustomerID == c.CustomerID
-	})
-	if at >= 0 {
-		to, err := s.replyTo(ctx, r, accountID, last[at])
+func (s *Service) answered(ctx context.Context, tx Tx, accountID int64, c Conversation, before *recent) ([]string, error) {
+	last, found, err := before.answered(ctx, tx, c.CustomerID)
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		to, err := s.replyTo(ctx, tx.Reader(), accountID, last)
 		if err != nil || len(to) > 0 {
 			return to, err
 		}

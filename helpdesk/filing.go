@@ -475,7 +475,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row ledger.Mail, mailbox Mai
 		return row, err
 	}
 	event("interaction.created", i.ID, c)
-	if err := f.svc.overtake(ctx, tx, c, &recent{conversationID: c.ID}, i); err != nil {
+	if err := f.svc.overtake(ctx, tx, c, &recent{conversationID: c.ID, whole: isNew}, i); err != nil {
 		return row, err
 	}
 	noted, err := f.fileNote(ctx, tx, c, index)

@@ -435,7 +435,7 @@ func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, before *rec
 	if len(i.To) > 0 {
 		return nil
 	}
-	to, err := d.svc.answered(ctx, tx.Reader(), d.scope.AccountID, c, before.last)
+	to, err := d.svc.answered(ctx, tx, d.scope.AccountID, c, before)
 	if err == nil && len(to) == 0 {
 		err = fault.Field("to", "is required: the customer's mail names no sender")
 	}

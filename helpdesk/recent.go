@@ -9,12 +9,12 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// How many interactions are read of a conversation that gets another one. The recipients of a reply that names none may be
-// further back.
+// How many interactions are read of a conversation that gets another one. If the customer's latest message is not among
+// those for a reply that names no recipients, more are read.
 const (
-	recentForNote    = 1
-	recentForReply   = 8
-	recentForAnswers = 20
+	recentForNote     = 1
+	recentForReply    = 8
+	recentForAnswered = 20
 )
 
 // recent contains the last interactions of a locked conversation by place, last first. Posting reads them once, and queries the
@@ -34,15 +34,28 @@ func recentOf(ctx context.Context, tx Tx, conversationID int64, limit int) (*rec
 
 // recentBefore reads as many interactions as adding i to a conversation may ask for.
 func recentBefore(ctx context.Context, tx Tx, conversationID int64, i Interaction) (*recent, error) {
-	limit := recentForNote
-	switch {
-	case i.Type != TypeUser || i.Status != StatusPosted:
-	case len(i.To) == 0:
-		limit = recentForAnswers
-	default:
-		limit = recentForReply
+	if i.Type != TypeUser || i.Status != StatusPosted {
+		return recentOf(ctx, tx, conversationID, recentForNote)
 	}
-	return recentOf(ctx, tx, conversationID, limit)
+	return recentOf(ctx, tx, conversationID, recentForReply)
+}
+
+// answered returns the customer's latest message, if it is among the last recentForAnswered interactions.
+func (r *recent) answered(ctx context.Context, tx Tx, customerID int64) (i Interaction, found bool, err error) {
+	by := func(i Interaction) bool { return i.Type == TypeCustomer && !i.IsForward && i.CustomerID == customerID }
+	at := slices.IndexFunc(r.last, by)
+	if at < 0 && !r.whole && !r.grown {
+		further, err := recentOf(ctx, tx, r.conversationID, recentForAnswered)
+		if err != nil {
+			return i, false, err
+		}
+		*r = *further
+		at = slices.IndexFunc(r.last, by)
+	}
+	if at < 0 {
+		return i, false, nil
+	}
+	return r.last[at], true, nil
 }
 
 // add records an interaction that was inserted, as the conversation's last one.

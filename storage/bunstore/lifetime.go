@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/storage/bunstore/internal/begin"
 )
 
 // errSlow is the cause when something ended because the database did not answer in time.
@@ -86,9 +88,10 @@ func (l *lifetime) within(fn func() error) error {
 	return err
 }
 
-func (l *lifetime) begin(db *sql.DB) (tx *sql.Tx, err error) {
+// begin begins the transaction, with its first statement if there is one and the driver can.
+func (l *lifetime) begin(db *sql.DB, first *begin.Statement) (tx *sql.Tx, err error) {
 	err = l.within(func() error {
-		tx, err = db.BeginTx(l.ctx, nil)
+		tx, err = db.BeginTx(begin.With(l.ctx, first), nil)
 		return err
 	})
 	return tx, err

@@ -11,7 +11,6 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/search"
 )
 
@@ -217,14 +216,18 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 		return w.setCustomerTerms(ctx, customerID, strings.Join(terms, " "))
 	}
 	array := pgdialect.Array(termsOf(terms))
-	res, err := w.raw(`INSERT INTO hw_customer_search (account_id, customer_id, terms)
-		SELECT c.account_id, c.id, array_to_tsvector(?::text[]) FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?
-		ON CONFLICT (account_id, customer_id) DO NOTHING`, array, account, customerID).Exec(ctx)
-	if err := changed(ctx, res, err, "customer", customerID); fault.Is(err, fault.NotFound) {
-		if err := w.replaceCustomerTerms(ctx, customerID, array); err != nil {
-			return err
-		}
-	} else if err != nil {
+	var first int // whether these are the customer's first terms; then one statement does it all
+	err := w.raw(`WITH made AS (INSERT INTO hw_customer_search (account_id, customer_id, terms)
+		SELECT c.account_id, c.id, array_to_tsvector(?0::text[]) FROM hw_customers AS c WHERE c.account_id = ?1 AND c.id = ?2
+		ON CONFLICT (account_id, customer_id) DO NOTHING RETURNING account_id, customer_id),
+		told AS (UPDATE hw_conversation_search AS s SET customer = array_to_tsvector(?0::text[])
+		FROM made AS m JOIN hw_conversations AS c ON c.account_id = m.account_id AND c.customer_id = m.customer_id
+		WHERE s.account_id = c.account_id AND s.conversation_id = c.id AND s.customer <> array_to_tsvector(?0::text[]))
+		SELECT COUNT(*) FROM made`, array, account, customerID).Scan(ctx, &first)
+	if err != nil || first > 0 {
+		return failure(ctx, err, "customer", customerID)
+	}
+	if err := w.replaceCustomerTerms(ctx, customerID, array); err != nil {
 		return err
 	}
 	// Also when the customer has these terms already: conversations may have been moved from another one.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore/internal/begin"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -102,7 +103,18 @@ func (db *DB) attempts(ctx context.Context, account int64, fn func(context.Conte
 // enter admits a PostgreSQL transaction to an account before it locks anything there: many at once, or one alone, see
 // [storage.Alone]. Without it, a transaction that deletes rows that many refer to would deadlock again and again with those
 // that wait for it while holding some of these rows. Later transactions queue behind the waiting lock.
-func (db *DB) enter(ctx context.Context, conn bun.IConn, account int64) error {
+func (db *DB) enter(ctx context.Context, conn bun.IConn, lock *begin.Statement) error {
+	if lock == nil || lock.Ran {
+		return nil
+	}
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	_, err := conn.ExecContext(ctx, lock.Query)
+	return failure(ctx, err, "transaction", 0)
+}
+
+// entrance is the statement with which a transaction enters an account, or nil. The transaction may begin with it.
+func (db *DB) entrance(ctx context.Context, account int64) *begin.Statement {
 	if !db.postgres || account == 0 {
 		return nil
 	}
@@ -110,10 +122,7 @@ func (db *DB) enter(ctx context.Context, conn bun.IConn, account int64) error {
 	if storage.IsAlone(ctx) {
 		lock = "pg_advisory_xact_lock"
 	}
-	ctx, cancel := db.bounded(ctx)
-	defer cancel()
-	_, err := conn.ExecContext(ctx, fmt.Sprintf("SELECT %s(%d, %d)", lock, accountLocks, int32(account))) // two accounts may share a lock
-	return failure(ctx, err, "transaction", 0)
+	return &begin.Statement{Query: fmt.Sprintf("SELECT %s(%d, %d)", lock, accountLocks, int32(account))} // two accounts may share a lock
 }
 
 // accountLocks is the first key of the locks of enter.
@@ -142,13 +151,17 @@ type opened struct {
 	committing bool
 }
 
-// begin begins a writing transaction.
-func (db *DB) begin(ctx context.Context) (*opened, error) {
+// begin begins a writing transaction, and enters an account, see entrance.
+func (db *DB) begin(ctx context.Context, lock *begin.Statement) (*opened, error) {
 	o := &opened{lifetime: db.newLifetime(ctx)}
 	var err error
-	if o.tx, err = o.lifetime.begin(db.write.DB); err != nil {
+	if o.tx, err = o.lifetime.begin(db.write.DB, lock); err != nil {
 		o.end()
 		return nil, failure(ctx, err, "transaction", 0)
+	}
+	if err := db.enter(ctx, o.tx, lock); err != nil {
+		o.close()
+		return nil, err
 	}
 	if db.deferred {
 		// On SQLite a transaction that reads first and writes later may fail at once; one that begins with a write, even an empty
@@ -171,7 +184,7 @@ func (o *opened) close() {
 
 // attempt runs fn in a transaction of its own.
 func (db *DB) attempt(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
-	outer, err := db.begin(ctx)
+	outer, err := db.begin(ctx, db.entrance(ctx, account))
 	if err != nil {
 		return err
 	}
@@ -181,9 +194,6 @@ func (db *DB) attempt(ctx context.Context, account int64, fn func(context.Contex
 		s.tx.ended.Store(true)
 		outer.close()
 	}()
-	if err := db.enter(ctx, outer.tx, account); err != nil {
-		return err
-	}
 	if err := fn(ctx, s); err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (p pooled) QueryRowContext(ctx context.Context, query string, args ...any) 
 func (u *unit) part(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
 	if u.whole != nil {
 		return u.db.savepoint(ctx, u.whole.conn, func(q *querier) error {
-			if err := u.db.enter(ctx, u.whole.conn, account); err != nil {
+			if err := u.db.enter(ctx, u.whole.conn, u.db.entrance(ctx, account)); err != nil {
 				return err
 			}
 			return u.run(ctx, q, fn)
@@ -112,7 +112,7 @@ func (u *unit) run(ctx context.Context, q *querier, fn func(context.Context, *qu
 
 // open begins the transaction and runs fn in it. On failure it leaves no transaction open.
 func (u *unit) open(ctx context.Context, account int64, fn func() error) error {
-	outer, err := u.db.begin(u.ctx)
+	outer, err := u.db.begin(u.ctx, u.db.entrance(ctx, account))
 	if err != nil {
 		return err
 	}
@@ -124,9 +124,6 @@ func (u *unit) open(ctx context.Context, account int64, fn func() error) error {
 			u.close()
 		}
 	}()
-	if err := u.db.enter(ctx, outer.tx, account); err != nil {
-		return err
-	}
 	if u.first != nil {
 		if err := u.first(context.WithValue(ctx, unitOf{u.db}, u)); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/helpwright/helpwright/storage/bunstore/internal/begin"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/lift"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
 )
@@ -66,6 +67,32 @@ func (c *preparingConn) ExecContext(ctx context.Context, query string, args []dr
 	}
 	return result, err
 }
+
+// BeginTx implements [driver.ConnBeginTx].
+func (c *preparingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	first := begin.First(ctx)
+	if first == nil || opts != (driver.TxOptions{}) || c.Conn().IsClosed() {
+		return c.pgxConn.BeginTx(ctx, opts)
+	}
+	tx, err := c.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: "begin;" + first.Query})
+	if err != nil {
+		return nil, err
+	}
+	first.Ran = true
+	return begun{ctx, tx}, nil
+}
+
+// begun is a transaction of pgx.
+type begun struct {
+	ctx context.Context //nolint:containedctx // of the transaction
+	tx  pgx.Tx
+}
+
+// Commit implements [driver.Tx].
+func (b begun) Commit() error { return b.tx.Commit(b.ctx) }
+
+// Rollback implements [driver.Tx].
+func (b begun) Rollback() error { return b.tx.Rollback(b.ctx) }
 
 // again reports whether a statement failed because its prepared form is outdated, for instance after a migration by another
 // process. pgx has dropped it by now. In a transaction, which has failed, everything must run again.

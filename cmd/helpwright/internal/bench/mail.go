@@ -172,16 +172,17 @@ func importing(ctx context.Context, w *world) (figure, error) {
 // sending posts answers, eight at once, and waits until the relay has all of them. The floor inserts an answer, its delivery
 // and its job, eight at once.
 func sending(ctx context.Context, w *world) (f figure, err error) {
-	ids, err := w.some(ctx, 1000)
+	all, err := w.some(ctx, 2000)
 	if err != nil {
 		return f, err
 	}
+	byHand, ids := all[:len(all)/2], all[len(all)/2:] // thousands of rows by hand make threads that nobody has
 	began := time.Now()
 	spent, err := atOnce(ctx, w.cfg.Time, 8, func(n int) error {
 		return w.inTx(ctx, func(tx *hand) {
 			now := time.Now().UnixMicro()
 			answer := tx.insert("hw_interactions", "account_id conversation_id type status body subject user_id posted_by_id customer_email to_addresses cc_addresses bcc_addresses source is_starter is_forward auto_submitted seen_at posted_at send_started_at message_id message_refs threading at created_at updated_at",
-				w.at.id, ids[n%len(ids)], "user", "posted", someText, "Printer", 1, 1, "", `["a@example.org"]`, "[]", "[]", "", false, false, false, never, now, now, fmt.Sprint("hand", n), "[]", "{}", now, now, now)
+				w.at.id, byHand[n%len(byHand)], "user", "posted", someText, "Printer", 1, 1, "", `["a@example.org"]`, "[]", "[]", "", false, false, false, never, now, now, fmt.Sprint("hand", n), "[]", "{}", now, now, now)
 			tx.insert("hw_deliveries", "account_id interaction_id address field state attempts code enhanced_code response next_attempt_at created_at updated_at",
 				w.at.id, answer, "a@example.org", "to", "sent", 1, 250, "2.0.0", "ok", never, now, now)
 			job := tx.insert("hw_jobs", "kind account_id subject unique_key run_at due_at", "bench", w.at.id, answer, "", now, now)
