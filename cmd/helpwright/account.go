@@ -127,7 +127,7 @@ func (c *accountExportCmd) tell(s *session, end transfer.End) error {
 		fmt.Fprintln(s.stderr, "note:", note)
 	}
 	if end.Missing > 0 {
-		return incompleteError{fmt.Errorf("the archive is complete except for %d missing files that the database refers to: helpwright doctor lists some", end.Missing)}
+		return incomplete("archive", end.Missing)
 	}
 	return nil
 }

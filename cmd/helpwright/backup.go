@@ -135,6 +135,15 @@ func tellMissing(w io.Writer, report backup.Report) {
 // incompleteError reports work that is done except for missing parts: exit code 4.
 type incompleteError struct{ error }
 
+// incomplete reports that files are missing from a backup or an archive.
+func incomplete(what string, missing int64) error {
+	files := "1 missing file that the database refers to: helpwright doctor names it"
+	if missing > 1 {
+		files = fmt.Sprintf("%d missing files that the database refers to: helpwright doctor lists some", missing)
+	}
+	return incompleteError{fmt.Errorf("the %s is complete except for %s", what, files)}
+}
+
 // backingUp is a backup in progress.
 type backingUp struct {
 	*session
@@ -339,7 +348,7 @@ func (b *backingUp) tell(name string) error {
 		fmt.Fprint(b.stderr, dumpText)
 	}
 	if b.totals.Missing > 0 {
-		return incompleteError{fmt.Errorf("the backup is complete except for %d missing files that the database refers to: helpwright doctor lists some", b.totals.Missing)}
+		return incomplete("backup", b.totals.Missing)
 	}
 	return nil
 }

@@ -593,7 +593,7 @@ func TestBackupOfLostFiles(t *testing.T) {
 	}
 	archive := filepath.Join(t.TempDir(), "archive")
 	code, _, stderr := command(t, s.dir, s.env, "backup", archive)
-	if code != exitIncomplete || !strings.Contains(stderr, "the backup is complete except for 1 missing files that the database refers to") {
+	if code != exitIncomplete || !strings.Contains(stderr, "the backup is complete except for 1 missing file that the database refers to") {
 		t.Errorf("%d %s", code, stderr)
 	}
 	lost := regexp.MustCompile(`1 files that the database names were missing already when the backup was taken, such as accounts/`)

@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun/dialect"
 
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
 )
 
 // unit implements [storage.Unit]: the transaction of everything that happens under one context.
@@ -66,7 +67,11 @@ func (p pooled) reads(ctx context.Context) bun.IConn {
 }
 
 func (p pooled) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return p.reads(ctx).QueryContext(ctx, query, args...)
+	conn := p.reads(ctx)
+	if pool, ok := conn.(*sql.DB); ok && watches(pool) {
+		ctx = unwatched.Context(ctx)
+	}
+	return conn.QueryContext(ctx, query, args...)
 }
 
 func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
@@ -75,6 +80,15 @@ func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql
 
 func (p pooled) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	return p.reads(ctx).QueryRowContext(ctx, query, args...)
+}
+
+// watches reports whether the driver of a pool watches contexts, and a query need not wait for a connection.
+func watches(pool *sql.DB) bool {
+	if _, ok := pool.Driver().(unwatched.Driver); !ok {
+		return false
+	}
+	now := pool.Stats()
+	return now.MaxOpenConnections == 0 || now.InUse < now.MaxOpenConnections
 }
 
 // part runs fn as one part of the unit's transaction.

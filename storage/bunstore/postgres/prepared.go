@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/internal/begin"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/lift"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
+	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
 )
 
 // bun writes values into statements, so that each has its own text, and PostgreSQL would parse and plan every one of them,
@@ -30,12 +31,15 @@ type connector struct {
 
 // Connect implements [driver.Connector].
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
+	conn, err := c.Connector.Connect(unwatched.Of(ctx))
 	if plain, ok := conn.(*stdlib.Conn); ok && err == nil {
 		return &preparingConn{pgxConn: plain, prepares: c.prepares, seed: maphash.MakeSeed()}, nil
 	}
 	return conn, err
 }
+
+// Driver implements [driver.Connector]. pgx watches the context of a query until its rows are closed.
+func (c connector) Driver() driver.Driver { return unwatched.Driver{Driver: c.Connector.Driver()} }
 
 // pgxConn is an alias, because the embedded field must not hide the method Conn.
 type pgxConn = stdlib.Conn
@@ -50,6 +54,7 @@ type preparingConn struct {
 
 // QueryContext implements [driver.QueryerContext].
 func (c *preparingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	ctx = unwatched.Of(ctx)
 	text, values := c.prepared(query, args)
 	rows, err := c.pgxConn.QueryContext(ctx, text, values)
 	if c.again(err) {
@@ -66,6 +71,11 @@ func (c *preparingConn) ExecContext(ctx context.Context, query string, args []dr
 		result, err = c.pgxConn.ExecContext(ctx, text, values)
 	}
 	return result, err
+}
+
+// ResetSession implements [driver.SessionResetter].
+func (c *preparingConn) ResetSession(ctx context.Context) error {
+	return c.pgxConn.ResetSession(unwatched.Of(ctx))
 }
 
 // BeginTx implements [driver.ConnBeginTx].

@@ -1,0 +1,67 @@
+package bunstore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+)
+
+// A read ends with its context, whether it waits for a row, or for a connection while all others wait for rows.
+func TestReadsEndWithTheirContext(t *testing.T) {
+	t.Parallel()
+	const conns = 3
+	address := testenv.Postgres(t)
+	db, other := open(t, address, bunstore.Config{MaxConns: conns}), open(t, address, bunstore.Config{})
+	account, err := newAccount(t.Context(), db, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, _ := bunstore.Plain(other)
+	locking, err := plain.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = locking.Rollback() }()
+	if _, err := locking.ExecContext(t.Context(), "LOCK TABLE hw_roles IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	read := func(ctx context.Context) ([]identity.Role, error) {
+		return db.Within(helpdesk.Scope{AccountID: account.ID}).Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	for range conns {
+		go func() {
+			_, err := read(cancelled)
+			ended <- err
+		}()
+	}
+	pool, _ := bunstore.Plain(db)
+	for pool.Stats().InUse < conns {
+		time.Sleep(time.Millisecond)
+	}
+	short, done := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer done()
+	if _, err := read(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without a connection: %v", err)
+	}
+	cancel()
+	for range conns {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("without the rows: %v", err)
+		}
+	}
+	if err := locking.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if roles, err := read(t.Context()); err != nil || len(roles) != 1 {
+		t.Errorf("afterwards: %d roles, %v", len(roles), err)
+	}
+}
