@@ -78,13 +78,14 @@ type field struct {
 // form is a page in one coding.
 type form struct {
 	body         []byte
-	etag, former string // former: the ETag of other bytes of the same page; "" for none
+	etag, former string   // former: the ETag of other bytes of the same page; "" for none
+	tag          []string // the header field of etag
 	header       []field
 }
 
 // newForm makes the form of a page in a coding; "" means none.
 func newForm(body []byte, coding, etag, former string) *form {
-	f := &form{body: body, etag: etag, former: former, header: []field{{"Content-Length", []string{strconv.Itoa(len(body))}}}}
+	f := &form{body: body, etag: etag, former: former, tag: []string{etag}, header: []field{{"Content-Length", []string{strconv.Itoa(len(body))}}}}
 	if coding != "" {
 		f.header = append(f.header, field{"Content-Encoding", []string{coding}})
 	}
@@ -433,11 +434,11 @@ func (c *cache) send(k *kept, w http.ResponseWriter, r *http.Request, first bool
 		}
 	}
 	if k.stored {
-		etag, given := page.etag, r.Header.Get("If-None-Match")
+		etag, tag, given := page.etag, page.tag, r.Header.Get("If-None-Match")
 		if page.former != "" && has(given, page.former) {
-			etag = page.former
+			etag, tag = page.former, []string{page.former}
 		}
-		h["Etag"] = []string{etag}
+		h["Etag"] = tag
 		if k.status == http.StatusOK && has(given, etag) {
 			h.Del("Content-Type")
 			w.WriteHeader(http.StatusNotModified)

@@ -189,6 +189,9 @@ type answer struct {
 // Header implements [http.ResponseWriter].
 func (a *answer) Header() http.Header { return a.header }
 
+// SetWriteDeadline is what connections have: to find none would cost more than to set it.
+func (*answer) SetWriteDeadline(time.Time) error { return nil }
+
 // WriteHeader implements [http.ResponseWriter].
 func (a *answer) WriteHeader(status int) { a.status = status }
 
