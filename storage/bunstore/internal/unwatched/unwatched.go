@@ -12,7 +12,7 @@ import (
 type Driver struct{ driver.Driver }
 
 // hidden is a context that seems not to end.
-type hidden struct{ context.Context }
+type hidden struct{ context.Context } //nolint:containedctx // it is one
 
 type whole struct{}
 
