@@ -157,7 +157,7 @@ func TestAnswers(t *testing.T) {
 // A receiver that does not answer in time has not taken the event.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(cfg *webhook.Config) { cfg.Timeout = 50 * time.Millisecond })
+	w := newWorld(t, func(cfg *webhook.Config) { cfg.Timeout = time.Second })
 	release := make(chan struct{})
 	in := newReceiver(t, func(n int, _ http.ResponseWriter, _ *http.Request) {
 		if n == 0 {
@@ -168,7 +168,7 @@ func TestTimeout(t *testing.T) {
 	hook, _ := w.hook(in.URL)
 	w.tags("urgent")
 	w.work(0)
-	if d := w.deliveries(hook)[0]; d.State != subscription.WebhookPending || d.Problem != "The receiver did not answer within 50ms." {
+	if d := w.deliveries(hook)[0]; d.State != subscription.WebhookPending || d.Problem != "The receiver did not answer within 1s." {
 		t.Errorf("%+v", d)
 	}
 	w.work(6 * time.Second)
