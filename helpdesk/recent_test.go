@@ -1,0 +1,32 @@
+package helpdesk_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+)
+
+// A reply that names no recipients goes where the customer's latest message asks for it, also when some notes came since.
+func TestRecipientsBehindNotes(t *testing.T) {
+	t.Parallel()
+	for notes, want := range map[int]string{0: "office@example.net", 7: "office@example.net", 8: "office@example.net", 19: "office@example.net", 20: "ada@example.com"} {
+		t.Run(fmt.Sprint(notes), func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			m := opening()
+			m.ReplyTo = []mailaddr.Address{{Email: "office@example.net"}}
+			c := b.receive(m).ConversationID
+			for n := range notes {
+				must(b.desk.CreateInteraction(b.ctx, c, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: fmt.Sprint("Note ", n)}))(t)
+			}
+			i := must(b.desk.CreateInteraction(b.ctx, c, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
+			if diff := cmp.Diff([]string{want}, i.To); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
