@@ -838,4 +838,12 @@ func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) 
 }
 
 // InteractionFilter names the conversation whose interactions are listed.
-type InteractionFilter struct{ ConversationID int64 }
+type InteractionFilter struct {
+	ConversationID int64
+	WrittenBy      int64 // if set, only the messages of this customer that were not forwarded
+}
+
+// Admits reports whether an interaction is one of those that the filter lists.
+func (f InteractionFilter) Admits(i *Interaction) bool {
+	return i.ConversationID == f.ConversationID && (f.WrittenBy == 0 || i.Type == TypeCustomer && !i.IsForward && i.CustomerID == f.WrittenBy)
+}

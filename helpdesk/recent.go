@@ -9,12 +9,10 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// How many interactions are read of a conversation that gets another one. If the customer's latest message is not among
-// those for a reply that names no recipients, more are read.
+// How many interactions are read of a conversation that gets another one.
 const (
-	recentForNote     = 1
-	recentForReply    = 8
-	recentForAnswered = 20
+	recentForNote  = 1
+	recentForReply = 8
 )
 
 // recent contains the last interactions of a locked conversation by place, last first. Posting reads them once, and queries the
@@ -40,22 +38,22 @@ func recentBefore(ctx context.Context, tx Tx, conversationID int64, i Interactio
 	return recentOf(ctx, tx, conversationID, recentForReply)
 }
 
-// answered returns the customer's latest message, if it is among the last recentForAnswered interactions.
+// answered returns the latest message that a customer wrote.
 func (r *recent) answered(ctx context.Context, tx Tx, customerID int64) (i Interaction, found bool, err error) {
-	by := func(i Interaction) bool { return i.Type == TypeCustomer && !i.IsForward && i.CustomerID == customerID }
-	at := slices.IndexFunc(r.last, by)
-	if at < 0 && !r.whole && !r.grown {
-		further, err := recentOf(ctx, tx, r.conversationID, recentForAnswered)
-		if err != nil {
-			return i, false, err
+	by := InteractionFilter{ConversationID: r.conversationID, WrittenBy: customerID}
+	for _, i := range r.last {
+		if by.Admits(&i) {
+			return i, true, nil
 		}
-		*r = *further
-		at = slices.IndexFunc(r.last, by)
 	}
-	if at < 0 {
+	if r.whole || customerID == 0 {
 		return i, false, nil
 	}
-	return r.last[at], true, nil
+	further, err := tx.Interactions().List(ctx, by, storage.Seek{Desc: true, Limit: 1})
+	if err != nil || len(further) == 0 {
+		return i, false, err
+	}
+	return further[0], true, nil
 }
 
 // add records an interaction that was inserted, as the conversation's last one.

@@ -10,10 +10,10 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 )
 
-// A reply that names no recipients goes where the customer's latest message asks for it, also when some notes came since.
+// A reply that names no recipients goes where the customer's latest message asks for it, however many notes came since.
 func TestRecipientsBehindNotes(t *testing.T) {
 	t.Parallel()
-	for notes, want := range map[int]string{0: "office@example.net", 7: "office@example.net", 8: "office@example.net", 19: "office@example.net", 20: "ada@example.com"} {
+	for notes, want := range map[int]string{0: "office@example.net", 7: "office@example.net", 8: "office@example.net", 150: "office@example.net"} {
 		t.Run(fmt.Sprint(notes), func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)

@@ -280,6 +280,10 @@ func lists() []explained {
 		_, err := r.Interactions().List(ctx, helpdesk.InteractionFilter{ConversationID: 1}, seek)
 		return err
 	})
+	add("Interactions of a customer", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.Interactions().List(ctx, helpdesk.InteractionFilter{ConversationID: 1, WrittenBy: 1}, seek)
+		return err
+	})
 	add("NewestFrom", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 		_, err := r.NewestFrom(ctx, 1, 2)
 		return err

@@ -30,7 +30,7 @@ var interactions = noun[helpdesk.Scope, helpdesk.Interaction, helpdesk.Interacti
 	Noun: nouns.Interactions, of: func(db *data) *table[helpdesk.Interaction] { return &db.interactions },
 	sees: func(db *data, s helpdesk.Scope, i *helpdesk.Interaction) bool { return db.within(s, i) },
 	match: func(_ *data, _ helpdesk.Scope, f helpdesk.InteractionFilter, i *helpdesk.Interaction) bool {
-		return i.ConversationID == f.ConversationID
+		return f.Admits(i)
 	},
 	key: func(_ helpdesk.InteractionFilter, i *helpdesk.Interaction) int64 { return i.SortKey() },
 	refers: func(db *data, s helpdesk.Scope, i *helpdesk.Interaction) error {

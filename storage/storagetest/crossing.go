@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
 )
 
 // testNewestFrom finds the newest interaction of others.
@@ -45,6 +46,32 @@ func testNewestFrom(t *testing.T, b Backend) {
 	none, err := w.in().NewestFrom(t.Context(), nobody, nobody)
 	ok(t, err)
 	same(t, "of nothing", helpdesk.Interaction{}, none)
+}
+
+// testWrittenBy lists the messages that a customer wrote in a conversation.
+func testWrittenBy(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	message := func(n int, change func(*helpdesk.Interaction)) helpdesk.Interaction {
+		i := w.newQuestion(w.conversation)
+		i.At = at(20 + n)
+		change(&i)
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Insert(ctx, &i) })
+		return i
+	}
+	later := message(2, func(*helpdesk.Interaction) {})
+	sooner := message(1, func(*helpdesk.Interaction) {})
+	message(3, func(i *helpdesk.Interaction) { i.IsForward = true })
+	message(4, func(i *helpdesk.Interaction) { i.Type = helpdesk.TypeNote })
+	message(5, func(i *helpdesk.Interaction) { i.CustomerID, i.CustomerEmailID = 0, 0 })
+	want := []helpdesk.Interaction{later, sooner, w.question}
+	for limit := 1; limit <= 4; limit++ {
+		got, err := w.in().Interactions().List(t.Context(), helpdesk.InteractionFilter{ConversationID: w.conversation.ID, WrittenBy: w.customer.ID}, storage.Seek{Desc: true, Limit: limit})
+		ok(t, err)
+		same(t, "the last messages", want[:min(limit, len(want))], got)
+	}
+	got, err := w.in().Interactions().List(t.Context(), helpdesk.InteractionFilter{ConversationID: w.conversation.ID, WrittenBy: nobody}, storage.Seek{Limit: 5})
+	ok(t, err)
+	same(t, "of nobody", 0, len(got))
 }
 
 // deskReads are the reads for agents at work.

@@ -20,6 +20,7 @@ func deskTests() []testCase {
 	return []testCase{
 		{"Lists", testDeskLists},
 		{"NewestFrom", testNewestFrom},
+		{"WrittenBy", testWrittenBy},
 		{"Scheduled", testScheduled},
 		{"Counts", testConversationCounts}, {"CountsAtTheSameTime", testCountsAtTheSameTime},
 		{"MailFlow", testMailFlow},
