@@ -216,7 +216,7 @@ func (s *Service) URL(site Site) string {
 // root of the host. rest is the remaining path. It also finds private sites; [Service.Visitor] decides who may read them.
 func (s *Service) FindSite(ctx context.Context, host, path string) (site Site, rest string, err error) {
 	key := s.hostKey(host)
-	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	var paths []string
 	if pathPattern.MatchString(first) {
 		paths = append(paths, first)
@@ -228,10 +228,16 @@ func (s *Service) FindSite(ctx context.Context, host, path string) (site Site, r
 		return Site{}, "", fault.Missing("site", 0)
 	}
 	site, err = s.cfg.Store.SiteByAddress(ctx, key, paths...)
-	if site.Path == "" {
-		return site, path, err
+	return site, site.Rest(path), err
+}
+
+// Rest returns what remains of a path on the site's host after the site's own path.
+func (s Site) Rest(path string) string {
+	if s.Path == "" {
+		return path
 	}
-	return site, "/" + rest, err
+	_, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return "/" + rest
 }
 
 // OwnsHost reports whether a host is the custom domain or subdomain of a site: no other part of the service is served there.

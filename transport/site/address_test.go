@@ -1,6 +1,7 @@
 package site_test
 
 import (
+	"context"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -194,5 +197,67 @@ func TestOwnHosts(t *testing.T) {
 		if owns("help.example.org") || !owns("other.example.org") {
 			t.Error("the site has moved, the host has not")
 		}
+	})
+}
+
+// Another site at the address of one that was found before is found at once: the next site on the host, one at a path
+// below it, and that of another account.
+func TestSuccession(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s store) {
+		w := newWorld(t, s)
+		other := identity.Account{Name: "Other", NextNumber: 1, DefaultLocale: "en", Languages: []string{"en"}}
+		if err := s.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.InsertAccount(ctx, &other) }); err != nil {
+			t.Fatal(err)
+		}
+		w.library()
+		sites, err := w.kb.Sites(person(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		move := func(domain, path string) {
+			t.Helper()
+			if _, err := w.editor.UpdateSite(t.Context(), kb.SiteInput{AccountID: 1, Name: "Acme", CustomDomain: storage.Some(domain), Path: storage.Some(path)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		open := func(account int64, name, domain, path string) {
+			t.Helper()
+			made, err := sites.Create(t.Context(), kb.SiteInput{AccountID: account, Name: name, CustomDomain: storage.Some(domain), Path: storage.Some(path)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := &world{t: t}
+			if of.editor, err = w.kb.Editor(t.Context(), person(1), made.ID); err != nil {
+				t.Fatal(err)
+			}
+			of.article(of.collection(map[string]string{"en": "Printing"}, "").ID, nil, map[string]string{"en": "Print"}, "<p>Print.</p>")
+		}
+		shows := func(url, want string) {
+			t.Helper()
+			for range 3 { // unknown, known, and kept
+				rec := w.ask(w.Handler, "GET", url, nil)
+				if want == "" && rec.Code == 404 || want != "" && strings.Contains(rec.Body.String(), "<title>"+want+"</title>") {
+					continue
+				}
+				t.Errorf("%s: %d instead of the site %q", url, rec.Code, want)
+			}
+		}
+		shows("https://help.example.org/en", "Acme")
+		shows("https://help.example.org/docs/en", "")
+		open(1, "Docs", "help.example.org", "docs")
+		shows("https://help.example.org/docs/en", "Docs")
+		shows("https://help.example.org/en", "Acme")
+		move("new.example.org", "")
+		shows("https://help.example.org/en", "")
+		shows("https://new.example.org/en", "Acme")
+		shows("https://help.example.org/docs/en", "Docs")
+		move("new.example.org", "below")
+		shows("https://new.example.org/en", "")
+		shows("https://new.example.org/below/en", "Acme")
+		move("third.example.org", "below")
+		open(other.ID, "Other", "new.example.org", "below")
+		shows("https://new.example.org/below/en", "Other")
+		shows("https://third.example.org/below/en", "Acme")
 	})
 }

@@ -37,8 +37,8 @@ type cache struct {
 	used     *list.List               // the most recently used first
 	size     int64
 	accounts map[int64]*account
-	places   map[place]int64 // the account of the site at a place
-	facts    int             // number of facts remembered, see remembered
+	places   map[place]spot // the sites last found
+	facts    int            // number of facts remembered, see remembered
 
 	hits, misses atomic.Int64
 }
@@ -93,7 +93,7 @@ func newForm(body []byte, coding, etag, former string) *form {
 }
 
 func newCache(cfg Config) *cache {
-	c := &cache{cfg: cfg, logger: cfg.Logger, codings: newCodings(), byKey: map[string]*list.Element{}, used: list.New(), accounts: map[int64]*account{}, places: map[place]int64{}}
+	c := &cache{cfg: cfg, logger: cfg.Logger, codings: newCodings(), byKey: map[string]*list.Element{}, used: list.New(), accounts: map[int64]*account{}, places: map[place]spot{}}
 	if n, ok := cfg.Events.(storage.EventNotifier); ok && cfg.LastEvent != nil {
 		n.NotifyEvents(c.notice)
 	}
@@ -117,28 +117,42 @@ const maxAccounts = 10_000
 // maxPlaces is the maximum number of sites' addresses remembered.
 const maxPlaces = 20_000
 
-// place is the address of a site.
-type place struct{ host, path string }
+// place is a host and the first segment of a path on it.
+type place struct{ host, first string }
 
-// accountAt returns the account whose site was last found at an address, 0 if unknown. The site may have moved since.
-func (c *cache) accountAt(host, path string) int64 {
+func placeOf(host, path string) place {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if id := c.places[place{host, first}]; id != 0 {
-		return id
-	}
-	return c.places[place{host, ""}]
+	return place{strings.ToLower(host), first}
 }
 
-// learn remembers the account of the site at an address.
-func (c *cache) learn(host string, s kb.Site) {
+// spot is the site that was found at a place, and the state of its account at that time.
+type spot struct {
+	stamp stamp
+	site  int64
+}
+
+// at returns the site last found at a place, or else on its host; zero if unknown. The site may have moved since.
+func (c *cache) at(p place) (s spot, exact bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if s, exact = c.places[p]; exact {
+		return s, true
+	}
+	return c.places[place{p.host, ""}], false
+}
+
+// learn remembers the site at a place, found in a state of its account.
+func (c *cache) learn(p place, at stamp, s kb.Site) {
+	c.mu.Lock()
 	if len(c.places) >= maxPlaces {
 		clear(c.places)
 	}
-	c.places[place{host, s.Path}] = s.AccountID
+	c.places[p] = spot{at, s.ID}
+	if s.Path == "" {
+		c.places[place{p.host, ""}] = spot{at, s.ID}
+	}
+	c.mu.Unlock()
+	c.know(at, fact{s.ID, "site"}, s)
 }
 
 // now returns the state of an account's sites, to be taken before reading anything that is rendered.

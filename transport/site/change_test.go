@@ -10,7 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/memstore"
 )
 
-// changing does something each time right after a site was read by its address.
+// changing does something once, right after a site was read by its address, or when one that is known is opened.
 type changing struct {
 	store
 	then *func()
@@ -25,11 +25,20 @@ type changingKB struct {
 
 func (c changingKB) SiteByAddress(ctx context.Context, hostKey string, paths ...string) (kb.Site, error) {
 	s, err := c.Store.SiteByAddress(ctx, hostKey, paths...)
+	c.change()
+	return s, err
+}
+
+func (c changingKB) Within(s kb.Scope) kb.Reader {
+	c.change()
+	return c.Store.Within(s)
+}
+
+func (c changingKB) change() {
 	if then := *c.then; then != nil {
 		*c.then = nil
 		then()
 	}
-	return s, err
 }
 
 // A site that turns private while a page of it is made is not kept as it was.

@@ -339,7 +339,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 	if h.cache.serve(w, r) {
 		return nil
 	}
-	s, rest, at, err := h.find(r.Context(), hostname(r.Host), strings.TrimPrefix(r.URL.Path, mounted))
+	s, rest, at, err := h.find(r.Context(), hostname(r.Host), strings.TrimPrefix(r.URL.Path, mounted), key(r) != "")
 	if err != nil {
 		return err
 	}
@@ -368,31 +368,45 @@ func below(path string, r *http.Request) *http.Request {
 }
 
 // find finds the site at an address, the rest of the path, and a state of its account that was read before the site. The
-// account is known from the last visit; on the first one, the site is read once more.
-func (h *Handler) find(ctx context.Context, host, path string) (s kb.Site, rest string, at stamp, err error) {
+// account is known from the last visit; on the first one, the site is read once more. If it may be one that was found
+// before, and its account has not changed since, nothing is read: a host belongs to one account, and on the shared host a
+// path to one site, so only changes of the account can bring another site to the address.
+func (h *Handler) find(ctx context.Context, host, path string, before bool) (s kb.Site, rest string, at stamp, err error) {
 	if strings.Contains(path, "\x00") {
 		return s, "", at, fault.Missing("site", 0)
 	}
-	account := h.cache.accountAt(host, path)
-	if account != 0 {
-		at = h.cache.now(ctx, account)
+	place := placeOf(host, path)
+	last, exact := h.cache.at(place)
+	if last.site != 0 {
+		at = h.cache.now(ctx, last.stamp.account)
 	}
-	if s, rest, err = h.cfg.KB.FindSite(ctx, host, path); err != nil || s.AccountID == account {
+	if before && exact && at == last.stamp {
+		if known, ok := h.cache.known(at, fact{last.site, "site"}); ok {
+			if s, ok := known.(kb.Site); ok {
+				return s, s.Rest(path), at, nil
+			}
+		}
+	}
+	if s, rest, err = h.cfg.KB.FindSite(ctx, host, path); err != nil {
 		return s, rest, at, err
 	}
-	at = h.cache.now(ctx, s.AccountID)
-	if at == (stamp{}) {
-		return s, rest, at, nil
+	if last.site == 0 || s.AccountID != last.stamp.account {
+		at = h.cache.now(ctx, s.AccountID)
+		if at == (stamp{}) {
+			return s, rest, at, nil
+		}
+		first := s.AccountID
+		if s, rest, err = h.cfg.KB.FindSite(ctx, host, path); err != nil {
+			return s, rest, at, err
+		}
+		if s.AccountID != first { // it is moving, so nothing of it is cached
+			return s, rest, stamp{}, nil
+		}
 	}
-	again, rest, err := h.cfg.KB.FindSite(ctx, host, path)
-	if err != nil {
-		return s, rest, at, err
+	if at != (stamp{}) {
+		h.cache.learn(place, at, s)
 	}
-	if again.AccountID != s.AccountID { // it is moving, so nothing of it is cached
-		return again, rest, stamp{}, nil
-	}
-	h.cache.learn(host, again)
-	return again, rest, at, nil
+	return s, rest, at, nil
 }
 
 // enter makes the visitor; it fails on a private site of which the caller is not a member.
