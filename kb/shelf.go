@@ -103,20 +103,8 @@ func (v *Visitor) Neighbours(ctx context.Context, a Article, filter ArticleFilte
 	if err != nil {
 		return before, after, err
 	}
-	filter.Brief = true
-	next := func(desc bool) (ArticleRevision, error) {
-		from := ArticleRevision{Article: a}.position()
-		list, err := r.PublishedArticles(ctx, filter, storage.Seek{From: &from, Desc: desc, Limit: 1})
-		if len(list) == 0 {
-			return ArticleRevision{}, err
-		}
-		return list[0].shown(), err
-	}
-	if before, err = next(true); err != nil {
-		return before, after, err
-	}
-	after, err = next(false)
-	return before, after, err
+	before, after, err = r.Beside(ctx, filter, ArticleRevision{Article: a}.position())
+	return before.shown(), after.shown(), err
 }
 
 // Weights for the relatedness of two articles.

@@ -164,6 +164,8 @@ type ShelfReader interface {
 	// FirstArticles returns the first articles of each category by SortOrder. The result has each article once, also by
 	// SortOrder. If a category is given twice, the last one counts.
 	FirstArticles(ctx context.Context, of []FirstOf) ([]ArticleRevision, error)
+	// Beside returns the articles before and after a position by SortOrder; a missing one is the zero value.
+	Beside(ctx context.Context, filter ArticleFilter, at storage.Position) (before, after ArticleRevision, err error)
 	// Front returns the data that every page of the site shows.
 	Front(ctx context.Context) (Front, error)
 	// Shelf returns a collection with the first limit of its categories by SortOrder. A missing collection is a NotFound fault.

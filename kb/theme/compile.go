@@ -1,6 +1,7 @@
 package theme
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,11 @@ type page struct {
 type instance struct {
 	layout *template.Template
 	meter  *meter
+	buf    []byte // of the last rendering, to be used again
 }
+
+// maxBuffer is the size up to which an instance keeps its buffer.
+const maxBuffer = 256 << 10
 
 // Compile compiles a theme from the texts of its templates by path. Missing templates come from the built-in theme, but
 // layout and article are required. The error is a *Problem with the line of a template that does not parse, calls a
@@ -194,14 +199,18 @@ func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte,
 	}
 	limits := env.Limits.withDefaults()
 	i.meter.begin(ctx, limits, env, p.Locale)
-	out := &limited{left: limits.Output, buf: make([]byte, 0, 32<<10)} // most pages are smaller
+	out := &limited{left: limits.Output, buf: i.buf[:0]}
 	err = i.layout.Execute(out, p)
+	body := bytes.Clone(out.buf) // of its size, as pages are kept
+	if i.buf = nil; cap(out.buf) <= maxBuffer {
+		i.buf = out.buf
+	}
 	i.meter.begin(context.Background(), limits, Env{}, "") // keeps no reference to this page
 	page.pool.Put(i)
 	if err != nil {
 		return nil, renderError(err, page.paths)
 	}
-	return out.buf, nil
+	return body, nil
 }
 
 // renderError keeps the reason for errors.Is along with the place.

@@ -253,6 +253,36 @@ func (r kbReader) PublishedArticles(ctx context.Context, f kb.ArticleFilter, see
 	return r.liveArticles(ctx, f, true, seek)
 }
 
+// Beside implements [kb.ShelfReader] with one statement.
+func (r kbReader) Beside(ctx context.Context, f kb.ArticleFilter, at storage.Position) (before, after kb.ArticleRevision, err error) {
+	next := func(desc bool) *bun.SelectQuery {
+		q := r.live(true, true)
+		if e := narrowed(q, r.scope, f); e != nil {
+			err = e
+		}
+		return page(q, "sort_order", storage.Seek{From: &at, Desc: desc, Limit: 1})
+	}
+	last, first := next(true), next(false)
+	if errors.Is(err, errNone) {
+		return before, after, r.state()
+	}
+	if err != nil {
+		return before, after, err
+	}
+	err = r.rows(ctx, func(rows *sql.Rows) error {
+		var isAfter bool
+		var row liveRow
+		err := rows.Scan(append([]any{&isAfter}, row.into()...)...)
+		if isAfter {
+			after = row.both()
+		} else {
+			before = row.both()
+		}
+		return err
+	}, "SELECT FALSE, b.* FROM (?) AS b UNION ALL SELECT TRUE, a.* FROM (?) AS a", last, first)
+	return before, after, failure(ctx, err, "article", 0)
+}
+
 // TopArticles implements [kb.ShelfReader].
 func (r kbReader) TopArticles(ctx context.Context, order kb.ArticleOrder, limit int) ([]kb.ArticleRevision, error) {
 	if limit <= 0 {

@@ -160,6 +160,23 @@ func (r kbReader) TopArticles(ctx context.Context, order kb.ArticleOrder, limit 
 	return all[:min(max(limit, 0), len(all))], err
 }
 
+func (r kbReader) Beside(ctx context.Context, f kb.ArticleFilter, at storage.Position) (before, after kb.ArticleRevision, err error) {
+	f.Brief = true
+	for _, to := range []struct {
+		neighbour *kb.ArticleRevision
+		desc      bool
+	}{{&before, true}, {&after, false}} {
+		next, err := r.PublishedArticles(ctx, f, storage.Seek{From: &at, Desc: to.desc, Limit: 1})
+		if err != nil {
+			return before, after, err
+		}
+		for _, a := range next {
+			*to.neighbour = a
+		}
+	}
+	return before, after, nil
+}
+
 func (r kbReader) FirstArticles(ctx context.Context, of []kb.FirstOf) ([]kb.ArticleRevision, error) {
 	left := map[int64]int{}
 	for _, f := range of {

@@ -1,8 +1,10 @@
 package storagetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -180,6 +182,33 @@ func testContentPages(t *testing.T, b Backend) {
 		same(t, "articles", ids(want, articleID), ids(plain, func(a kb.Article) int64 { return a.ID }))
 		want = keep(want, func(a kb.ArticleRevision) bool { return a.Article.Published })
 		checkPages(t, want, position, func(s storage.Seek) ([]kb.ArticleRevision, error) { return r.PublishedArticles(t.Context(), f, s) })
+		testBeside(t, r, f, articles, want)
+	}
+}
+
+// testBeside finds the neighbours of each article in a list, whether it is in the list itself or not.
+func testBeside(t *testing.T, r kb.Reader, f kb.ArticleFilter, all, list []kb.ArticleRevision) {
+	t.Helper()
+	for _, a := range all {
+		at := storage.Position{Key: int64(a.Article.SortOrder), ID: a.Article.ID}
+		var want [2]int64
+		for _, other := range list {
+			order := cmp.Or(cmp.Compare(other.Article.SortOrder, a.Article.SortOrder), cmp.Compare(other.Article.ID, a.Article.ID))
+			if order < 0 {
+				want[0] = other.Article.ID
+			}
+			if order > 0 && want[1] == 0 {
+				want[1] = other.Article.ID
+			}
+		}
+		before, after, err := r.Beside(t.Context(), f, at)
+		ok(t, err)
+		same(t, "the articles before and after", want, [2]int64{before.Article.ID, after.Article.ID})
+		for _, n := range []kb.ArticleRevision{before, after} {
+			for _, text := range n.Revision.Text.Translations {
+				same(t, "the content of a neighbour", "", text.Content)
+			}
+		}
 	}
 }
 
@@ -370,6 +399,10 @@ func contentReads() map[string]readProbeOf[kb.Reader] {
 		}},
 		"FirstArticles": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.FirstArticles(ctx, []kb.FirstOf{{CategoryID: v.shelf.category.ID, N: 1}}))
+		}},
+		"Beside": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
+			before, after, err := r.Beside(ctx, kb.ArticleFilter{CategoryID: v.shelf.category.ID}, storage.Position{Key: math.MinInt32})
+			return nonZero(before.Article.ID+after.Article.ID != 0, v), err
 		}},
 		"Front": {ofSite, false, func(ctx context.Context, r r, v *world) (any, error) {
 			f, err := r.Front(ctx)

@@ -92,6 +92,21 @@ func (r rail) all() []kb.ArticleRevision {
 	return all
 }
 
+// besides returns the articles before and after one among its siblings, unless the rail does not know them.
+func (r rail) besides(id int64) (before, after kb.ArticleRevision, known bool) {
+	at := slices.IndexFunc(r.siblings, func(s kb.ArticleRevision) bool { return s.Article.ID == id })
+	if at < 0 || at == len(r.siblings)-1 && r.more {
+		return before, after, false
+	}
+	if at > 0 {
+		before = r.siblings[at-1]
+	}
+	if at < len(r.siblings)-1 {
+		after = r.siblings[at+1]
+	}
+	return before, after, true
+}
+
 // rail reads the list next to the articles of a category of a collection, or next to those outside categories if at is -1.
 func (v *visit) rail(in kb.Shelf, at int, near []kb.Category) (rail, error) {
 	category := int64(0)

@@ -389,8 +389,7 @@ func language(locale string) string {
 
 // excerpt returns a description of an article without a summary.
 func excerpt(content string) string {
-	const begin = 4 << 10 // usually long enough
-	if len(content) > begin {
+	for begin := 1 << 10; begin < len(content) && begin <= 4<<10; begin *= 4 { // usually long enough
 		// The cut may have damaged the end.
 		if text := contenthtml.Text(strings.ToValidUTF8(content[:begin], "")); utf8.RuneCountInString(text) > 200 {
 			return shortened(text)
@@ -453,28 +452,8 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 	if err != nil {
 		return err
 	}
-	seen := []int64{}
-	for _, s := range rail.siblings {
-		e := v.entry(p, s)
-		e.Current = s.Article.ID == a.Article.ID
-		section.Articles = append(section.Articles, e)
-	}
-	if rail.more {
-		section.Next = section.URL
-	}
-	if len(section.Articles) > 0 {
-		p.Article.Sections = append(p.Article.Sections, section)
-	}
-	for _, g := range near {
-		row := v.showCategory(p, g)
-		list := v.entries(p, rail.beside[g.ID])
-		if len(list) > shelfArticles {
-			list, row.Next = list[:shelfArticles], row.URL
-		}
-		row.Articles = list
-		p.Article.Sections = append(p.Article.Sections, row)
-	}
-	before, after, err := v.neighbours(a.Article, filter, rail)
+	p.Article.Sections = v.sections(p, a.Article.ID, section, near, rail)
+	before, after, related, err := v.nearest(p.Locale, a, filter, rail)
 	if err != nil {
 		return err
 	}
@@ -485,33 +464,54 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 		if n.of.Article.ID != 0 {
 			e := v.entry(p, n.of)
 			*n.to = &e
-			seen = append(seen, n.of.Article.ID)
 		}
 	}
-	words, err := remembered(v, "title words "+p.Locale, func() (*kb.TitleWords, error) { return new(kb.TitleWords), nil })
-	if err != nil {
-		return err
-	}
-	related, err := v.Related(v.ctx(), a, kb.RelatedQuery{Locale: p.Locale, Except: seen, Known: rail.all(), Limit: relatedArticles, Words: words})
 	p.Article.Related = v.entries(p, related)
-	return err
+	return nil
 }
 
-// neighbours returns the articles before and after an article among its siblings, usually from the rail, which was read
-// already.
-func (v *visit) neighbours(a kb.Article, filter kb.ArticleFilter, beside rail) (before, after kb.ArticleRevision, err error) {
-	all := beside.siblings
-	at := slices.IndexFunc(all, func(s kb.ArticleRevision) bool { return s.Article.ID == a.ID })
-	if at < 0 || at == len(all)-1 && beside.more {
-		return v.Neighbours(v.ctx(), a, filter)
+// sections returns the lists next to an article: of its own section, and of the categories next to it.
+func (v *visit) sections(p *theme.Page, article int64, own theme.Category, near []kb.Category, rail rail) []theme.Category {
+	all := make([]theme.Category, 0, 1+len(near))
+	if own.Articles = v.entries(p, rail.siblings); len(own.Articles) > 0 {
+		for i := range own.Articles {
+			own.Articles[i].Current = own.Articles[i].ID == article
+		}
+		if rail.more {
+			own.Next = own.URL
+		}
+		all = append(all, own)
 	}
-	if at > 0 {
-		before = all[at-1]
+	for _, g := range near {
+		row := v.showCategory(p, g)
+		row.Articles = v.entries(p, rail.beside[g.ID])
+		if len(row.Articles) > shelfArticles {
+			row.Articles, row.Next = row.Articles[:shelfArticles], row.URL
+		}
+		all = append(all, row)
 	}
-	if at < len(all)-1 {
-		after = all[at+1]
+	return all
+}
+
+// nearest returns the articles before and after an article among its siblings, and those related to it, without these two.
+func (v *visit) nearest(locale string, a kb.ArticleRevision, filter kb.ArticleFilter, rail rail) (before, after kb.ArticleRevision, related []kb.ArticleRevision, err error) {
+	words, err := remembered(v, "title words "+locale, func() (*kb.TitleWords, error) { return new(kb.TitleWords), nil })
+	if err != nil {
+		return before, after, nil, err
 	}
-	return before, after, nil
+	ask := kb.RelatedQuery{Locale: locale, Known: rail.all(), Limit: relatedArticles + 2, Words: words}
+	before, after, known := rail.besides(a.Article.ID)
+	if known {
+		related, err = v.Related(v.ctx(), a, ask)
+	} else {
+		if before, after, err = v.Neighbours(v.ctx(), a.Article, filter); err == nil {
+			related, err = v.Related(v.ctx(), a, ask)
+		}
+	}
+	related = slices.DeleteFunc(related, func(r kb.ArticleRevision) bool {
+		return r.Article.ID == before.Article.ID || r.Article.ID == after.Article.ID
+	})
+	return before, after, related[:min(len(related), relatedArticles)], err
 }
 
 // besides returns the categories after that of the article, and those before it.
