@@ -242,6 +242,17 @@ func (r reader) CustomerBeyond(ctx context.Context, id int64) (bool, error) {
 func (w writer) InsertCustomer(ctx context.Context, c *helpdesk.Customer) error {
 	row := customerRowOf(w.scope.AccountID, c)
 	row.ID = 0
+	if w.store.postgres && len(c.Emails) == 1 && len(c.Phones)+len(c.Websites) == 0 { // as mail brings them
+		email := &c.Emails[0]
+		var id, emailID int64
+		err := w.raw(`WITH c AS (?), e AS (INSERT INTO hw_customer_emails (account_id, customer_id, email, email_key)
+			SELECT ?, c.id, ?, ? FROM c RETURNING id) SELECT c.id, e.id FROM c CROSS JOIN e`,
+			w.inserts(&row).Returning("id"), row.AccountID, email.Email, email.Key).Scan(ctx, &id, &emailID)
+		if err == nil {
+			c.ID, email.ID = id, emailID
+		}
+		return failure(ctx, err, "customer", 0)
+	}
 	if _, err := w.inserts(&row).Exec(ctx); err != nil {
 		return failure(ctx, err, "customer", 0)
 	}

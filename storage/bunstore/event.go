@@ -3,10 +3,12 @@ package bunstore
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"slices"
 	"strings"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
@@ -167,19 +169,33 @@ func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64
 	write("counted AS (UPDATE hw_accounts SET last_event = last_event + ? WHERE id = ?"+after+
 		" RETURNING last_event, pg_notify('"+eventChannel+"', CAST(id AS TEXT))::text AS told), ", len(events), account)
 	write(`logged AS (INSERT INTO hw_events (account_id, seq, type, subject, mailbox_id, conversation_id, actor_id, data, time)
-		SELECT ?, c.last_event - e.back, e.type, e.subject, e.mailbox, e.conversation, e.actor, e.data::bytea, e.at
-		FROM counted AS c, (VALUES `, account)
-	for i, e := range events {
-		if i > 0 {
-			write(", ")
-		}
-		write("(?, ?, ?, ?, ?, ?, ?, ?)", len(events)-i-1, e.Type, e.Subject, e.MailboxID, e.ConversationID, e.ActorID, empty(e.Data), micros(e.Time))
-	}
-	write(") AS e (back, type, subject, mailbox, conversation, actor, data, at)) SELECT " + woken + ", count(told) FROM counted")
+		SELECT ?, c.last_event - ? + e.place, e.type, e.subject, e.mailbox, e.conversation, e.actor, e.data, e.at
+		FROM counted AS c, `, account, len(events))
+	all := columnsOf(events)
+	write(`unnest(?::text[], ?::int8[], ?::int8[], ?::int8[], ?::int8[], ?::bytea[], ?::int8[]) WITH ORDINALITY
+		AS e (type, subject, mailbox, conversation, actor, data, at, place)) SELECT `+woken+`, count(told) FROM counted`,
+		pgdialect.Array(all.types), pgdialect.Array(all.subjects), pgdialect.Array(all.mailboxes), pgdialect.Array(all.conversations),
+		pgdialect.Array(all.actors), pgdialect.Array(all.data), pgdialect.Array(all.times))
 	var jobsQueued, counted int
 	err = s.raw(text.String(), args...).Scan(ctx, &jobsQueued, &counted)
 	if err == nil && counted == 0 {
 		err = sql.ErrNoRows
 	}
 	return jobsQueued > 0, failure(ctx, err, "account", account)
+}
+
+// eventColumns are events by column: arrays, so that the statement has the same text for any number of events.
+type eventColumns struct {
+	types, data                                       []string // data as PostgreSQL writes bytes
+	subjects, mailboxes, conversations, actors, times []int64
+}
+
+func columnsOf(events []storage.Event) (c eventColumns) {
+	for _, e := range events {
+		c.types, c.data = append(c.types, e.Type), append(c.data, `\x`+hex.EncodeToString(e.Data))
+		c.subjects, c.mailboxes = append(c.subjects, e.Subject), append(c.mailboxes, e.MailboxID)
+		c.conversations, c.actors = append(c.conversations, e.ConversationID), append(c.actors, e.ActorID)
+		c.times = append(c.times, micros(e.Time))
+	}
+	return c
 }

@@ -138,15 +138,15 @@ type fetchStatusRow struct {
 	UpdatedAt     int64
 }
 
+// fetchStatusColumns are those of a mailbox that may have no status yet.
+const fetchStatusColumns = "s.mailbox_id, s.connected, s.last_success_at, s.last_error_at, s.last_error, s.needs_reauth, s.worker, COALESCE(s.deaths, '[]') AS deaths, s.fruitless, s.parked_at, s.updated_at"
+
 // FetchStatus implements [ledger.FetchReader].
 func (r reader) FetchStatus(ctx context.Context, mailboxID int64) (ledger.FetchStatus, error) {
 	var row fetchStatusRow
-	err := r.selects(&row).ApplyQueryBuilder(r.inScope("mailbox_id")).Where("mailbox_id = ?", mailboxID).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		_, err := r.Mailboxes().Get(ctx, mailboxID)
-		return ledger.FetchStatus{}, err
-	}
-	if err != nil {
+	err := r.selects((*mailboxRow)(nil)).ColumnExpr(fetchStatusColumns).ApplyQueryBuilder(r.inScope("id")).Where("?TableName.id = ?", mailboxID).
+		Join("LEFT JOIN hw_fetch_status AS s ON s.account_id = ?TableName.account_id AND s.mailbox_id = ?TableName.id").Scan(ctx, &row)
+	if err != nil || row.MailboxID == 0 { // 0: it has none yet
 		return ledger.FetchStatus{}, failure(ctx, err, "mailbox", mailboxID)
 	}
 	return ledger.FetchStatus{

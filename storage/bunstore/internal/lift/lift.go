@@ -82,6 +82,9 @@ func (l *lifter) next(i int) int {
 	case inName(ch):
 		return l.name(i)
 	case ch == '@' && l.dialect == Postgres:
+	case ch == '[' && next == ']' && l.dialect == Postgres: // text[]
+		l.last = "'"
+		return i + 2
 	case strings.IndexByte(";?[$@#", ch) >= 0, ch == '-' && next == '-', ch == '/' && next == '*':
 		return -1
 	}

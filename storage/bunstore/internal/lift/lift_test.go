@@ -64,6 +64,7 @@ func TestSQLite(t *testing.T) {
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	check(t, Postgres, map[string]lifted{
+		"arrays":              {`SELECT * FROM unnest('{1,2}'::int8[], '{"a b"}'::text[]) WHERE x = 5`, `SELECT * FROM unnest($1::int8[], $2::text[]) WHERE x = $3::int4`, []driver.Value{"{1,2}", `{"a b"}`, int64(5)}},
 		"values":              {`INSERT INTO "t" ("a", "b") VALUES (12, 'It''s')`, `INSERT INTO "t" ("a", "b") VALUES ($1::int4, $2)`, []driver.Value{int64(12), "It's"}},
 		"large numbers":       {`SELECT * FROM t WHERE a > 1700000000000000 AND b = 2147483647 AND c = 2147483648`, `SELECT * FROM t WHERE a > $1::int8 AND b = $2::int4 AND c = $3::int8`, []driver.Value{int64(1700000000000000), int64(2147483647), int64(2147483648)}},
 		"below zero":          {`UPDATE t SET a = -62135596800000000, b = (-5) WHERE c IN (-5)`, `UPDATE t SET a = $1::int8, b = ($2::int4) WHERE c IN ($3::int4)`, []driver.Value{int64(-62135596800000000), int64(-5), int64(-5)}},
