@@ -9,10 +9,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/storagetest"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // shapes collects the statements of many tests, without their values.
@@ -115,6 +117,38 @@ func nameless(shape string, owned []string) string {
 		}
 	}
 	return ""
+}
+
+// foundByAll are the unique indexes on rows of accounts that hold for all accounts: they find the account, or a job of any.
+var foundByAll = []string{
+	"hw_invitations_hash", "hw_jobs_pkey", "hw_jobs_unique_key", "hw_mailboxes_local", "hw_reference_pending_pkey", "hw_site_hosts_pkey", "hw_sites_address",
+	"hw_sites_pkey",
+}
+
+// Keys contain the account, so that the tables can be distributed by it on PostgreSQL.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.Postgres(t)
+	open(t, dsn, bunstore.Config{})
+	rows, err := plainPostgres(t, dsn).Query(`SELECT i.indexrelid::regclass::text FROM pg_index AS i
+		JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attname = 'account_id'
+		WHERE i.indisunique AND NOT a.attnum = ANY(i.indkey) AND i.indrelid::regclass::text LIKE 'hw_%' ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var without []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(`^hw_audit_\w+_pkey$`).MatchString(name) { // partitions, whose ids come from one sequence
+			without = append(without, name)
+		}
+	}
+	if diff := cmp.Diff(foundByAll, without); diff != "" || rows.Err() != nil {
+		t.Error(diff, rows.Err())
+	}
 }
 
 var (

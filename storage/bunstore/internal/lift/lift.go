@@ -81,15 +81,20 @@ func (l *lifter) next(i int) int {
 		return l.number(i) // PostgreSQL cannot infer the type of "- $1"
 	case inName(ch):
 		return l.name(i)
-	case ch == '@' && l.dialect == Postgres:
-	case ch == '[' && next == ']' && l.dialect == Postgres: // text[]
-		l.last = "'"
-		return i + 2
-	case strings.IndexByte(";?[$@#", ch) >= 0, ch == '-' && next == '-', ch == '/' && next == '*':
+	case foreign(ch, next, l.dialect):
 		return -1
 	}
 	l.sign(ch)
 	return i + 1
+}
+
+// foreign reports whether a character is none of a statement that bun writes: it begins a comment, a parameter or another
+// statement.
+func foreign(ch, next byte, d Dialect) bool {
+	if d == Postgres && (ch == '@' || ch == '[' && next == ']') { // a @@ b, text[]
+		return false
+	}
+	return strings.IndexByte(";?[$@#", ch) >= 0 || ch == '-' && next == '-' || ch == '/' && next == '*'
 }
 
 // sign records a punctuation character.
