@@ -117,6 +117,9 @@ const maxAccounts = 10_000
 // maxPlaces is the maximum number of sites' addresses remembered.
 const maxPlaces = 20_000
 
+// maxFirst is the longest first segment remembered, in bytes: that of a site's path.
+const maxFirst = 64
+
 // place is a host and the first segment of a path on it.
 type place struct{ host, first string }
 
@@ -147,9 +150,11 @@ func (c *cache) learn(p place, at stamp, s kb.Site) {
 	if len(c.places) >= maxPlaces {
 		clear(c.places)
 	}
-	c.places[p] = spot{at, s.ID}
+	if len(p.first) <= maxFirst {
+		c.places[place{strings.Clone(p.host), strings.Clone(p.first)}] = spot{at, s.ID} // keeps nothing else of the request
+	}
 	if s.Path == "" {
-		c.places[place{p.host, ""}] = spot{at, s.ID}
+		c.places[place{strings.Clone(p.host), ""}] = spot{at, s.ID}
 	}
 	c.mu.Unlock()
 	c.know(at, fact{s.ID, "site"}, s)

@@ -499,19 +499,16 @@ func (v *visit) nearest(locale string, a kb.ArticleRevision, filter kb.ArticleFi
 	if err != nil {
 		return before, after, nil, err
 	}
-	ask := kb.RelatedQuery{Locale: locale, Known: rail.all(), Limit: relatedArticles + 2, Words: words}
 	before, after, known := rail.besides(a.Article.ID)
-	if known {
-		related, err = v.Related(v.ctx(), a, ask)
-	} else {
-		if before, after, err = v.Neighbours(v.ctx(), a.Article, filter); err == nil {
-			related, err = v.Related(v.ctx(), a, ask)
+	if !known {
+		if before, after, err = v.Neighbours(v.ctx(), a.Article, filter); err != nil {
+			return before, after, nil, err
 		}
 	}
-	related = slices.DeleteFunc(related, func(r kb.ArticleRevision) bool {
-		return r.Article.ID == before.Article.ID || r.Article.ID == after.Article.ID
+	related, err = v.Related(v.ctx(), a, kb.RelatedQuery{
+		Locale: locale, Except: []int64{before.Article.ID, after.Article.ID}, Known: rail.all(), Limit: relatedArticles, Words: words,
 	})
-	return before, after, related[:min(len(related), relatedArticles)], err
+	return before, after, related, err
 }
 
 // besides returns the categories after that of the article, and those before it.
