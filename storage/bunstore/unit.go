@@ -68,8 +68,10 @@ func (p pooled) reads(ctx context.Context) bun.IConn {
 
 func (p pooled) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	conn := p.reads(ctx)
-	if pool, ok := conn.(*sql.DB); ok && watches(pool) {
-		ctx = unwatched.Context(ctx)
+	if pool, ok := conn.(*sql.DB); ok {
+		if _, ok := pool.Driver().(unwatched.Driver); ok {
+			ctx = unwatched.Context(ctx)
+		}
 	}
 	return conn.QueryContext(ctx, query, args...)
 }
@@ -80,15 +82,6 @@ func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql
 
 func (p pooled) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	return p.reads(ctx).QueryRowContext(ctx, query, args...)
-}
-
-// watches reports whether the driver of a pool watches contexts, and a query need not wait for a connection.
-func watches(pool *sql.DB) bool {
-	if _, ok := pool.Driver().(unwatched.Driver); !ok {
-		return false
-	}
-	now := pool.Stats()
-	return now.MaxOpenConnections == 0 || now.InUse < now.MaxOpenConnections
 }
 
 // part runs fn as one part of the unit's transaction.

@@ -31,7 +31,7 @@ type connector struct {
 
 // Connect implements [driver.Connector].
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(unwatched.Of(ctx))
+	conn, err := c.Connector.Connect(ctx)
 	if plain, ok := conn.(*stdlib.Conn); ok && err == nil {
 		return &preparingConn{pgxConn: plain, prepares: c.prepares, seed: maphash.MakeSeed()}, nil
 	}
@@ -54,13 +54,16 @@ type preparingConn struct {
 
 // QueryContext implements [driver.QueryerContext].
 func (c *preparingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	ctx = unwatched.Of(ctx)
+	whole := unwatched.Of(ctx)
 	text, values := c.prepared(query, args)
-	rows, err := c.pgxConn.QueryContext(ctx, text, values)
+	rows, err := c.pgxConn.QueryContext(whole, text, values)
 	if c.again(err) {
-		rows, err = c.pgxConn.QueryContext(ctx, text, values)
+		rows, err = c.pgxConn.QueryContext(whole, text, values)
 	}
-	return metered.Rows(ctx, rows, err)
+	if err == nil {
+		unwatched.Watched(ctx)
+	}
+	return metered.Rows(whole, rows, err)
 }
 
 // ExecContext implements [driver.ExecerContext].
@@ -71,11 +74,6 @@ func (c *preparingConn) ExecContext(ctx context.Context, query string, args []dr
 		result, err = c.pgxConn.ExecContext(ctx, text, values)
 	}
 	return result, err
-}
-
-// ResetSession implements [driver.SessionResetter].
-func (c *preparingConn) ResetSession(ctx context.Context) error {
-	return c.pgxConn.ResetSession(unwatched.Of(ctx))
 }
 
 // BeginTx implements [driver.ConnBeginTx].

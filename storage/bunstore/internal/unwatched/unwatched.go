@@ -5,41 +5,50 @@ package unwatched
 import (
 	"context"
 	"database/sql/driver"
-	"time"
 )
 
-// Driver marks a driver that gets the whole context with [Of].
+// Driver marks a driver that calls [Watched].
 type Driver struct{ driver.Driver }
 
-// hidden is a context that seems not to end.
-type hidden struct{ context.Context } //nolint:containedctx // it is one
+// hidden is a context that seems not to end once a driver watches it. Package sql asks for its end in the goroutine of the
+// query: before the driver has it, to wait for a connection, and afterwards, to start a goroutine.
+type hidden struct {
+	context.Context //nolint:containedctx // it is one
+	watched         bool
+}
 
-type whole struct{}
+type self struct{}
 
-// Context returns ctx without its end.
-func Context(ctx context.Context) context.Context { return hidden{ctx} }
-
-// Deadline implements [context.Context].
-func (hidden) Deadline() (time.Time, bool) { return time.Time{}, false }
+// Context returns ctx without its end once a driver watches it. It is for one query.
+func Context(ctx context.Context) context.Context { return &hidden{Context: ctx} }
 
 // Done implements [context.Context].
-func (hidden) Done() <-chan struct{} { return nil }
-
-// Err implements [context.Context].
-func (hidden) Err() error { return nil }
+func (h *hidden) Done() <-chan struct{} {
+	if h.watched {
+		return nil
+	}
+	return h.Context.Done()
+}
 
 // Value implements [context.Context].
-func (h hidden) Value(key any) any {
-	if key == (whole{}) {
-		return h.Context
+func (h *hidden) Value(key any) any {
+	if key == (self{}) {
+		return h
 	}
 	return h.Context.Value(key)
 }
 
 // Of returns the whole context.
 func Of(ctx context.Context) context.Context {
-	if ctx, ok := ctx.Value(whole{}).(context.Context); ok {
-		return ctx
+	if h, ok := ctx.Value(self{}).(*hidden); ok {
+		return h.Context
 	}
 	return ctx
+}
+
+// Watched tells that a driver has begun a query, and watches the context of it until its rows are closed.
+func Watched(ctx context.Context) {
+	if h, ok := ctx.Value(self{}).(*hidden); ok {
+		h.watched = true
+	}
 }
