@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/browser"
 )
 
@@ -52,6 +54,32 @@ func TestProblemsAreSeen(t *testing.T) {
 		found := strings.Join(tab.Problems(), "\n")
 		if p.problem == "" && found != "" || !strings.Contains(found, p.problem) {
 			t.Errorf("%s: %q, want %q", name, found, p.problem)
+		}
+		tab.Do(chromedp.Navigate("about:blank")) // a name may turn out to be unknown only now
+		tab.Problems()
+	}
+}
+
+// A page may replace an element, as the desk does when an event comes, while a test clicks on it or reads it.
+func TestReplacedElements(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = fmt.Fprint(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>x</title><p></p><script src="/s.js"></script></html>`)
+		case "/s.js":
+			w.Header().Set("Content-Type", "text/javascript")
+			_, _ = fmt.Fprint(w, `setInterval(() => { document.querySelector("p").innerHTML = "<button>Press</button>" }, 2)`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	tab := browser.Start(t).Tab(t, browser.View{})
+	tab.Open(server.URL)
+	for range 20 {
+		tab.Click("button")
+		if got := tab.Text("button"); got != "Press" {
+			t.Errorf("read: %q", got)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -9,7 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -133,6 +136,24 @@ func (t *Tab) bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.ctx, patience)
 }
 
+// on runs steps on an element. It repeats them while the page replaces the element between its look-up and the first thing
+// that is done to it.
+func (t *Tab) on(steps ...chromedp.Action[chromedp.Void]) {
+	t.t.Helper()
+	ctx, cancel := t.bounded()
+	defer cancel()
+	for {
+		err := chromedp.Do(ctx, steps...)
+		e, ok := errors.AsType[*cdproto.Error](err)
+		gone := ok && (strings.HasPrefix(e.Message, "Could not find node") || strings.HasPrefix(e.Message, "No node with given id"))
+		if !gone || ctx.Err() != nil {
+			t.check(err)
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 func (t *Tab) check(err error) {
 	t.t.Helper()
 	if err != nil {
@@ -242,7 +263,7 @@ func (t *Tab) Location() string {
 // Wait waits until the selected element is visible.
 func (t *Tab) Wait(selector string) {
 	t.t.Helper()
-	t.Do(chromedp.WaitVisible(chromedp.CSS(selector)))
+	t.on(chromedp.WaitVisible(chromedp.CSS(selector)))
 }
 
 // Gone waits until no selected element exists.
@@ -274,13 +295,14 @@ func (t *Tab) Choose(selector string, files ...string) {
 // Click clicks on an element of the page.
 func (t *Tab) Click(selector string) {
 	t.t.Helper()
-	t.Do(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector)))
+	t.on(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector)))
 }
 
 // Text returns the visible text of the first selected element, on one line.
 func (t *Tab) Text(selector string) string {
 	t.t.Helper()
-	return strings.Join(strings.Fields(get(t, chromedp.Text(chromedp.CSS(selector)))), " ")
+	t.Wait(selector)
+	return strings.Join(strings.Fields(Eval[string](t, "document.querySelector("+strconv.Quote(selector)+")?.innerText ?? ''")), " ")
 }
 
 // Eval returns the result of a script on the page, after awaiting a promise.
