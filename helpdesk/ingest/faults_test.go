@@ -152,7 +152,7 @@ func TestBadNetwork(t *testing.T) {
 			in.Encryption = test.encryption
 			id := b.fetched("faults@example.org", in)
 			servers := ingest.NewServers(ingest.ServersConfig{
-				AllowPrivateHosts: true, PollInterval: 20 * time.Millisecond, StepTimeout: 300 * time.Millisecond,
+				AllowPrivateHosts: true, PollInterval: 20 * time.Millisecond, StepTimeout: time.Second,
 				BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond,
 			})
 			f := check(ingest.NewFetcher(ingest.FetcherConfig{Intake: b.intake, Servers: servers}))(t)
