@@ -25,11 +25,13 @@ type Set struct {
 type page struct {
 	pristine *template.Template // never executed, only cloned
 	paths    map[string]string  // of templates, by name
-	pool     sync.Pool          // of *instance
+	pools    sync.Map           // of *sync.Pool of *instance, by the language of the theme's words
 }
 
-// instance is a clone for one rendering at a time, because its functions count for that rendering.
+// instance is a clone for one rendering at a time, because its functions count for that rendering. Its templates have the
+// words of one language.
 type instance struct {
+	pool   *sync.Pool // to which it belongs
 	layout *template.Template
 	meter  *meter
 	buf    []byte // of the last rendering, to be used again
@@ -146,24 +148,34 @@ func compilePage(base *template.Template, name, text string, paths map[string]st
 	return p, p.check()
 }
 
-// check triggers html/template's escaping, which precedes any execution: a budget of no steps stops right after it.
+// check triggers html/template's escaping.
 func (p *page) check() error {
-	i, err := p.instance()
-	if err != nil {
-		return err
-	}
-	i.meter.begin(context.Background(), Limits{Steps: -1, Depth: 1}, Env{}, "")
-	err = i.layout.Execute(io.Discard, Page{})
-	if err == nil || errors.Is(err, ErrSteps) {
-		return nil
-	}
+	_, err := p.escaped()
 	return err
 }
 
-func (p *page) instance() (*instance, error) {
-	if i, ok := p.pool.Get().(*instance); ok {
+// instance returns an instance for a language.
+func (p *page) instance(in words) (*instance, error) {
+	kept, ok := p.pools.Load(in.base)
+	if !ok {
+		kept, _ = p.pools.LoadOrStore(in.base, &sync.Pool{})
+	}
+	pool := kept.(*sync.Pool)
+	if i, ok := pool.Get().(*instance); ok {
 		return i, nil
 	}
+	i, err := p.escaped()
+	if err != nil {
+		return nil, err
+	}
+	fold(i.layout.Templates(), in)
+	i.pool = pool
+	return i, nil
+}
+
+// escaped returns a clone after html/template's escaping, which precedes any execution: a budget of no steps stops right
+// after it.
+func (p *page) escaped() (*instance, error) {
 	t, err := p.pristine.Clone()
 	if err != nil {
 		return nil, err
@@ -173,6 +185,10 @@ func (p *page) instance() (*instance, error) {
 	layout := t.Lookup(layoutName)
 	if layout == nil {
 		return nil, &Problem{Path: p.paths[layoutName], Message: "is empty"}
+	}
+	m.begin(context.Background(), Limits{Steps: -1, Depth: 1}, Env{}, words{})
+	if err := layout.Execute(io.Discard, Page{}); err != nil && !errors.Is(err, ErrSteps) {
+		return nil, err
 	}
 	return &instance{layout: layout, meter: m}, nil
 }
@@ -193,24 +209,30 @@ func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	i, err := page.instance()
+	in := wordsOf(p.Locale)
+	i, err := page.instance(in)
 	if err != nil {
 		return nil, problemOf(err, page.paths)
 	}
-	limits := env.Limits.withDefaults()
-	i.meter.begin(ctx, limits, env, p.Locale)
-	out := &limited{left: limits.Output, buf: i.buf[:0]}
-	err = i.layout.Execute(out, p)
-	body := bytes.Clone(out.buf) // of its size, as pages are kept
-	if i.buf = nil; cap(out.buf) <= maxBuffer {
-		i.buf = out.buf
-	}
-	i.meter.begin(context.Background(), limits, Env{}, "") // keeps no reference to this page
-	page.pool.Put(i)
+	body, err := i.render(ctx, p, env, in)
+	i.pool.Put(i)
 	if err != nil {
 		return nil, renderError(err, page.paths)
 	}
 	return body, nil
+}
+
+func (i *instance) render(ctx context.Context, p Page, env Env, in words) ([]byte, error) {
+	limits := env.Limits.withDefaults()
+	i.meter.begin(ctx, limits, env, in)
+	out := &limited{left: limits.Output, buf: i.buf[:0]}
+	err := i.layout.Execute(out, p)
+	body := bytes.Clone(out.buf) // of its size, as pages are kept
+	if i.buf = nil; cap(out.buf) <= maxBuffer {
+		i.buf = out.buf
+	}
+	i.meter.begin(context.Background(), limits, Env{}, words{}) // keeps no reference to this page
+	return body, err
 }
 
 // renderError keeps the reason for errors.Is along with the place.

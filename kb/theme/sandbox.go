@@ -67,8 +67,8 @@ type meter struct {
 	words  words
 }
 
-func (m *meter) begin(ctx context.Context, limits Limits, env Env, locale string) {
-	*m = meter{ctx: ctx, limits: limits, end: time.Now().Add(limits.Time), env: env, words: wordsOf(locale)}
+func (m *meter) begin(ctx context.Context, limits Limits, env Env, in words) {
+	*m = meter{ctx: ctx, limits: limits, end: time.Now().Add(limits.Time), env: env, words: in}
 }
 
 func (m *meter) tick() (string, error) {
@@ -99,7 +99,7 @@ func (m *meter) leave() string {
 
 func (m *meter) functions() template.FuncMap {
 	return template.FuncMap{
-		tickFunc: m.tick, enterFunc: m.enter, leaveFunc: m.leave,
+		tickFunc: m.tick, enterFunc: m.enter, leaveFunc: m.leave, addressFunc: address,
 		"asset": m.asset, "t": m.text, "count": m.count, "date": date, "day": m.day, "shortday": m.shortDay,
 		"language": languageName, "icon": icon, "truncate": truncate,
 	}
