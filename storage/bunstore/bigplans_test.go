@@ -88,6 +88,7 @@ func TestBigPlans(t *testing.T) {
 				}
 			}
 		}
+		t.Run("Pages", func(t *testing.T) { pagesBig(t, app, r) })
 		t.Run("Searches", func(t *testing.T) { searchBig(t, app) })
 	})
 }
@@ -171,21 +172,55 @@ func bigLists() []bigList {
 		{"a word many of a user have", "id % 10 <> 0 AND user_id = 7", "_user_created", false, byCreated, helpdesk.ConversationFilter{Terms: term("common"), UserID: user}},
 		{"two words", "id % 10 <> 0 AND id % 2 = 0", "_created", false, byCreated, helpdesk.ConversationFilter{Terms: append(term("common"), term("half")...)}},
 		{"a word many with a rare tag have", "id % 50000 = 3", "_tags_tag", true, byCreated, helpdesk.ConversationFilter{Terms: term("common"), TagIDs: []int64{1}}},
-		{"changed lately", "updated_at >= 1700000000299950", "_updated", true, byNumber, helpdesk.ConversationFilter{UpdatedSince: time.UnixMicro(1700000000299950)}},
+		{"changed lately", "updated_at >= 1700000000299980", "_updated", true, byNumber, helpdesk.ConversationFilter{UpdatedSince: time.UnixMicro(1700000000299980)}},
+		{"changed lately, enough for a page among the first rows", "updated_at >= 1700000000299950", "InitPlan|SCALAR SUBQUERY", true, byNumber, helpdesk.ConversationFilter{UpdatedSince: time.UnixMicro(1700000000299950)}},
 	}
+}
+
+// pagesBig reads some pages of each list, in both directions.
+func pagesBig(t *testing.T, app *bun.DB, r helpdesk.Reader) {
+	t.Helper()
+	const limit, pages = 26, 3
+	for _, l := range bigLists() {
+		for _, desc := range []bool{true, false} {
+			want := l.firsts(t, app, desc, pages*limit)
+			var got []int64
+			seek := storage.Seek{Limit: limit, Desc: desc}
+			for range pages {
+				page, err := r.Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: l.filter, Sort: l.sort}, seek)
+				if err != nil {
+					t.Fatalf("%s: %v", l.name, err)
+				}
+				for _, c := range page {
+					got = append(got, c.ID)
+					seek.From = &storage.Position{Key: c.SortKey(l.sort), ID: c.ID}
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, descending %t: (-want +got)\n%s", l.name, desc, diff)
+			}
+		}
+	}
+}
+
+// firsts returns the first conversations of the list that the database finds without indexes.
+func (l bigList) firsts(t *testing.T, app *bun.DB, desc bool, n int) (ids []int64) {
+	t.Helper()
+	column := map[helpdesk.ConversationSort]string{
+		helpdesk.ByCreated: "created_at", helpdesk.ByUpdated: "updated_at", helpdesk.ByNumber: "number", helpdesk.ByAwaiting: "awaiting_key",
+	}[l.sort]
+	order := map[bool]string{true: "DESC", false: "ASC"}[desc]
+	query := fmt.Sprintf("SELECT id FROM hw_conversations WHERE account_id = 1 AND %s ORDER BY +%s %s, id %s LIMIT %d", l.where, column, order, order, n)
+	if err := app.NewRaw(query).Scan(t.Context(), &ids); err != nil {
+		t.Fatal(err)
+	}
+	return ids
 }
 
 // read returns a list whose page is compared with what the database finds without indexes.
 func (l bigList) read(t *testing.T, app *bun.DB, r helpdesk.Reader) bigRead {
 	t.Helper()
-	column := map[helpdesk.ConversationSort]string{
-		helpdesk.ByCreated: "created_at", helpdesk.ByUpdated: "updated_at", helpdesk.ByNumber: "number", helpdesk.ByAwaiting: "awaiting_key",
-	}[l.sort]
-	var want []int64
-	query := "SELECT id FROM hw_conversations WHERE account_id = 1 AND " + l.where + " ORDER BY +" + column + " DESC, id DESC LIMIT 26"
-	if err := app.NewRaw(query).Scan(t.Context(), &want); err != nil {
-		t.Fatal(err)
-	}
+	want := l.firsts(t, app, true, 26)
 	return bigRead{regexp.MustCompile(l.index), func(ctx context.Context) error {
 		page, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: l.filter, Sort: l.sort}, storage.Seek{Limit: 26, Desc: true})
 		var got []int64

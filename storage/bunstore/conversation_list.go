@@ -13,9 +13,9 @@ import (
 // A list of conversations is read in one of two ways. The list's order is walked until the page is full when an index has
 // the matching rows in that order, or when much of the order matches. When few rows match, the database reads them all and
 // sorts them. No planner can know which is better, because it does not know where in the order the matching rows are. So a
-// set without an index in the list's order is sorted when it has at most nearBy*fewRows. Otherwise the order is walked as
-// far as that: each row of it is checked, which costs what reading it for the sort would. If the page is still not full, the
-// limit grows and it starts over.
+// list without an index in its order first walks nearBy*fewRows of the order, in one statement. If the page is not full, the
+// set is sorted when it has at most as many rows. Otherwise the limit grows: the set is sorted, or the order is walked as far
+// as that, where each row is checked, which costs what reading it for the sort would.
 const (
 	fewRows = 128
 	nearBy  = 4
@@ -52,6 +52,7 @@ type conversationQuery struct {
 	seek   storage.Seek
 	walk   bool              // whether the order is walked
 	bound  *storage.Position // last position to look at; nil: none
+	within int               // how many rows of the order to look at, of which there must be more; 0: see bound
 	listed bool              // the bound counts rows of the list, not all conversations
 	byTag  bool              // the tags' index is walked, which has their conversations by time of creation
 	index  string            // index for SQLite to use; "": SQLite chooses
@@ -90,7 +91,15 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 			q.byTag, sets = true, others
 		}
 	}
-	for rows := nearBy * fewRows; len(sets) > 0; rows *= 8 { // whichever way reads less soon succeeds
+	first := nearBy * fewRows
+	if len(sets) > 0 && !keyed && !q.byTag && seek.Limit <= fewRows {
+		q.within = first
+		page, err := r.conversationPage(ctx, q)
+		if q.within = 0; err != nil || len(page) == seek.Limit {
+			return page, err
+		}
+	}
+	for rows := first; len(sets) > 0; rows *= 8 { // whichever way reads less soon succeeds
 		set, err := r.few(ctx, sets, rows)
 		if err != nil {
 			return nil, err
@@ -132,7 +141,10 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 		}
 	}
 	page(s, column, q.seek)
-	if q.bound != nil {
+	switch {
+	case q.within > 0:
+		s.Where("(?TableName.?, ?TableName.id) ? (?)", bun.Ident(q.column), until(q.seek), r.further(q, q.within))
+	case q.bound != nil:
 		s.Where("(?TableName.?, ?TableName.id) ? (?, ?)", bun.Ident(q.column), until(q.seek), q.bound.Key, q.bound.ID)
 	}
 	return r.scanPage(ctx, s, q, &all)
@@ -171,6 +183,12 @@ func (r reader) near(ctx context.Context, q conversationQuery, n int) (*storage.
 			Offset(int64(n)).Scan(ctx, &at)
 		return positionOf(ctx, at, err)
 	}
+	err := r.further(q, n).Scan(ctx, &at)
+	return positionOf(ctx, at, err)
+}
+
+// further selects the position n rows further in the order.
+func (r reader) further(q conversationQuery, n int) *bun.SelectQuery {
 	s := r.selects((*conversationRow)(nil)).ColumnExpr("?TableName.? AS key, ?TableName.id AS id", bun.Ident(q.column)).ApplyQueryBuilder(r.account)
 	if q.listed {
 		r.by(s, q.index)
@@ -178,9 +196,7 @@ func (r reader) near(ctx context.Context, q conversationQuery, n int) (*storage.
 			s.ApplyQueryBuilder(part)
 		}
 	}
-	page(s, q.column, storage.Seek{Desc: q.seek.Desc, From: q.seek.From, Limit: 1})
-	err := s.Offset(int64(n)).Scan(ctx, &at)
-	return positionOf(ctx, at, err)
+	return page(s, q.column, storage.Seek{Desc: q.seek.Desc, From: q.seek.From, Limit: 1}).Offset(int64(n))
 }
 
 // positionOf returns the position of the row that was read, or nil.
