@@ -36,7 +36,7 @@ func (s *Service) holdsSomewhere(ctx context.Context, c Caller, p identity.Permi
 			if err != nil && !fault.Is(err, fault.NotFound) {
 				return false, err
 			}
-			if err == nil && !grant.Disabled && s.held(grant, c.scopes)[p] {
+			if err == nil && !grant.Disabled && s.held(grant, c.scopes).Has(p) {
 				return true, nil
 			}
 			from = &storage.Position{ID: a.ID}

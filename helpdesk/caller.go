@@ -133,7 +133,7 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 	if len(grant.Membership.MailboxIDs) > 0 {
 		scope.Mailboxes = slices.Clone(grant.Membership.MailboxIDs)
 	}
-	allows := func(p identity.Permission) bool { return p == anyMember || held[p] }
+	allows := func(p identity.Permission) bool { return p == anyMember || held.Has(p) }
 	return &Desk{
 		svc: s, guard: s.member(scope, c.tokenID, allows), scope: scope, userID: c.userID, caller: c,
 		membershipID: grant.Membership.ID, permissions: held,
@@ -142,14 +142,16 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 
 // held returns the union of the roles' permissions, narrowed to scopes if there are any.
 func (s *Service) held(grant identity.Grant, scopes []identity.Permission) identity.Set {
-	set := identity.Set{}
-	narrow := identity.SetOf(scopes)
+	var set identity.Set
 	for _, role := range s.registry.Resolve(grant.Roles) {
-		for _, p := range role.Permissions {
-			if len(scopes) == 0 || narrow[p] {
-				set[p] = true
-			}
+		if set == nil {
+			set = slices.Clip(role.Permissions) // most members have one role
+		} else {
+			set = append(set, role.Permissions...)
 		}
+	}
+	if len(scopes) > 0 {
+		set = slices.DeleteFunc(slices.Clone(set), func(p identity.Permission) bool { return !slices.Contains(scopes, p) })
 	}
 	return set
 }

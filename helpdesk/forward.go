@@ -142,7 +142,7 @@ func (f *filing) believeForward(ctx context.Context, tx Tx, shared *filingTogeth
 	switch {
 	case !f.auth.FromAligned || f.auth.Refused():
 		return "nothing shows that the mail is the member's", nil
-	case len(limits) > 0 && !slices.Contains(limits, mailbox.ID) || !may[identity.ConversationsCreate] || !may[identity.InteractionsCreate]:
+	case len(limits) > 0 && !slices.Contains(limits, mailbox.ID) || !may.Has(identity.ConversationsCreate) || !may.Has(identity.InteractionsCreate):
 		return "the member may not begin conversations of customers in the mailbox", nil
 	}
 	own, err := shared.ownAddresses(ctx, tx.Reader(), f.svc, f.accountID)

@@ -219,7 +219,7 @@ func (d *Desk) covers(roles []identity.Role, mailboxIDs []int64) bool {
 }
 
 func (d *Desk) holdsAll(permissions []identity.Permission) bool {
-	return !slices.ContainsFunc(permissions, func(p identity.Permission) bool { return !d.permissions[p] })
+	return !slices.ContainsFunc(permissions, func(p identity.Permission) bool { return !d.permissions.Has(p) })
 }
 
 // keepOwner returns a fault if a change would leave no owner of all mailboxes. Otherwise, what the remaining members cannot

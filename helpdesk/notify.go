@@ -324,9 +324,9 @@ func (t toldOf) of(o occurrence) []reached {
 // isFor reports whether a member has the permissions to see the subjects of a kind.
 func (m reached) isFor(k NotificationKind) bool {
 	if k == NotifyMailbox {
-		return m.may[identity.MailboxesUpdate]
+		return m.may.Has(identity.MailboxesUpdate)
 	}
-	return m.may[identity.ConversationsView] && m.may[identity.InteractionsView]
+	return m.may.Has(identity.ConversationsView) && m.may.Has(identity.InteractionsView)
 }
 
 // PruneNotifications runs a [JobPruneNotifications] job: it removes notifications beyond the limits of age and number.

@@ -193,7 +193,7 @@ func (s *Service) checkPermissions(problems *fault.Collector, field string, all 
 func (d *Desk) fillRole(ctx context.Context, tx Tx, role *identity.Role, in identity.RoleInput) error {
 	role.Name = in.Name
 	role.Description = plain.Text(in.Description.Or(role.Description))
-	role.Permissions = identity.SetOf(in.Permissions.Or(role.Permissions)).Sorted()
+	role.Permissions = identity.Set(in.Permissions.Or(role.Permissions)).Sorted()
 	if !d.holdsAll(role.Permissions) {
 		return fault.New(fault.Forbidden, "You cannot grant more than you have.")
 	}

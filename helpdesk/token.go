@@ -52,9 +52,8 @@ func (c Caller) exceeded(t identity.AccessToken) bool {
 	if !c.session && !c.expires.IsZero() && (t.ExpiresAt.IsZero() || t.ExpiresAt.After(c.expires)) {
 		return true
 	}
-	narrow := identity.SetOf(c.scopes)
-	wider := func(p identity.Permission) bool { return !narrow[p] }
-	return len(narrow) > 0 && (len(t.Scopes) == 0 || slices.ContainsFunc(t.Scopes, wider))
+	wider := func(p identity.Permission) bool { return !slices.Contains(c.scopes, p) }
+	return len(c.scopes) > 0 && (len(t.Scopes) == 0 || slices.ContainsFunc(t.Scopes, wider))
 }
 
 // CreateOwnToken creates an access token for the caller and returns its secret, which is not stored; a Secret in the input

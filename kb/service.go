@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -159,11 +160,8 @@ type visitorGuard = guard.Guard[Permission, PublicReader, VisitorTx]
 
 // allows returns a function that reports whether the member has a permission.
 func (m Membership) allows() func(Permission) bool {
-	held := make(map[Permission]bool, len(m.Permissions))
-	for _, p := range m.Permissions {
-		held[p] = true
-	}
-	return func(p Permission) bool { return held[p] }
+	held := slices.Clone(m.Permissions)
+	return func(p Permission) bool { return slices.Contains(held, p) }
 }
 
 // scoped returns a guard on one scope of the store. Deletions by a caller with a token are audited.

@@ -35,6 +35,7 @@ func Values(query string, d Dialect) (text string, values []driver.NamedValue, o
 		return "", nil, false
 	}
 	l := lifter{query: query, dialect: d, by: -1}
+	l.text.Grow(len(query) + len(query)/16)
 	for i := 0; i < len(query); {
 		if i = l.next(i); i < 0 {
 			return "", nil, false
@@ -67,12 +68,17 @@ func (l *lifter) next(i int) int {
 	switch {
 	case ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n':
 		return i + 1
+	case ch == '.' || ch == ',' || ch == '=' || ch == '(' || ch == ')':
+		l.sign(ch)
+		return i + 1
 	case ch == '\'':
 		return l.string(i)
 	case ch == '"', ch == '`':
 		_, end := quoted(query, i)
 		l.last = "'"
 		return end
+	case inName(ch) && ch > '9' && next != '\'':
+		return l.name(i)
 	case (ch == 'x' || ch == 'X') && next == '\'' && l.dialect == SQLite:
 		return l.blob(i)
 	case ch >= '0' && ch <= '9':
@@ -193,7 +199,7 @@ func (l *lifter) name(i int) int {
 	for end < len(query) && inName(query[end]) {
 		end++
 	}
-	name := strings.ToLower(query[i:end])
+	name := keyword(query[i:end])
 	if l.dialect == Postgres {
 		if end < len(query) && query[end] == '\'' { // E'a'
 			return -1
@@ -220,6 +226,41 @@ func (l *lifter) name(i int) int {
 	}
 	l.last = name
 	return end
+}
+
+// keywords are the names that the lifter knows.
+var keywords = func() map[string]string {
+	all := map[string]string{}
+	for name := range strings.FieldsSeq(`all and any between by case distinct else escape first from having ilike in like limit next not offset on or
+		returning select set then union values when where
+		bit bpchar char character dec decimal float interval numeric time timestamp timestamptz timetz varbit varchar varying`) {
+		all[name] = name
+	}
+	return all
+}()
+
+// keyword returns a keyword in lower case, or any longer or other name as it is.
+func keyword(name string) string {
+	const longest = len("timestamptz")
+	if len(name) > longest {
+		return name
+	}
+	var lower [longest]byte
+	upper := false
+	for i := range len(name) {
+		c := name[i]
+		if c >= 'A' && c <= 'Z' {
+			c, upper = c+'a'-'A', true
+		}
+		lower[i] = c
+	}
+	if !upper {
+		return name
+	}
+	if known, ok := keywords[string(lower[:len(name)])]; ok {
+		return known
+	}
+	return name
 }
 
 // hasModifier reports whether numbers in parentheses after a name may belong to a type.
@@ -360,9 +401,11 @@ func quoted(query string, i int) (s string, end int) {
 	quote := query[i]
 	doubled := false
 	for end = i + 1; end < len(query); end++ {
-		if query[end] != quote {
-			continue
+		next := strings.IndexByte(query[end:], quote)
+		if next < 0 {
+			return "", -1
 		}
+		end += next
 		if end+1 == len(query) || query[end+1] != quote {
 			s = query[i+1 : end]
 			if doubled {

@@ -155,11 +155,37 @@ func outside(query string) string {
 	return b.String()
 }
 
-// A long statement takes time in proportion.
+// BenchmarkValues lifts the values of statements. The floor is to copy them.
 func BenchmarkValues(b *testing.B) {
-	query := "INSERT INTO t (a, b) VALUES " + strings.Repeat("(12345, 'a text of some words', 1700000000000000), ", 60)
-	b.SetBytes(int64(len(query)))
-	for b.Loop() {
-		Values(query, Postgres)
+	for name, query := range map[string]string{
+		"Insert": "INSERT INTO t (a, b) VALUES " + strings.Repeat("(12345, 'a text of some words', 1700000000000000), ", 60),
+		"Select": `SELECT ` + strings.Repeat(`"hw_conversations"."customer_email", "hw_conversations"."id", `, 10) + `COALESCE((SELECT r.at FROM hw_seen AS r
+			WHERE r.account_id = "hw_conversations".account_id AND r.conversation_id = "hw_conversations".id AND r.user_id = 17), 0) AS seen
+			FROM "hw_conversations" WHERE ("hw_conversations".account_id = 12) AND ("hw_conversations".id IN (123456)) ORDER BY "hw_conversations"."id" LIMIT 26`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(query)))
+			for b.Loop() {
+				Values(query, Postgres)
+			}
+		})
+		b.Run(name+"Floor", func(b *testing.B) {
+			b.SetBytes(int64(len(query)))
+			for b.Loop() {
+				_ = strings.Clone(query)
+			}
+		})
+	}
+}
+
+// Keywords are known in any case.
+func TestKeywords(t *testing.T) {
+	t.Parallel()
+	for name := range keywords {
+		for _, written := range []string{name, strings.ToUpper(name), strings.ToUpper(name[:1]) + name[1:]} {
+			if got := keyword(written); got != name {
+				t.Errorf("%s is taken for %s", written, got)
+			}
+		}
 	}
 }
