@@ -50,6 +50,7 @@ type preparingConn struct {
 	prepares pgx.QueryExecMode
 	seed     maphash.Seed
 	seen     [maxSeen]uint64 // hashes of texts, each in its slot
+	memo     lift.Memo
 }
 
 // QueryContext implements [driver.QueryerContext].
@@ -120,7 +121,7 @@ func (c *preparingConn) prepared(query string, args []driver.NamedValue) (string
 	if len(args) > 0 || c.prepares == pgx.QueryExecModeExec || c.prepares == pgx.QueryExecModeSimpleProtocol {
 		return query, args
 	}
-	text, values, ok := lift.Values(query, lift.Postgres)
+	text, values, ok := c.memo.Values(query, lift.Postgres)
 	if !ok {
 		return query, nil
 	}

@@ -69,6 +69,7 @@ type preparedConn struct {
 	sqliteConn
 	kept   map[string]*lru.Element // by their texts
 	latest *lru.List               // of *compiled, most recently used first
+	memo   lift.Memo
 }
 
 // compiled is a kept statement.
@@ -139,7 +140,7 @@ func (c *preparedConn) compiled(ctx context.Context, query string, args []driver
 	if len(args) > 0 {
 		return nil, nil, nil
 	}
-	text, values, ok := lift.Values(query, lift.SQLite)
+	text, values, ok := c.memo.Values(query, lift.SQLite)
 	if !ok {
 		return nil, nil, nil
 	}

@@ -31,18 +31,27 @@ const (
 // planner must see them: 0, 1, and short words, including the empty one. A LIMIT stays too: SQLite would recompile the
 // statement for each bound value, PostgreSQL would plan for a guess.
 func Values(query string, d Dialect) (text string, values []driver.NamedValue, ok bool) {
+	text, values, _, ok = parsed(query, d)
+	return text, values, ok
+}
+
+// parsed is Values, with the places of the values; nil when these are not worth remembering.
+func parsed(query string, d Dialect) (text string, values []driver.NamedValue, marks []mark, ok bool) {
 	if !liftable(query) {
-		return "", nil, false
+		return "", nil, nil, false
 	}
-	l := lifter{query: query, dialect: d, by: -1}
+	l := lifter{query: query, dialect: d, by: -1, marks: []mark{}}
 	l.text.Grow(len(query) + len(query)/16)
 	for i := 0; i < len(query); {
 		if i = l.next(i); i < 0 {
-			return "", nil, false
+			return "", nil, nil, false
 		}
 	}
 	l.text.WriteString(query[l.done:])
-	return l.text.String(), l.values, len(l.values) <= maxValues && l.text.Len() <= maxText
+	if l.lists || len(l.marks) > maxGaps {
+		l.marks = nil
+	}
+	return l.text.String(), l.values, l.marks, len(l.values) <= maxValues && l.text.Len() <= maxText
 }
 
 // lifter processes one statement.
@@ -52,6 +61,8 @@ type lifter struct {
 	text    strings.Builder
 	done    int // length of the query processed into text
 	values  []driver.NamedValue
+	marks   []mark // of the values, unless there are lists
+	lists   bool
 
 	last  string // preceding token: a name in lower case, "'" for a value or a closing parenthesis, "" for other characters
 	depth int    // of parentheses
@@ -140,7 +151,7 @@ func (l *lifter) string(i int) int {
 		kept = kept || !l.expects()
 	}
 	if end > 0 && !kept {
-		l.put(i, end, s, "", "")
+		l.put(i, end, s, textual, "")
 	}
 	l.last = "'"
 	return end
@@ -153,7 +164,7 @@ func (l *lifter) blob(i int) int {
 	if err != nil {
 		return -1
 	}
-	l.put(i, end, blob, "", "")
+	l.put(i, end, blob, binary, "")
 	l.last = "'"
 	return end
 }
@@ -174,14 +185,14 @@ func (l *lifter) number(i int) int {
 		return end
 	}
 	if l.dialect == SQLite {
-		l.put(i, end, n, "", "")
+		l.put(i, end, n, whole, "")
 		return end
 	}
 	switch before {
 	case "offset", "first", "next":
 		return end
 	}
-	l.put(i, end, n, "", kindOf(n))
+	l.put(i, end, n, numberKind(n, l.dialect), kindOf(n))
 	return end
 }
 
@@ -273,7 +284,17 @@ func hasModifier(name string) bool {
 }
 
 // put writes a parameter in place of the text from i to end.
-func (l *lifter) put(i, end int, value driver.Value, prefix, suffix string) {
+func (l *lifter) put(i, end int, value driver.Value, k kind, suffix string) {
+	negative := l.query[i] == '-'
+	l.text.WriteString(l.query[l.done:i])
+	l.done = i
+	begin := l.text.Len()
+	l.write(i, end, value, "", suffix)
+	l.marks = append(l.marks, mark{begin, l.text.Len(), k, negative})
+}
+
+// write writes a parameter in place of the text from i to end.
+func (l *lifter) write(i, end int, value driver.Value, prefix, suffix string) {
 	l.values = append(l.values, driver.NamedValue{Ordinal: len(l.values) + 1, Value: value})
 	l.text.WriteString(l.query[l.done:i])
 	l.text.WriteString(prefix)
@@ -294,8 +315,9 @@ const fewValues = 8
 // list lifts the list of an IN, so that lists of different lengths share a text: few values as two, four or eight
 // parameters, the last of them repeated; more as one array.
 func (l *lifter) list(i, end int, of []driver.Value) {
+	l.lists = true
 	if len(of) > fewValues {
-		l.put(i, end, array(of), "= ANY(", ")")
+		l.write(i, end, array(of), "= ANY(", ")")
 		return
 	}
 	size := 2
@@ -315,7 +337,7 @@ func (l *lifter) list(i, end int, of []driver.Value) {
 		if n == 0 {
 			before = "("
 		}
-		l.put(i, i, of[min(n, len(of)-1)], before, kind)
+		l.write(i, i, of[min(n, len(of)-1)], before, kind)
 	}
 	l.text.WriteByte(')')
 	l.done = end

@@ -2,6 +2,8 @@ package lift
 
 import (
 	"database/sql/driver"
+	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -169,6 +171,13 @@ func BenchmarkValues(b *testing.B) {
 				Values(query, Postgres)
 			}
 		})
+		b.Run(name+"Again", func(b *testing.B) {
+			var memo Memo
+			b.SetBytes(int64(len(query)))
+			for b.Loop() {
+				memo.Values(query, Postgres)
+			}
+		})
 		b.Run(name+"Floor", func(b *testing.B) {
 			b.SetBytes(int64(len(query)))
 			for b.Loop() {
@@ -176,6 +185,57 @@ func BenchmarkValues(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A remembered statement gives what it would give for the first time, whatever its values are.
+func TestMemo(t *testing.T) {
+	t.Parallel()
+	values := []string{"0", "1", "2", "-2", "- 2", "70000000000", "-70000000000", "007", "5.5", "5x", "99999999999999999999", "''", "'word'", "'two words'", "'it''s'", "'a' 'b'",
+		"'[]'", "x'00ff'", "X'00'", "x'0'", "x''", "NULL", "(2)", "2, 3", "'two words', 'a b'", "$1", "?", "a", "\"a\"", "'", ""}
+	forms := []string{
+		"SELECT a FROM t WHERE b = %s", "SELECT a FROM t WHERE b = %s AND c = %s", "SELECT a FROM t WHERE b IN (%s)", "SELECT a FROM t WHERE b IN (%s, %s)",
+		"SELECT a FROM t WHERE b NOT IN (%s) ORDER BY a LIMIT %s", "SELECT a FROM t ORDER BY %s", "SELECT a FROM t ORDER BY b, %s", "SELECT a FROM t LIMIT 2 OFFSET %s",
+		"UPDATE t SET a = %s, b = a - %s WHERE c >= %s", "INSERT INTO t (a, b) VALUES (%s, %s)", "SELECT interval %s", "SELECT E%s", "SELECT a%s", "SELECT a FROM t WHERE b = %sc", "SELECT a -%s",
+	}
+	for _, d := range []Dialect{SQLite, Postgres} {
+		var memo Memo
+		for range 2 {
+			for _, f := range forms {
+				for i := range len(values) * len(values) {
+					args := []any{values[i%len(values)], values[i/len(values)], values[i%len(values)]}
+					same(t, &memo, fmt.Sprintf(f, args[:strings.Count(f, "%s")]...), d)
+				}
+			}
+		}
+		if memo.count == 0 || memo.count > maxForms {
+			t.Errorf("%d forms are remembered", memo.count)
+		}
+	}
+}
+
+// same compares a memo with Values.
+func same(t *testing.T, memo *Memo, query string, d Dialect) {
+	t.Helper()
+	wantText, wantValues, wantOK := Values(query, d)
+	text, values, ok := memo.Values(query, d)
+	if ok != wantOK || ok && (text != wantText || len(values) != len(wantValues) || len(values) > 0 && !reflect.DeepEqual(values, wantValues)) {
+		t.Errorf("%q: %q %v %t, want %q %v %t", query, text, values, ok, wantText, wantValues, wantOK)
+	}
+}
+
+func FuzzMemo(f *testing.F) {
+	f.Add("SELECT a FROM t WHERE b = 5 AND c = 'two words'", "SELECT a FROM t WHERE b = 5 AND c = 'word'")
+	f.Add("SELECT a FROM t WHERE b = -5", "SELECT a FROM t WHERE b = - 5")
+	f.Add("SELECT x'00', 5", "SELECT x'0', 5x")
+	f.Add("SELECT a FROM t ORDER BY 'a b', 5", "SELECT a FROM t ORDER BY 'a b')")
+	f.Fuzz(func(t *testing.T, one, other string) {
+		for _, d := range []Dialect{SQLite, Postgres} {
+			var memo Memo
+			for _, query := range []string{one, other, one, other + one} {
+				same(t, &memo, query, d)
+			}
+		}
+	})
 }
 
 // Keywords are known in any case.
