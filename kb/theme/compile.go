@@ -25,7 +25,9 @@ type Set struct {
 type page struct {
 	pristine *template.Template // never executed, only cloned
 	paths    map[string]string  // of templates, by name
-	pools    sync.Map           // of *sync.Pool of *instance, by the language of the theme's words
+
+	mu    sync.Mutex
+	pools map[string]*sync.Pool // of *instance, by the language of the theme's words
 }
 
 // instance is a clone for one rendering at a time, because its functions count for that rendering. Its templates have the
@@ -144,7 +146,7 @@ func compilePage(base *template.Template, name, text string, paths map[string]st
 	if err := checkWork(t.Templates()); err != nil {
 		return nil, err
 	}
-	p := &page{pristine: t, paths: paths}
+	p := &page{pristine: t, paths: paths, pools: map[string]*sync.Pool{}}
 	return p, p.check()
 }
 
@@ -156,11 +158,7 @@ func (p *page) check() error {
 
 // instance returns an instance for a language.
 func (p *page) instance(in words) (*instance, error) {
-	kept, ok := p.pools.Load(in.base)
-	if !ok {
-		kept, _ = p.pools.LoadOrStore(in.base, &sync.Pool{})
-	}
-	pool := kept.(*sync.Pool)
+	pool := p.pool(in.base)
 	if i, ok := pool.Get().(*instance); ok {
 		return i, nil
 	}
@@ -171,6 +169,15 @@ func (p *page) instance(in words) (*instance, error) {
 	fold(i.layout.Templates(), in)
 	i.pool = pool
 	return i, nil
+}
+
+func (p *page) pool(language string) *sync.Pool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pools[language] == nil {
+		p.pools[language] = &sync.Pool{}
+	}
+	return p.pools[language]
 }
 
 // escaped returns a clone after html/template's escaping, which precedes any execution: a budget of no steps stops right

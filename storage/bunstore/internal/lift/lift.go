@@ -77,9 +77,9 @@ func (l *lifter) next(i int) int {
 		next = query[i+1]
 	}
 	switch {
-	case ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n':
+	case isSpace(ch):
 		return i + 1
-	case ch == '.' || ch == ',' || ch == '=' || ch == '(' || ch == ')':
+	case isSign(ch):
 		l.sign(ch)
 		return i + 1
 	case ch == '\'':
@@ -104,6 +104,11 @@ func (l *lifter) next(i int) int {
 	l.sign(ch)
 	return i + 1
 }
+
+func isSpace(ch byte) bool { return ch == ' ' || ch == '\t' || ch == '\r' || ch == '\n' }
+
+// isSign reports whether a character is punctuation that occurs often.
+func isSign(ch byte) bool { return ch == '.' || ch == ',' || ch == '=' || ch == '(' || ch == ')' }
 
 // foreign reports whether a character is none of a statement that bun writes: it begins a comment, a parameter or another
 // statement.
