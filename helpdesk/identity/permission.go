@@ -83,7 +83,7 @@ func (s Set) Sorted() []Permission {
 
 // PermissionsOf returns the union of the roles' permissions, sorted.
 func PermissionsOf(roles []Role) []Permission {
-	var set Set
+	set := Set{}
 	for _, r := range roles {
 		set = append(set, r.Permissions...)
 	}
