@@ -191,12 +191,12 @@ func TestReadmeServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, script, addresses := t.TempDir(), commands[0], []string{}
+	dir, script, addresses, changes := t.TempDir(), commands[0], []string{}, []string{}
 	replace := func(old, by string) {
 		if !strings.Contains(script, old) {
 			t.Fatalf("there is no %s in\n%s", old, script)
 		}
-		script = strings.ReplaceAll(script, old, by)
+		changes = append(changes, old, by)
 	}
 	replace("postgres://helpwright@127.0.0.1:5432/helpwright", "'"+testenv.Postgres(t)+"'")
 	replace("file:/srv/helpwright/blobs ", "file:"+filepath.Join(dir, "blobs")+" ")
@@ -205,15 +205,21 @@ func TestReadmeServers(t *testing.T) {
 		replace(fmt.Sprintf("--listen 127.0.0.1:808%d", n+1), "--listen "+addresses[n])
 		replace(fmt.Sprintf("--intake-listen 127.0.0.1:252%d", n+1), "--intake-listen "+freeAddress(t))
 	}
+	script = strings.NewReplacer(changes...).Replace(script) // all at once: a port may begin like one of the README
 	cmd := exec.Command("sh", "-e", "-c", script+"wait\n")
 	cmd.Dir, cmd.Env = dir, []string{"PATH=" + filepath.Dir(path) + ":" + os.Getenv("PATH"), "HOME=" + dir}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	said := &output{}
+	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("the servers said:\n%s", said)
+		}
 	})
 	for _, address := range addresses {
 		eventually(t, address+" is ready", time.Minute, func() bool { status, _ := read("http://" + address + "/readyz"); return status == http.StatusOK })
