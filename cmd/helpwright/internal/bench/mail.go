@@ -124,8 +124,8 @@ func (w *world) fileByHand(tx *hand, raw []byte) {
 		account, conversation, "customer", "posted", string(text), "Printer", 0, 0, customer, address, id, `["support@example.org"]`, "[]", "[]", "email",
 		true, false, false, never, now, never, id, "[]", `{"rule":"new"}`, now, now, now)
 	tx.exec("INSERT INTO hw_participants (account_id, conversation_id, address_key) VALUES ($1, $2, $3)", account, conversation, id)
-	tx.exec("UPDATE hw_inbound_mails SET state = $1, identity = $2, conversation_id = $3, interaction_id = $4, message_id = $5 WHERE id = $6",
-		"filed", []byte(id), conversation, interaction, id, ledger)
+	tx.exec("UPDATE hw_inbound_mails SET state = $1, identity = $2, conversation_id = $3, interaction_id = $4, message_id = $5 WHERE account_id = $6 AND id = $7",
+		"filed", []byte(id), conversation, interaction, id, account, ledger)
 	tx.events(account, "conversation.created", []int64{conversation, conversation, conversation}, now)
 }
 
