@@ -31,7 +31,7 @@ type connector struct {
 
 // Connect implements [driver.Connector].
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
+	conn, err := c.Connector.Connect(unwatched.Of(ctx))
 	if plain, ok := conn.(*stdlib.Conn); ok && err == nil {
 		return &preparingConn{pgxConn: plain, prepares: c.prepares, seed: maphash.MakeSeed()}, nil
 	}
@@ -75,6 +75,11 @@ func (c *preparingConn) ExecContext(ctx context.Context, query string, args []dr
 		result, err = c.pgxConn.ExecContext(ctx, text, values)
 	}
 	return result, err
+}
+
+// ResetSession implements [driver.SessionResetter].
+func (c *preparingConn) ResetSession(ctx context.Context) error {
+	return c.pgxConn.ResetSession(unwatched.Of(ctx))
 }
 
 // BeginTx implements [driver.ConnBeginTx].

@@ -156,7 +156,7 @@ func (l *lifter) string(i int) int {
 		kept = kept || !l.expects()
 	}
 	if end > 0 && !kept {
-		l.put(i, end, s, textual, "")
+		l.put(i, end, s, textual)
 	}
 	l.last = "'"
 	return end
@@ -169,7 +169,7 @@ func (l *lifter) blob(i int) int {
 	if err != nil {
 		return -1
 	}
-	l.put(i, end, blob, binary, "")
+	l.put(i, end, blob, binary)
 	l.last = "'"
 	return end
 }
@@ -190,23 +190,48 @@ func (l *lifter) number(i int) int {
 		return end
 	}
 	if l.dialect == SQLite {
-		l.put(i, end, n, whole, "")
+		l.put(i, end, n, whole)
 		return end
 	}
 	switch before {
 	case "offset", "first", "next":
 		return end
 	}
-	l.put(i, end, n, numberKind(n, l.dialect), kindOf(n))
+	l.put(i, end, n, kindOf(n, l.dialect))
 	return end
 }
 
-// kindOf is the cast to the type of a literal; PostgreSQL takes a bare parameter for text.
-func kindOf(n int64) string {
-	if n >= math.MinInt32 && n <= math.MaxInt32 {
-		return "::int4"
+// kind is how a value is written.
+type kind int
+
+const (
+	textual kind = iota
+	binary
+	whole     // a number of SQLite
+	fourBytes // numbers of PostgreSQL
+	eightBytes
+)
+
+// kindOf returns the kind of a number.
+func kindOf(n int64, d Dialect) kind {
+	switch {
+	case d == SQLite:
+		return whole
+	case n >= math.MinInt32 && n <= math.MaxInt32:
+		return fourBytes
 	}
-	return "::int8"
+	return eightBytes
+}
+
+// cast is the cast to the type of a literal; PostgreSQL takes a bare parameter for text.
+func (k kind) cast() string {
+	switch k {
+	case fourBytes:
+		return "::int4"
+	case eightBytes:
+		return "::int8"
+	}
+	return ""
 }
 
 // name reads a keyword or a name, and what follows it but must not be lifted.
@@ -288,14 +313,11 @@ func hasModifier(name string) bool {
 	return false
 }
 
-// put writes a parameter in place of the text from i to end.
-func (l *lifter) put(i, end int, value driver.Value, k kind, suffix string) {
-	negative := l.query[i] == '-'
-	l.text.WriteString(l.query[l.done:i])
-	l.done = i
-	begin := l.text.Len()
-	l.write(i, end, value, "", suffix)
-	l.marks = append(l.marks, mark{begin, l.text.Len(), k, negative})
+// put writes a parameter in place of a value from i to end.
+func (l *lifter) put(i, end int, value driver.Value, k kind) {
+	begin := l.text.Len() + i - l.done
+	l.write(i, end, value, "", k.cast())
+	l.marks = append(l.marks, mark{begin, l.text.Len(), k, l.query[i] == '-'})
 }
 
 // write writes a parameter in place of the text from i to end.
@@ -329,10 +351,10 @@ func (l *lifter) list(i, end int, of []driver.Value) {
 	for size < len(of) {
 		size *= 2
 	}
-	kind := ""
+	common := textual // one kind for all, or there would be many texts
 	for _, value := range of {
-		if n, ok := value.(int64); ok && kind != "::int8" {
-			kind = kindOf(n) // one for all, or there would be many texts
+		if n, ok := value.(int64); ok {
+			common = max(common, kindOf(n, l.dialect))
 		}
 	}
 	l.text.WriteString(l.query[l.done:i] + "IN ")
@@ -342,7 +364,7 @@ func (l *lifter) list(i, end int, of []driver.Value) {
 		if n == 0 {
 			before = "("
 		}
-		l.write(i, i, of[min(n, len(of)-1)], before, kind)
+		l.write(i, i, of[min(n, len(of)-1)], before, common.cast())
 	}
 	l.text.WriteByte(')')
 	l.done = end

@@ -11,15 +11,15 @@ import (
 // Memo remembers the statements that it has seen, so that a statement with other values costs little more than comparing
 // texts. The zero Memo is ready to use, by one goroutine at a time.
 type Memo struct {
-	forms map[string][]*form // by the begin of their statements, the most recently used first
+	forms map[string][]*form // by the first bytes of their statements, the most recently used first
 	count int
 }
 
 const (
 	maxForms = 256 // remembered
-	maxAlike = 16  // of these with the same begin
+	maxAlike = 16  // of these with the same first bytes
 	maxGaps  = 32  // values of a statement that is remembered
-	begins   = 32  // bytes of a statement by which its form is looked up
+	begins   = 32  // first bytes of a statement, by which its form is looked up
 )
 
 // form is a statement without its values.
@@ -35,17 +35,6 @@ type gap struct {
 	kind     kind
 	negative bool
 }
-
-// kind is how a value is written.
-type kind int
-
-const (
-	textual kind = iota
-	binary
-	whole // SQLite's
-	int4
-	int8
-)
 
 // Values does what [Values] does.
 func (m *Memo) Values(query string, d Dialect) (text string, values []driver.NamedValue, ok bool) {
@@ -98,7 +87,7 @@ func formOf(text string, marks []mark) *form {
 // well.
 func (f *form) values(query string, d Dialect) ([]driver.NamedValue, bool) {
 	if len(f.gaps) > 0 && !strings.HasPrefix(query, f.gaps[0].before) {
-		return nil, false
+		return nil, false // most others, before anything is allocated
 	}
 	values := make([]driver.NamedValue, len(f.gaps))
 	for i, g := range f.gaps {
@@ -116,7 +105,7 @@ func (f *form) values(query string, d Dialect) ([]driver.NamedValue, bool) {
 	return values, query == f.rest
 }
 
-// value reads the value at the begin of a text; end is not above 0 for another one than the gap has.
+// value reads the value at the beginning of a text. The end is 0 or less if the gap cannot have it.
 func (g gap) value(query string, d Dialect) (value driver.Value, end int) {
 	if query == "" {
 		return nil, 0
@@ -155,18 +144,8 @@ func (g gap) value(query string, d Dialect) (value driver.Value, end int) {
 		return nil, 0
 	}
 	n, err := strconv.ParseInt(query[:end], 10, 64)
-	if err != nil || n == 0 || n == 1 || numberKind(n, d) != g.kind {
+	if err != nil || n == 0 || n == 1 || kindOf(n, d) != g.kind {
 		return nil, 0
 	}
 	return n, end
-}
-
-func numberKind(n int64, d Dialect) kind {
-	switch {
-	case d == SQLite:
-		return whole
-	case kindOf(n) == "::int4":
-		return int4
-	}
-	return int8
 }

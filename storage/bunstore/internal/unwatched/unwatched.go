@@ -38,7 +38,7 @@ func (h *hidden) Value(key any) any {
 	return h.Context.Value(key)
 }
 
-// Of returns the whole context.
+// Of returns the whole context, which is all that a driver may keep or hand to another goroutine.
 func Of(ctx context.Context) context.Context {
 	if h, ok := ctx.Value(self{}).(*hidden); ok {
 		return h.Context
@@ -46,7 +46,7 @@ func Of(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Watched tells that a driver has begun a query, and watches the context of it until its rows are closed.
+// Watched tells package sql that a driver has begun a query, and watches its context until the rows are closed.
 func Watched(ctx context.Context) {
 	if h, ok := ctx.Value(self{}).(*hidden); ok {
 		h.watched = true
