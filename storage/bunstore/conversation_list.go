@@ -84,22 +84,33 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 	if len(f.Terms) > 0 {
 		return r.searchConversations(ctx, q)
 	}
-	sets, keyed := r.unordered(f), r.keyed(f)
+	sets := r.unordered(f)
 	if r.byTag(f) {
 		others := slices.DeleteFunc(slices.Clone(sets), func(set conversationSet) bool { return set.tags })
 		if len(others) == 0 || len(f.TagIDs) == 1 { // near measures along one tag
 			q.byTag, sets = true, others
 		}
 	}
-	first := nearBy * fewRows
-	if len(sets) > 0 && !keyed && !q.byTag && seek.Limit <= fewRows {
+	if len(sets) == 0 {
+		return r.conversationPage(ctx, q)
+	}
+	return r.unorderedPage(ctx, q, sets)
+}
+
+// unorderedPage reads a page of a list that selects sets without an index in its order: in whichever way reads less soon
+// succeeds.
+func (r reader) unorderedPage(ctx context.Context, q conversationQuery, sets []conversationSet) ([]helpdesk.Conversation, error) {
+	const first = nearBy * fewRows
+	keyed := r.keyed(q.ConversationOrder)
+	walked := !keyed && !q.byTag && q.seek.Limit <= fewRows
+	if walked {
 		q.within = first
 		page, err := r.conversationPage(ctx, q)
-		if q.within = 0; err != nil || len(page) == seek.Limit {
+		if q.within = 0; err != nil || len(page) == q.seek.Limit {
 			return page, err
 		}
 	}
-	for rows := first; len(sets) > 0; rows *= 8 { // whichever way reads less soon succeeds
+	for rows := first; ; rows *= 8 {
 		set, err := r.few(ctx, sets, rows)
 		if err != nil {
 			return nil, err
@@ -109,18 +120,20 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 			return r.conversationPage(ctx, q)
 		}
 		if keyed {
-			break
+			return r.conversationPage(ctx, q)
+		}
+		if walked && rows == first {
+			continue
 		}
 		q.bound, err = r.near(ctx, q, rows)
 		if err != nil {
 			return nil, err
 		}
 		page, err := r.conversationPage(ctx, q)
-		if err != nil || q.bound == nil || len(page) == seek.Limit {
+		if err != nil || q.bound == nil || len(page) == q.seek.Limit {
 			return page, err
 		}
 	}
-	return r.conversationPage(ctx, q)
 }
 
 // conversationPage reads one page of a query.
