@@ -122,6 +122,9 @@ func (t Text) Serve(fallback string, wanted ...string) Translation {
 
 // match returns the translation closest to a code.
 func (t Text) match(code string) (Translation, bool) {
+	if found, ok := t.Translation(code); ok && found.Title != "" { // mostly, and without parsing
+		return found, true
+	}
 	tag, err := language.Parse(code)
 	if err != nil {
 		return Translation{}, false

@@ -36,6 +36,7 @@ type instance struct {
 	pool   *sync.Pool // to which it belongs
 	layout *template.Template
 	meter  *meter
+	marks  marks
 	buf    []byte // of the last rendering, to be used again
 }
 
@@ -166,8 +167,7 @@ func (p *page) instance(in words) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	fold(i.layout.Templates(), in)
-	i.pool = pool
+	i.marks, i.pool = fold(i.layout.Templates(), in), pool
 	return i, nil
 }
 
@@ -232,7 +232,7 @@ func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte,
 func (i *instance) render(ctx context.Context, p Page, env Env, in words) ([]byte, error) {
 	limits := env.Limits.withDefaults()
 	i.meter.begin(ctx, limits, env, in)
-	out := &limited{left: limits.Output, buf: i.buf[:0]}
+	out := &output{meter: i.meter, marks: i.marks, left: limits.Output, buf: i.buf[:0]}
 	err := i.layout.Execute(out, p)
 	body := bytes.Clone(out.buf) // of its size, as pages are kept
 	if i.buf = nil; cap(out.buf) <= maxBuffer {

@@ -16,8 +16,9 @@ var odd = Page{
 	Breadcrumbs: []Link{{`<">`, "/plain/path-1_2.3~?a=b"}, {"", "//other.test/x"}, {"x", "mailto:a@b.test"}, {"y", "a:b"}, {"z", "/%41%zz"}},
 	Article: &Article{
 		Title: "T'", URL: "/a/1", Content: "<p>&amp;</p>", UpdatedAt: "2026-11-21T10:00:00Z", Locale: "en", Fallback: true,
-		Related: []Article{{Title: "+", URL: "/ü"}}, ReactURL: "/r", ViewURL: "/v?x&y",
+		Related: []Article{{Title: "+", URL: "/ü"}}, ReactURL: "/r", ViewURL: "/v?x&y", Headings: []Heading{{2, "a&b", "1 < 2"}, {3, "", ""}},
 	},
+	Search: &Search{Query: "<q>", Results: []Result{{Title: "\x00\xff", Snippet: "<mark>", Path: []string{"<a>", "&"}}}},
 }
 
 // Folding changes no byte of any page.
@@ -30,7 +31,9 @@ func TestFolding(t *testing.T) {
 				<style>p { width: {{t "Search"}}; background: url({{.Site.URL}}) }</style>
 				<p title={{t "Search"}} class='{{t "Search"}}{{icon "globe"}}' onclick="f({{t "Search"}})">{{icon "globe"}}{{icon .Title}}{{t "Updated %s" "<b>"}}</p>
 				<a href="{{t "Search"}}">{{t .Title}}</a><a href="/x?{{.Site.URL}}">{{$x := t "Search"}}{{$x}}</a><a href={{.Site.URL}}>x</a>
-				<textarea>{{t "Search"}}</textarea><img srcset="{{.Site.URL}} 2x">{{template "content" .}}{{template "partials/name" .}}<i {{template "partials/name" .}}></i>`,
+				<textarea>{{t "Search"}}{{.Title}}</textarea><img srcset="{{.Site.URL}} 2x">{{with .Title}}{{.}}<b title="{{.}}" data-x={{.}}>{{end}}
+				{{with .Site.URL}}<a href="{{.}}" title='{{.}}'>{{with $.Article}}{{.Title}}{{else}}{{.}}{{end}}</a><script>{{.}}</script>{{else}}{{.Title}}{{end}}{{$p := .}}{{$p.Title}}{{with $t := $p.Title}}{{$t}}{{.}}{{end}}
+				{{with .Article}}{{with .Content}}{{.}}<b title="{{.}}">{{end}}{{range .Headings}}{{.Level}}{{.Text}}{{with .Level}}{{.}}{{end}}{{end}}{{end}}{{with .Search}}{{range .Results}}{{range .Path}}{{.}}{{end}}{{.Snippet}}{{end}}{{end}}{{template "content" .}}{{template "partials/name" .}}<i {{template "partials/name" .}}></i>`,
 			"templates/article.html":       `{{range .Breadcrumbs}}<a href="{{.URL}}" data-x="{{.URL}}">{{.Name}}</a>{{else}}{{t "Search"}}{{end}}{{with .Article}}{{.Content}}<a title="{{.Content}}">{{t "Search" | t}}</a>{{end}}`,
 			"templates/partials/name.html": `{{t "Search"}}`,
 		},
@@ -61,7 +64,7 @@ func rendered(t *testing.T, set *Set, kind string, p Page, folding bool) string 
 		t.Fatal(err)
 	}
 	if folding {
-		fold(i.layout.Templates(), in)
+		i.marks = fold(i.layout.Templates(), in)
 	}
 	env := Env{Asset: func(path string) string { return "/" + path }}
 	first, err := i.render(t.Context(), p, env, in)
@@ -86,14 +89,24 @@ func TestFolded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := calls(i.layout.Templates())
-	fold(i.layout.Templates(), wordsOf("de"))
+	all := calls(i.layout.Templates())
+	marks := fold(i.layout.Templates(), wordsOf("de"))
 	after := calls(i.layout.Templates())
-	if after[`{{t "Print" | `+escapeText+`}}`] != 0 || before[`{{t "Print" | `+escapeText+`}}`] == 0 {
-		t.Errorf("a word is still looked up: %v", after)
+	address := ` | ` + filterURL + ` | ` + escapeURL + ` | ` + escapeAttr + `}}`
+	for before, now := range map[string]string{
+		`{{t "Print" | ` + escapeText + `}}`: "", `{{.URL` + address: "{{.URL}}", `{{.Title | ` + escapeText + `}}`: "{{.Title}}",
+		`{{. | ` + escapeAttr + `}}`: "{{.}}", `{{.Site.Name | ` + escapeTitle + `}}`: "{{.Site.Name}}", `{{$_ := ` + tickFunc + `}}`: "", `{{$_ := ` + enterFunc + `}}`: "",
+	} {
+		if all[before] == 0 || after[before] != 0 || now != "" && after[now] == 0 {
+			t.Errorf("%s occurs %d times, then %d, and %d times as %q", before, all[before], after[before], after[now], now)
+		}
 	}
-	if href := `{{.URL | ` + filterURL + ` | ` + escapeURL + ` | ` + escapeAttr + `}}`; after[href] != 0 || before[href] == 0 || after["{{.URL | "+addressFunc+"}}"] != before[href] {
-		t.Errorf("%d addresses of %d take one call: %v", after["{{.URL | "+addressFunc+"}}"], before[href], after)
+	found := map[deed]int{}
+	for _, m := range marks {
+		found[m.does]++
+	}
+	if found[tick] != all[`{{$_ := `+tickFunc+`}}`] || found[enter] != found[leave] || found[link] < all[`{{.URL`+address] {
+		t.Errorf("the marks are %v", found)
 	}
 }
 
@@ -143,4 +156,39 @@ func FuzzAddress(f *testing.F) {
 			t.Error(diff)
 		}
 	})
+}
+
+func FuzzEscape(f *testing.F) {
+	for _, seed := range []string{"", "Printer", `<a href="x">`, "1+1 = 2", "it's", "&amp;", "\x00", "\xff\xfe", "`{{.}}`", "ü \u2028 \ufdd0"} {
+		f.Add(seed)
+	}
+	contexts := map[string]*template.Template{}
+	for _, text := range []string{"%s", `<a title="%s">`, `<a title='%s'>`, "<title>%s</title>", "<textarea>%s</textarea>"} {
+		contexts[text] = template.Must(template.New("").Parse(strings.Replace(text, "%s", "{{.}}", 1)))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		o := &output{left: 10 * len(text)}
+		if err := o.escape([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		for around, context := range contexts {
+			var b strings.Builder
+			if err := context.Execute(&b, text); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(b.String(), strings.Replace(around, "%s", string(o.buf), 1)); diff != "" {
+				t.Error(diff)
+			}
+		}
+	})
+}
+
+// Fields are taken for strings only if all fields of the name are.
+func TestTextFields(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"Title": true, "URL": true, "Name": true, "Content": false, "Head": false, "Data": false, "Snippet": false, "Path": false, "Year": false, "Search": false, "Missing": false} {
+		if textFields[name] != want {
+			t.Errorf("%s: %t", name, textFields[name])
+		}
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"html/template"
-	"io"
 	"slices"
 	"strings"
 	"text/template/parse"
@@ -250,19 +249,3 @@ func (g *guard) pipe(p *parse.PipeNode, depth int) {
 		g.node(c, depth+1)
 	}
 }
-
-// limited collects a page up to a maximum size.
-type limited struct {
-	buf  []byte
-	left int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	if l.left -= len(p); l.left < 0 {
-		return 0, ErrOutput
-	}
-	l.buf = append(l.buf, p...)
-	return len(p), nil
-}
-
-var _ io.Writer = (*limited)(nil)

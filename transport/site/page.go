@@ -452,7 +452,10 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 	if err != nil {
 		return err
 	}
-	p.Article.Sections = v.sections(p, a.Article.ID, section, near, rail)
+	if p.Article.Sections, err = v.sections(p, section, near, rail); err != nil {
+		return err
+	}
+	mark(p.Article.Sections, a.Article.ID)
 	before, after, related, err := v.nearest(p.Locale, a, filter, rail)
 	if err != nil {
 		return err
@@ -470,27 +473,42 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 	return nil
 }
 
-// sections returns the lists next to an article: of its own section, and of the categories next to it.
-func (v *visit) sections(p *theme.Page, article int64, own theme.Category, near []kb.Category, rail rail) []theme.Category {
-	all := make([]theme.Category, 0, 1+len(near))
-	if own.Articles = v.entries(p, rail.siblings); len(own.Articles) > 0 {
-		for i := range own.Articles {
-			own.Articles[i].Current = own.Articles[i].ID == article
+// sections returns the lists next to an article: of its own section, and of the categories next to it. The first list may be
+// changed.
+func (v *visit) sections(p *theme.Page, own theme.Category, near []kb.Category, rail rail) ([]theme.Category, error) {
+	all, err := remembered(v, "sections "+p.Locale+" "+own.URL, func() ([]theme.Category, error) {
+		all := make([]theme.Category, 0, 1+len(near))
+		if own.Articles = v.entries(p, rail.siblings); len(own.Articles) > 0 {
+			if rail.more {
+				own.Next = own.URL
+			}
+			all = append(all, own)
 		}
-		if rail.more {
-			own.Next = own.URL
+		for _, g := range near {
+			row := v.showCategory(p, g)
+			row.Articles = v.entries(p, rail.beside[g.ID])
+			if len(row.Articles) > shelfArticles {
+				row.Articles, row.Next = row.Articles[:shelfArticles], row.URL
+			}
+			all = append(all, row)
 		}
-		all = append(all, own)
+		return all, nil
+	})
+	all = slices.Clone(all)
+	if len(all) > 0 {
+		all[0].Articles = slices.Clone(all[0].Articles)
 	}
-	for _, g := range near {
-		row := v.showCategory(p, g)
-		row.Articles = v.entries(p, rail.beside[g.ID])
-		if len(row.Articles) > shelfArticles {
-			row.Articles, row.Next = row.Articles[:shelfArticles], row.URL
-		}
-		all = append(all, row)
+	return all, err
+}
+
+// mark marks an article in the first section.
+func mark(sections []theme.Category, article int64) {
+	if len(sections) == 0 || !sections[0].Current {
+		return
 	}
-	return all
+	for i := range sections[0].Articles {
+		sections[0].Articles[i].Current = sections[0].Articles[i].ID == article
+	}
 }
 
 // nearest returns the articles before and after an article among its siblings, and those related to it, without these two.
