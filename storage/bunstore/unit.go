@@ -68,12 +68,17 @@ func (p pooled) reads(ctx context.Context) bun.IConn {
 
 func (p pooled) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	conn := p.reads(ctx)
+	return conn.QueryContext(hidden(ctx, conn), query, args...)
+}
+
+// hidden hides the end of a context from package sql if the driver watches it.
+func hidden(ctx context.Context, conn bun.IConn) context.Context {
 	if pool, ok := conn.(*sql.DB); ok {
 		if _, ok := pool.Driver().(unwatched.Driver); ok {
-			ctx = unwatched.Context(ctx)
+			return unwatched.Context(ctx)
 		}
 	}
-	return conn.QueryContext(ctx, query, args...)
+	return ctx
 }
 
 func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
@@ -81,7 +86,8 @@ func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql
 }
 
 func (p pooled) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return p.reads(ctx).QueryRowContext(ctx, query, args...)
+	conn := p.reads(ctx)
+	return conn.QueryRowContext(hidden(ctx, conn), query, args...)
 }
 
 // part runs fn as one part of the unit's transaction.

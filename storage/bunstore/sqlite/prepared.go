@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage/bunstore/internal/lift"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
+	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
 )
 
 // bun writes values into statements, so that each has its own text, and SQLite would compile every one of them, which often
@@ -35,8 +36,8 @@ func Pool(dsn string) (*sql.DB, error) {
 	return sql.OpenDB(preparing{dsn: dsn, of: of}), plain.Close()
 }
 
-// Driver implements [driver.Connector].
-func (p preparing) Driver() driver.Driver { return p.of }
+// Driver implements [driver.Connector]. Connections watch the contexts of prepared queries.
+func (p preparing) Driver() driver.Driver { return unwatched.Driver{Driver: p.of} }
 
 // Connect implements [driver.Connector].
 func (p preparing) Connect(context.Context) (driver.Conn, error) {
@@ -49,7 +50,7 @@ func (p preparing) Connect(context.Context) (driver.Conn, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("sqlite: the connection is a %T, which cannot be used", conn)
 	}
-	return &preparedConn{sqliteConn: all, kept: map[string]*lru.Element{}, latest: lru.New()}, nil
+	return &preparedConn{sqliteConn: all, handle: handleOf(conn), kept: map[string]*lru.Element{}, latest: lru.New()}, nil
 }
 
 // sqliteConn is the part of a SQLite connection that database/sql uses.
@@ -67,6 +68,7 @@ type sqliteConn interface {
 // preparedConn keeps its most recently used statements. Like every connection it is used by one goroutine at a time.
 type preparedConn struct {
 	sqliteConn
+	handle uintptr                 // see handleOf
 	kept   map[string]*lru.Element // by their texts
 	latest *lru.List               // of *compiled, most recently used first
 	memo   lift.Memo
@@ -102,35 +104,60 @@ func (c *preparedConn) ExecContext(ctx context.Context, query string, args []dri
 	if s == nil {
 		return c.sqliteConn.ExecContext(ctx, query, args)
 	}
-	return s.stmt.ExecContext(ctx, values)
+	w, ctx, err := c.watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.stmt.ExecContext(ctx, values)
+	w.end()
+	return result, w.cause(err)
 }
 
 // QueryContext implements [driver.QueryerContext].
 func (c *preparedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	s, values, err := c.compiled(ctx, query, args)
+	whole := unwatched.Of(ctx)
+	s, values, err := c.compiled(whole, query, args)
 	if err != nil {
 		return nil, err
 	}
 	if s == nil {
-		rows, err := c.sqliteConn.QueryContext(ctx, query, args)
-		return metered.Rows(ctx, rows, err)
+		rows, err := c.sqliteConn.QueryContext(whole, query, args)
+		return metered.Rows(whole, rows, err)
 	}
-	rows, err := s.stmt.QueryContext(ctx, values)
+	w, inner, err := c.watch(whole)
 	if err != nil {
 		return nil, err
 	}
+	rows, err := s.stmt.QueryContext(inner, values)
+	if err != nil {
+		w.end()
+		return nil, w.cause(err)
+	}
+	if w != nil {
+		unwatched.Watched(ctx)
+	}
 	s.busy = true
-	return metered.Rows(ctx, &preparedRows{rows, s}, nil)
+	return metered.Rows(whole, &preparedRows{rows, s, w}, nil)
 }
 
 // preparedRows are the rows of a statement that is busy until they are closed.
 type preparedRows struct {
 	driver.Rows
-	of *compiled
+	of    *compiled
+	watch *watch
+}
+
+// Next implements [driver.Rows].
+func (r *preparedRows) Next(dest []driver.Value) error {
+	if err := r.watch.err(); err != nil {
+		return err
+	}
+	return r.watch.cause(r.Rows.Next(dest))
 }
 
 // Close implements [driver.Rows].
 func (r *preparedRows) Close() error {
+	r.watch.end()
 	r.of.busy = false
 	return r.Rows.Close()
 }

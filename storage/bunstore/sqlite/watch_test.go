@@ -1,0 +1,139 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+const endless = "(WITH RECURSIVE c(n) AS (SELECT 5 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c)"
+
+// Statements end with their contexts, whatever they are doing, and the connection is good for others.
+func TestStatementsEndWithTheirContext(t *testing.T) {
+	t.Parallel()
+	db := migrated(t).DB
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE numbers (n INTEGER)"); err != nil {
+		t.Fatal(err)
+	}
+	inTx := func(do func(tx *sql.Tx) error) error {
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return errors.Join(do(tx), tx.Rollback())
+	}
+	count := func(rows *sql.Rows, err error) error {
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+		}
+		return rows.Err()
+	}
+	for name, run := range map[string]func(ctx context.Context) error{
+		"before the first row": func(ctx context.Context) error {
+			rows, err := db.QueryContext(ctx, "SELECT n FROM "+endless+" WHERE n < 3")
+			return count(rows, err)
+		},
+		"between rows": func(ctx context.Context) error {
+			rows, err := db.QueryContext(ctx, "SELECT n FROM "+endless)
+			return count(rows, err)
+		},
+		"one row": func(ctx context.Context) error {
+			var n int
+			return db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+endless).Scan(&n)
+		},
+		"a write": func(ctx context.Context) error {
+			_, err := db.ExecContext(ctx, "INSERT INTO numbers (n) SELECT n FROM "+endless)
+			return err
+		},
+		"a write in a transaction": func(ctx context.Context) error {
+			return inTx(func(tx *sql.Tx) error {
+				_, err := tx.ExecContext(ctx, "INSERT INTO numbers (n) SELECT n FROM "+endless)
+				return err
+			})
+		},
+		"a read in a transaction": func(ctx context.Context) error {
+			return inTx(func(tx *sql.Tx) error {
+				rows, err := tx.QueryContext(ctx, "SELECT n FROM "+endless+" WHERE n < 3")
+				return count(rows, err)
+			})
+		},
+	} {
+		for _, ends := range []struct {
+			how  func(context.Context) (context.Context, context.CancelFunc)
+			want error
+		}{
+			{func(ctx context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(ctx, 30*time.Millisecond)
+			}, context.DeadlineExceeded},
+			{func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(ctx)
+				time.AfterFunc(30*time.Millisecond, cancel)
+				return ctx, cancel
+			}, context.Canceled},
+			{func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(ctx)
+				cancel()
+				return ctx, cancel
+			}, context.Canceled},
+		} {
+			ctx, cancel := ends.how(t.Context())
+			if err := run(ctx); !errors.Is(err, ends.want) {
+				t.Errorf("%s: %v, not %v", name, err, ends.want)
+			}
+			cancel()
+			var n int
+			if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM numbers").Scan(&n); err != nil || n != 0 {
+				t.Fatalf("%s: %d rows afterwards, %v", name, n, err)
+			}
+		}
+	}
+}
+
+// A context that ends after its statement interrupts no other.
+func TestLateEnds(t *testing.T) {
+	t.Parallel()
+	db := migrated(t).DB
+	for i := range 300 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		var n int
+		if err := db.QueryRowContext(ctx, "SELECT n FROM (SELECT 7 AS n) AS t").Scan(&n); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if err := db.QueryRowContext(t.Context(), "SELECT n FROM (SELECT 8 AS n) AS t").Scan(&n); err != nil || n != 8 {
+			t.Fatalf("statement %d: %d, %v", i, n, err)
+		}
+	}
+}
+
+// The driver still has its handle where handleOf looks, so that it need not watch contexts itself.
+func TestDriverWatchesNoContext(t *testing.T) {
+	t.Parallel()
+	conn, err := migrated(t).DB.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.Raw(func(driver any) error {
+		c, ok := driver.(*preparedConn)
+		if !ok {
+			return fmt.Errorf("the connection is a %T", driver)
+		}
+		w, inner, err := c.watch(t.Context())
+		if err != nil {
+			return err
+		}
+		if w.end(); w == nil || inner.Done() != nil {
+			t.Errorf("the handle is %d", c.handle)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
