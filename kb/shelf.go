@@ -123,14 +123,44 @@ type RelatedQuery struct {
 }
 
 // TitleWords caches which articles have a word in their title, so that [Visitor.Related] looks up each word once, common
-// words included. Its owner discards it when articles change. The zero value is ready to use. It is safe for concurrent use.
+// words included, and the related articles themselves, which are the same for many. Its owner discards it when articles change. The zero value is ready to use. It is safe for concurrent use.
 type TitleWords struct {
 	mu     sync.Mutex
 	byWord map[string][]int64 // articles with the word, fewer than maxRelatedHits; nil if it is too common
+	byID   map[int64]ArticleRevision
 }
 
-// maxTitleWords limits the number of cached words.
-const maxTitleWords = 1000
+// Limits of what is cached.
+const (
+	maxTitleWords    = 1000
+	maxTitleArticles = 300
+)
+
+// article returns a cached article.
+func (t *TitleWords) article(id int64) (a ArticleRevision, ok bool) {
+	if t == nil {
+		return a, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a, ok = t.byID[id]
+	return a, ok
+}
+
+// keep caches articles.
+func (t *TitleWords) keep(articles []ArticleRevision) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byID == nil || len(t.byID)+len(articles) > maxTitleArticles {
+		t.byID = map[int64]ArticleRevision{}
+	}
+	for _, a := range articles {
+		t.byID[a.Article.ID] = a
+	}
+}
 
 // known returns the articles of the words that are known, and the other words.
 func (t *TitleWords) known(words []SearchTerm) (hits [][]int64, unknown []SearchTerm) {
@@ -215,6 +245,8 @@ func (v *Visitor) Related(ctx context.Context, a ArticleRevision, q RelatedQuery
 	for _, id := range ids {
 		if i := slices.IndexFunc(q.Known, func(k ArticleRevision) bool { return k.Article.ID == id }); i >= 0 {
 			list = append(list, q.Known[i])
+		} else if known, ok := q.Words.article(id); ok {
+			list = append(list, known)
 		} else {
 			missing = append(missing, id)
 		}
@@ -224,7 +256,9 @@ func (v *Visitor) Related(ctx context.Context, a ArticleRevision, q RelatedQuery
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, shownArticles(found)...)
+		found = shownArticles(found)
+		q.Words.keep(found)
+		list = append(list, found...)
 	}
 	slices.SortFunc(list, func(a, b ArticleRevision) int { return byWeight(a.Article.ID, b.Article.ID) })
 	return list, nil

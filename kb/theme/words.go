@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -112,8 +113,11 @@ func (w words) count(what string, n any, args ...any) string {
 	return fill(found, append([]any{number}, args...))
 }
 
-// calendars holds the month names of languages, and their date formats with and without the year.
-var calendars = map[string]struct{ long, short, months, short12 string }{
+// calendar holds the date formats of a language with and without the year, and its names of the months.
+type calendar struct{ long, short, months, short12 string }
+
+// calendars holds the calendars of languages.
+var calendars = map[string]calendar{
 	"en": {"2 M 2006", "2 m", "January February March April May June July August September October November December", "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"},
 	"de": {"2. M 2006", "2. m", "Januar Februar März April Mai Juni Juli August September Oktober November Dezember", "Jan. Feb. März Apr. Mai Juni Juli Aug. Sept. Okt. Nov. Dez."},
 	"fr": {"2 M 2006", "2 m", "janvier février mars avril mai juin juillet août septembre octobre novembre décembre", "janv. févr. mars avr. mai juin juil. août sept. oct. nov. déc."},
@@ -147,15 +151,40 @@ func (w words) day(value string, short bool) string {
 	case short:
 		layout = c.short
 	}
-	text := strings.NewReplacer("2006", at.Format("2006"), "2", at.Format("2"), "1", at.Format("1")).Replace(layout)
-	month := func(names string) string {
-		list := strings.Fields(names)
-		if len(list) == 0 {
-			return ""
+	return c.format(layout, at)
+}
+
+// format writes a time by a layout.
+func (c calendar) format(layout string, at time.Time) string {
+	var b strings.Builder
+	for i := 0; i < len(layout); i++ {
+		switch rest := layout[i:]; {
+		case strings.HasPrefix(rest, "2006"):
+			b.WriteString(at.Format("2006"))
+			i += len("2006") - 1
+		case rest[0] == '2':
+			b.WriteString(strconv.Itoa(at.Day()))
+		case rest[0] == '1':
+			b.WriteString(strconv.Itoa(int(at.Month())))
+		case rest[0] == 'M':
+			b.WriteString(nth(c.months, int(at.Month())))
+		case rest[0] == 'm':
+			b.WriteString(nth(c.short12, int(at.Month())))
+		default:
+			b.WriteByte(rest[0])
 		}
-		return list[at.Month()-1]
 	}
-	return strings.NewReplacer("M", month(c.months), "m", month(c.short12)).Replace(text)
+	return b.String()
+}
+
+// nth returns a word of a list, counted from 1; "" if the list is empty.
+func nth(list string, n int) string {
+	for word := range strings.FieldsSeq(list) {
+		if n--; n == 0 {
+			return word
+		}
+	}
+	return ""
 }
 
 // languageName returns the name of a language in another language.

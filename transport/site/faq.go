@@ -7,11 +7,11 @@ import (
 )
 
 // questionsOf returns the questions of an article whose answers are folded, as data of a FAQPage.
-func questionsOf(content string) []map[string]any {
+func questionsOf(content string) []questionLD {
 	if !strings.Contains(content, "<details") {
 		return nil
 	}
-	var all []map[string]any
+	var all []questionLD
 	for _, part := range strings.Split(content, "<details")[1:] {
 		_, part, _ = strings.Cut(part, ">")
 		part, _, _ = strings.Cut(part, "</details>")
@@ -23,7 +23,7 @@ func questionsOf(content string) []map[string]any {
 		_, summary, _ = strings.Cut(summary, ">")
 		question, text := contenthtml.Text(summary), contenthtml.Text(answer)
 		if strings.HasSuffix(question, "?") && text != "" && len(all) < 50 {
-			all = append(all, map[string]any{"@type": "Question", "name": question, "acceptedAnswer": map[string]any{"@type": "Answer", "text": text}})
+			all = append(all, questionLD{"Question", question, answerLD{"Answer", text}})
 		}
 	}
 	return all

@@ -330,10 +330,55 @@ func (v *visit) markdown(locale, name string) error {
 	return v.text("text/markdown; charset=utf-8", b.Bytes())
 }
 
-// ldJSON returns a block of data for the head of a page (JSON-LD).
-func ldJSON(data ...map[string]any) template.HTML {
-	graph := map[string]any{"@context": "https://schema.org", "@graph": data}
-	text, err := json.Marshal(graph) // escapes < and >
+// The data for the head of a page (JSON-LD, schema.org).
+type (
+	graphData struct {
+		Context string `json:"@context"`
+		Graph   []any  `json:"@graph"`
+	}
+	articleLD struct {
+		Type          string      `json:"@type"`
+		Headline      string      `json:"headline"`
+		Description   string      `json:"description"`
+		InLanguage    string      `json:"inLanguage"`
+		Page          string      `json:"mainEntityOfPage"`
+		DateModified  string      `json:"dateModified"`
+		DatePublished string      `json:"datePublished"`
+		Publisher     publisherLD `json:"publisher"`
+		Image         string      `json:"image,omitempty"`
+	}
+	publisherLD struct {
+		Type string `json:"@type"`
+		Name string `json:"name"`
+	}
+	breadcrumbsLD struct {
+		Type  string    `json:"@type"`
+		Items []crumbLD `json:"itemListElement"`
+	}
+	crumbLD struct {
+		Type     string `json:"@type"`
+		Position int    `json:"position"`
+		Name     string `json:"name"`
+		Item     string `json:"item"`
+	}
+	faqLD struct {
+		Type      string       `json:"@type"`
+		Questions []questionLD `json:"mainEntity"`
+	}
+	questionLD struct {
+		Type   string   `json:"@type"`
+		Name   string   `json:"name"`
+		Answer answerLD `json:"acceptedAnswer"`
+	}
+	answerLD struct {
+		Type string `json:"@type"`
+		Text string `json:"text"`
+	}
+)
+
+// ldJSON returns a block of data for the head of a page.
+func ldJSON(data ...any) template.HTML {
+	text, err := json.Marshal(graphData{"https://schema.org", data}) // escapes < and >
 	if err != nil {
 		return ""
 	}
@@ -341,16 +386,16 @@ func ldJSON(data ...map[string]any) template.HTML {
 }
 
 // breadcrumbs returns the breadcrumbs of a page as data.
-func breadcrumbs(v *visit, p *theme.Page) map[string]any {
-	var items []map[string]any
+func breadcrumbs(v *visit, p *theme.Page) breadcrumbsLD {
+	out := breadcrumbsLD{Type: "BreadcrumbList"}
 	for i, c := range append(slices.Clone(p.Breadcrumbs), theme.Link{Name: p.Title, URL: p.URL}) {
 		address := c.URL
 		if strings.HasPrefix(address, "/") {
 			address = v.absolute(strings.TrimPrefix(address, v.prefix))
 		}
-		items = append(items, map[string]any{"@type": "ListItem", "position": i + 1, "name": c.Name, "item": address})
+		out.Items = append(out.Items, crumbLD{"ListItem", i + 1, c.Name, address})
 	}
-	return map[string]any{"@type": "BreadcrumbList", "itemListElement": items}
+	return out
 }
 
 func crumbData(v *visit, p *theme.Page) template.HTML {
@@ -365,17 +410,17 @@ func articleData(v *visit, p *theme.Page, a kb.ArticleRevision) template.HTML {
 	if p.NoIndex {
 		return ""
 	}
-	article := map[string]any{
-		"@type": "Article", "headline": p.Title, "description": p.Description, "inLanguage": p.Article.Locale, "mainEntityOfPage": p.URL,
-		"dateModified": p.Article.UpdatedAt, "datePublished": a.Article.CreatedAt.UTC().Format(timeLayout),
-		"publisher": map[string]any{"@type": "Organization", "name": v.site.Name},
+	article := articleLD{
+		Type: "Article", Headline: p.Title, Description: p.Description, InLanguage: p.Article.Locale, Page: p.URL,
+		DateModified: p.Article.UpdatedAt, DatePublished: a.Article.CreatedAt.UTC().Format(timeLayout),
+		Publisher: publisherLD{"Organization", v.site.Name},
 	}
 	if p.Image != nil {
-		article["image"] = p.Image.URL
+		article.Image = p.Image.URL
 	}
-	data := []map[string]any{article, breadcrumbs(v, p)}
+	data := []any{article, breadcrumbs(v, p)}
 	if questions := questionsOf(string(p.Article.Content)); len(questions) > 1 {
-		data = append(data, map[string]any{"@type": "FAQPage", "mainEntity": questions})
+		data = append(data, faqLD{"FAQPage", questions})
 	}
 	return ldJSON(data...)
 }

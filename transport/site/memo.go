@@ -81,15 +81,15 @@ type rail struct {
 	siblings []kb.ArticleRevision           // the first articles of its category, or those of its collection outside categories
 	more     bool                           // there are more siblings
 	beside   map[int64][]kb.ArticleRevision // the first articles of other categories
+	all      []kb.ArticleRevision           // the articles of both
 }
 
-// all returns the articles of the rail.
-func (r rail) all() []kb.ArticleRevision {
-	all := slices.Clone(r.siblings)
+// complete sets the list of all articles.
+func (r *rail) complete() {
+	r.all = slices.Clone(r.siblings)
 	for _, list := range r.beside {
-		all = append(all, list...)
+		r.all = append(r.all, list...)
 	}
-	return all
 }
 
 // besides returns the articles before and after one among its siblings, unless the rail does not know them.
@@ -115,6 +115,7 @@ func (v *visit) rail(in kb.Shelf, at int, near []kb.Category) (rail, error) {
 	}
 	what := "rail " + strconv.FormatInt(in.Collection.ID, 10) + " " + strconv.FormatInt(category, 10)
 	return remembered(v, what, func() (r rail, err error) {
+		defer r.complete()
 		of := make([]kb.FirstOf, len(near), len(near)+1)
 		for i, g := range near {
 			of[i] = kb.FirstOf{CategoryID: g.ID, N: shelfArticles + 1}

@@ -415,16 +415,22 @@ func (v *visit) content(t kb.Translation) (string, []theme.Heading) {
 	return made.html, made.heads
 }
 
+// fewestHeads is how many headings make a table of contents.
+const fewestHeads = 3
+
 // contentOf makes the content of an article, with its table of contents.
 func contentOf(t kb.Translation) content {
 	html, styles := dressed(t)
+	if strings.Count(html, "<h2")+strings.Count(html, "<h3") < fewestHeads { // most short articles
+		return content{html: html, styles: styles}
+	}
 	var heads []theme.Heading
 	for _, h := range contenthtml.Headings(html) {
 		if h.Level == 2 || h.Level == 3 {
 			heads = append(heads, theme.Heading{Level: h.Level, Anchor: h.Anchor, Text: h.Text})
 		}
 	}
-	if len(heads) < 3 {
+	if len(heads) < fewestHeads {
 		heads = nil
 	}
 	return content{html: html, styles: styles, heads: heads}
@@ -524,7 +530,7 @@ func (v *visit) nearest(locale string, a kb.ArticleRevision, filter kb.ArticleFi
 		}
 	}
 	related, err = v.Related(v.ctx(), a, kb.RelatedQuery{
-		Locale: locale, Except: []int64{before.Article.ID, after.Article.ID}, Known: rail.all(), Limit: relatedArticles, Words: words,
+		Locale: locale, Except: []int64{before.Article.ID, after.Article.ID}, Known: rail.all, Limit: relatedArticles, Words: words,
 	})
 	return before, after, related, err
 }
