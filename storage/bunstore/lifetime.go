@@ -89,9 +89,9 @@ func (l *lifetime) within(fn func() error) error {
 }
 
 // begin begins the transaction, with its first statement if there is one and the driver can.
-func (l *lifetime) begin(db *sql.DB, first *begin.Statement) (tx *sql.Tx, err error) {
+func (l *lifetime) begin(db *sql.DB, first *begin.Statement) (tx databaseTx, err error) {
 	err = l.within(func() error {
-		tx, err = db.BeginTx(begin.With(l.ctx, first), nil)
+		tx, err = beginTx(begin.With(l.ctx, first), db)
 		return err
 	})
 	return tx, err
@@ -100,9 +100,9 @@ func (l *lifetime) begin(db *sql.DB, first *begin.Statement) (tx *sql.Tx, err er
 // detach lets the transaction outlive its request, unless the request has ended.
 func (l *lifetime) detach() bool { return l.stop() && l.ctx.Err() == nil }
 
-func (l *lifetime) commit(tx *sql.Tx) error { return l.within(tx.Commit) }
+func (l *lifetime) commit(tx databaseTx) error { return l.within(tx.Commit) }
 
-func (l *lifetime) rollback(tx *sql.Tx) {
+func (l *lifetime) rollback(tx databaseTx) {
 	l.stop() // interrupting a rollback costs the connection
 	_ = l.within(tx.Rollback)
 }

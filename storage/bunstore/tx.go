@@ -147,7 +147,7 @@ func (db *DB) again(ctx context.Context, fn func() error) error {
 // opened is a transaction of its own with its lifetime.
 type opened struct {
 	*lifetime
-	tx         *sql.Tx
+	tx         databaseTx
 	committing bool
 }
 

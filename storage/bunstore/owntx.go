@@ -1,0 +1,131 @@
+package bunstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"sync"
+
+	"github.com/uptrace/bun"
+
+	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
+)
+
+// databaseTx is a transaction of the database.
+type databaseTx interface {
+	bun.IConn
+	Commit() error
+	Rollback() error
+}
+
+// beginTx begins a transaction, which ends with ctx unless it has committed.
+func beginTx(ctx context.Context, db *sql.DB) (databaseTx, error) {
+	if _, ok := db.Driver().(unwatched.Driver); !ok {
+		return db.BeginTx(ctx, nil)
+	}
+	for bad := db.Stats().Idle; ; bad-- { // so many connections may turn out to be broken
+		tx, err := beginOwnTx(ctx, db)
+		if err == nil {
+			return tx, nil
+		}
+		if bad <= 0 || !errors.Is(err, driver.ErrBadConn) {
+			return nil, err
+		}
+	}
+}
+
+// ownTx does what sql.Tx does, which starts a goroutine for itself and one for each query to wait for the end of their
+// contexts. It is for drivers that watch the contexts of queries.
+type ownTx struct {
+	ctx  context.Context //nolint:containedctx // of the transaction
+	conn *sql.Conn
+	tx   driver.Tx
+	stop func() bool // ends the watch of ctx
+
+	mu   sync.Mutex // held while it ends
+	done bool
+}
+
+func beginOwnTx(ctx context.Context, db *sql.DB) (*ownTx, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &ownTx{ctx: ctx, conn: conn}
+	err = conn.Raw(func(c any) (err error) {
+		begins, ok := c.(driver.ConnBeginTx)
+		if !ok {
+			return errors.ErrUnsupported
+		}
+		t.tx, err = begins.BeginTx(ctx, driver.TxOptions{})
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, ignoreDone(conn.Close()))
+	}
+	t.mu.Lock() // ctx may end at once
+	defer t.mu.Unlock()
+	t.stop = context.AfterFunc(ctx, func() { _ = t.Rollback() })
+	return t, nil
+}
+
+// ignoreDone returns an error unless it says that a connection is closed already.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrConnDone) {
+		return nil
+	}
+	return err
+}
+
+// Commit returns [sql.ErrTxDone] if the transaction has ended before.
+func (t *ownTx) Commit() error { return t.end(func() error { return t.tx.Commit() }) }
+
+// Rollback returns [sql.ErrTxDone] if the transaction has ended before.
+func (t *ownTx) Rollback() error { return t.end(func() error { return t.tx.Rollback() }) }
+
+func (t *ownTx) end(do func() error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.done {
+		return sql.ErrTxDone
+	}
+	t.done = true
+	t.stop()
+	err := done(t.conn.Raw(func(any) error { return do() })) // the connection may have been lost
+	return errors.Join(err, ignoreDone(t.conn.Close()))
+}
+
+// QueryContext implements [bun.IConn].
+func (t *ownTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := t.ctx.Err(); err != nil {
+		return nil, err
+	}
+	rows, err := t.conn.QueryContext(unwatched.Context(ctx), query, args...)
+	return rows, done(err)
+}
+
+// ExecContext implements [bun.IConn].
+func (t *ownTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := t.ctx.Err(); err != nil {
+		return nil, err
+	}
+	result, err := t.conn.ExecContext(ctx, query, args...)
+	return result, done(err)
+}
+
+// done returns sql's error for a transaction that has ended.
+func done(err error) error {
+	if errors.Is(err, sql.ErrConnDone) {
+		return errors.Join(sql.ErrTxDone, err)
+	}
+	return err
+}
+
+// QueryRowContext implements [bun.IConn].
+func (t *ownTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	if t.ctx.Err() != nil {
+		ctx = t.ctx
+	}
+	return t.conn.QueryRowContext(unwatched.Context(ctx), query, args...)
+}
