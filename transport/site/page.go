@@ -446,12 +446,13 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 	more := []theme.Link{{Name: collection.Name, URL: collection.URL}}
 	at := slices.IndexFunc(in.Categories, func(g kb.Category) bool { return slices.Contains(a.Revision.CategoryIDs, g.ID) })
 	filter := loose(in.Collection.ID)
-	section := theme.Category{Name: collection.Name, URL: collection.URL, Current: true}
+	section := theme.Category{Name: collection.Name, URL: collection.URL}
 	if at >= 0 {
 		filter = kb.ArticleFilter{CategoryID: in.Categories[at].ID, Brief: true}
 		section = v.showCategory(p, in.Categories[at])
 		more = append(more, theme.Link{Name: section.Name, URL: section.URL})
 	}
+	section.Current = true
 	v.crumbs(p, more...)
 	near := besides(in.Categories, at)
 	rail, err := v.rail(in, at, near)
@@ -479,8 +480,8 @@ func (v *visit) around(p *theme.Page, a kb.ArticleRevision) error {
 	return nil
 }
 
-// sections returns the lists next to an article: of its own section, and of the categories next to it. The first list may be
-// changed.
+// sections returns the lists next to an article: of its own section, and of the categories next to it. Other pages share
+// their articles.
 func (v *visit) sections(p *theme.Page, own theme.Category, near []kb.Category, rail rail) ([]theme.Category, error) {
 	all, err := remembered(v, "sections "+p.Locale+" "+own.URL, func() ([]theme.Category, error) {
 		all := make([]theme.Category, 0, 1+len(near))
@@ -500,20 +501,18 @@ func (v *visit) sections(p *theme.Page, own theme.Category, near []kb.Category, 
 		}
 		return all, nil
 	})
-	all = slices.Clone(all)
-	if len(all) > 0 {
-		all[0].Articles = slices.Clone(all[0].Articles)
-	}
-	return all, err
+	return slices.Clone(all), err
 }
 
-// mark marks an article in the first section.
+// mark marks an article in the list of its own section.
 func mark(sections []theme.Category, article int64) {
 	if len(sections) == 0 || !sections[0].Current {
 		return
 	}
-	for i := range sections[0].Articles {
-		sections[0].Articles[i].Current = sections[0].Articles[i].ID == article
+	own := &sections[0]
+	if at := slices.IndexFunc(own.Articles, func(a theme.Article) bool { return a.ID == article }); at >= 0 {
+		own.Articles = slices.Clone(own.Articles)
+		own.Articles[at].Current = true
 	}
 }
 

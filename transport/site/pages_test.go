@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -241,6 +242,34 @@ func TestInvalidationOfLists(t *testing.T) {
 			t.Errorf("an article that has gone: %d", rec.Code)
 		}
 	})
+}
+
+// The list beside an article marks the article, also when it was made for another page.
+func TestCurrentArticle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	w.library()
+	paths := []string{articlePath, "/en/articles/2-why-a-payout-is-late", "/en/articles/3-refund-a-payment"}
+	loose := w.collection(map[string]string{"en": "Loose"}, "")
+	for _, title := range []string{"First", "Second"} {
+		a := w.article(loose.ID, nil, map[string]string{"en": title}, "<p>Text.</p>")
+		paths = append(paths, kb.PagePath("en", kb.ArticlePages, a.Article.ID, title))
+	}
+	current := regexp.MustCompile(`<a href="([^"]*)"[^>]* aria-current="page">`)
+	for name, change := range map[string]func(*site.Config){
+		"nothing is known": func(c *site.Config) { c.LastEvent = nil },
+		"all lists are":    func(c *site.Config) { c.CacheSize = 1 },
+		"pages are kept":   func(*site.Config) {},
+	} {
+		h := w.handler(change)
+		for _, path := range slices.Concat(paths, paths) {
+			rec := w.ask(h, "GET", "https://help.example.org"+path, nil)
+			got := current.FindAllStringSubmatch(rec.Body.String(), -1)
+			if rec.Code != http.StatusOK || len(got) != 1 || got[0][1] != path {
+				t.Errorf("%s, %s: %d, %q", name, path, rec.Code, got)
+			}
+		}
+	}
 }
 
 const theme = `{{template "content" .}}<link rel="stylesheet" href="{{asset "style.css"}}"><script src="{{asset "own.js"}}"></script>`

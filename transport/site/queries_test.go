@@ -3,6 +3,7 @@ package site_test
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -44,6 +45,11 @@ func TestQueries(t *testing.T) {
 			common = a
 		}
 	}
+	near := w.article(many.ID, []int64{w.category(many.ID, map[string]string{"en": "Ink"}).ID}, map[string]string{"en": "Change the toner"}, "<p>Change.</p>")
+	far := w.collection(map[string]string{"en": "Shop"}, "")
+	for _, title := range []string{"Order toner", "Return toner"} {
+		w.article(far.ID, nil, map[string]string{"en": title}, "<p>Shop.</p>")
+	}
 	for name, tt := range map[string]struct {
 		change func(*site.Config)
 		path   string
@@ -52,6 +58,7 @@ func TestQueries(t *testing.T) {
 		"nothing is known": {func(c *site.Config) { c.LastEvent = nil }, articlePath, 6},
 		"all lists are":    {func(c *site.Config) { c.CacheSize = 1 }, articlePath, 1},
 		"all words are":    {func(c *site.Config) { c.CacheSize = 1 }, kb.PagePath("en", kb.ArticlePages, common.Article.ID, "Print paper"), 1},
+		"all related are":  {func(c *site.Config) { c.CacheSize = 1 }, kb.PagePath("en", kb.ArticlePages, near.Article.ID, "Change the toner"), 1},
 		"the page is kept": {func(*site.Config) {}, articlePath, 0},
 	} {
 		h := w.handler(tt.change)
@@ -61,6 +68,8 @@ func TestQueries(t *testing.T) {
 		before := count.n.Load()
 		if rec := w.ask(h, "GET", "https://help.example.org"+tt.path, nil); rec.Code != 200 {
 			t.Fatal(rec.Code)
+		} else if name == "all related are" && !strings.Contains(rec.Body.String(), "Return toner") {
+			t.Errorf("%s: %s", name, rec.Body)
 		}
 		if got := count.n.Load() - before; got > tt.most {
 			t.Errorf("%s: %d statements, at most %d are expected", name, got, tt.most)
