@@ -123,7 +123,8 @@ type RelatedQuery struct {
 }
 
 // TitleWords caches which articles have a word in their title, so that [Visitor.Related] looks up each word once, common
-// words included, and the related articles themselves, which are the same for many. Its owner discards it when articles change. The zero value is ready to use. It is safe for concurrent use.
+// words included, and the related articles themselves, which are the same for many. Its owner discards it when articles
+// change. The zero value is ready to use. It is safe for concurrent use.
 type TitleWords struct {
 	mu     sync.Mutex
 	byWord map[string][]int64 // articles with the word, fewer than maxRelatedHits; nil if it is too common

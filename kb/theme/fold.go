@@ -105,7 +105,7 @@ func (f *folder) list(l *parse.ListNode, text bool) {
 		case *parse.IfNode:
 			f.branch(&n.BranchNode, text, text)
 		case *parse.WithNode:
-			f.branch(&n.BranchNode, isText(n.Pipe, text), text)
+			f.branch(&n.BranchNode, len(n.Pipe.Cmds) == 1 && isText(n.Pipe, text), text)
 		case *parse.RangeNode:
 			f.branch(&n.BranchNode, false, text)
 		}

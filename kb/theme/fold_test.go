@@ -12,7 +12,7 @@ import (
 // odd holds what has to be escaped.
 var odd = Page{
 	Title: `A & B's "C" <d> +e`, URL: "https://kb.test/p?q=1&r=ü", Locale: "de", Dir: "ltr",
-	Site:        Site{Name: "Help & <more>", URL: "/a b", SearchURL: "javascript:alert(1)", Head: "<meta>", Logo: &Image{URL: "data:x"}},
+	Site:        Site{Hero: "globe", Name: "Help & <more>", URL: "/a b", SearchURL: "javascript:alert(1)", Head: "<meta>", Logo: &Image{URL: "data:x"}},
 	Breadcrumbs: []Link{{`<">`, "/plain/path-1_2.3~?a=b"}, {"", "//other.test/x"}, {"x", "mailto:a@b.test"}, {"y", "a:b"}, {"z", "/%41%zz"}},
 	Article: &Article{
 		Title: "T'", URL: "/a/1", Content: "<p>&amp;</p>", UpdatedAt: "2026-11-21T10:00:00Z", Locale: "en", Fallback: true,
@@ -33,6 +33,8 @@ func TestFolding(t *testing.T) {
 				<a href="{{t "Search"}}">{{t .Title}}</a><a href="/x?{{.Site.URL}}">{{$x := t "Search"}}{{$x}}</a><a href={{.Site.URL}}>x</a>
 				<textarea>{{t "Search"}}{{.Title}}</textarea><img srcset="{{.Site.URL}} 2x">{{with .Title}}{{.}}<b title="{{.}}" data-x={{.}}>{{end}}
 				{{with .Site.URL}}<a href="{{.}}" title='{{.}}'>{{with $.Article}}{{.Title}}{{else}}{{.}}{{end}}</a><script>{{.}}</script>{{else}}{{.Title}}{{end}}{{$p := .}}{{$p.Title}}{{with $t := $p.Title}}{{$t}}{{.}}{{end}}
+				{{with .Title | icon}}{{.}}{{end}}{{with "globe" | icon}}{{.}}<b title="{{.}}">{{end}}{{with .Site.Hero | icon}}{{.}}<b title="{{.}}">{{else with .Title}}{{.}}{{end}}{{with len .Title}}{{.}}{{end}}
+				{{range $i, $link := .Breadcrumbs}}{{$link.Name}}{{$i}}{{with .Name}}{{.}}{{range $.Breadcrumbs}}{{with .URL}}{{.}}{{end}}{{break}}{{end}}{{.}}{{end}}{{if $i}}{{continue}}{{end}}{{.Name}}{{end}}
 				{{with .Article}}{{with .Content}}{{.}}<b title="{{.}}">{{end}}{{range .Headings}}{{.Level}}{{.Text}}{{with .Level}}{{.}}{{end}}{{end}}{{end}}{{with .Search}}{{range .Results}}{{range .Path}}{{.}}{{end}}{{.Snippet}}{{end}}{{end}}{{template "content" .}}{{template "partials/name" .}}<i {{template "partials/name" .}}></i>`,
 			"templates/article.html":       `{{range .Breadcrumbs}}<a href="{{.URL}}" data-x="{{.URL}}">{{.Name}}</a>{{else}}{{t "Search"}}{{end}}{{with .Article}}{{.Content}}<a title="{{.Content}}">{{t "Search" | t}}</a>{{end}}`,
 			"templates/partials/name.html": `{{t "Search"}}`,

@@ -119,3 +119,6 @@ func MakePartitions(ctx context.Context, db *DB, at time.Time, n int) error {
 func DropPartitions(ctx context.Context, db *DB, before helpdesk.Periods) (int, error) {
 	return db.dropPartitions(ctx, before)
 }
+
+// BeginTx is beginTx.
+var BeginTx = beginTx

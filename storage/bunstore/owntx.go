@@ -20,18 +20,19 @@ type databaseTx interface {
 }
 
 // beginTx begins a transaction, which ends with ctx unless it has committed.
-func beginTx(ctx context.Context, db *sql.DB) (databaseTx, error) {
-	if _, ok := db.Driver().(unwatched.Driver); !ok {
-		return db.BeginTx(ctx, nil)
+func beginTx(ctx context.Context, pool *sql.DB) (databaseTx, error) {
+	if !watches(pool) {
+		return pool.BeginTx(ctx, nil)
 	}
-	for bad := db.Stats().Idle; ; bad-- { // so many connections may turn out to be broken
-		tx, err := beginOwnTx(ctx, db)
-		if err == nil {
+	for last := false; ; {
+		tx, err := beginOwnTx(ctx, pool)
+		switch {
+		case err == nil:
 			return tx, nil
-		}
-		if bad <= 0 || !errors.Is(err, driver.ErrBadConn) {
+		case last || !errors.Is(err, driver.ErrBadConn):
 			return nil, err
 		}
+		last = pool.Stats().Idle == 0 // then the next connection is a new one
 	}
 }
 
@@ -47,8 +48,8 @@ type ownTx struct {
 	done bool
 }
 
-func beginOwnTx(ctx context.Context, db *sql.DB) (*ownTx, error) {
-	conn, err := db.Conn(ctx)
+func beginOwnTx(ctx context.Context, pool *sql.DB) (*ownTx, error) {
+	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func (t *ownTx) end(do func() error) error {
 	}
 	t.done = true
 	t.stop()
-	err := done(t.conn.Raw(func(any) error { return do() })) // the connection may have been lost
+	err := txDone(t.conn.Raw(func(any) error { return do() })) // the connection may have been lost
 	return errors.Join(err, ignoreDone(t.conn.Close()))
 }
 
@@ -102,7 +103,7 @@ func (t *ownTx) QueryContext(ctx context.Context, query string, args ...any) (*s
 		return nil, err
 	}
 	rows, err := t.conn.QueryContext(unwatched.Context(ctx), query, args...)
-	return rows, done(err)
+	return rows, txDone(err)
 }
 
 // ExecContext implements [bun.IConn].
@@ -111,11 +112,11 @@ func (t *ownTx) ExecContext(ctx context.Context, query string, args ...any) (sql
 		return nil, err
 	}
 	result, err := t.conn.ExecContext(ctx, query, args...)
-	return result, done(err)
+	return result, txDone(err)
 }
 
-// done returns sql's error for a transaction that has ended.
-func done(err error) error {
+// txDone returns sql's error for a transaction that has ended.
+func txDone(err error) error {
 	if errors.Is(err, sql.ErrConnDone) {
 		return errors.Join(sql.ErrTxDone, err)
 	}

@@ -73,12 +73,16 @@ func (p pooled) QueryContext(ctx context.Context, query string, args ...any) (*s
 
 // hidden hides the end of a context from package sql if the driver watches it.
 func hidden(ctx context.Context, conn bun.IConn) context.Context {
-	if pool, ok := conn.(*sql.DB); ok {
-		if _, ok := pool.Driver().(unwatched.Driver); ok {
-			return unwatched.Context(ctx)
-		}
+	if pool, ok := conn.(*sql.DB); ok && watches(pool) {
+		return unwatched.Context(ctx)
 	}
 	return ctx
+}
+
+// watches reports whether the driver of a pool watches the contexts of its queries.
+func watches(pool *sql.DB) bool {
+	_, ok := pool.Driver().(unwatched.Driver)
+	return ok
 }
 
 func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {

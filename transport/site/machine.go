@@ -332,7 +332,7 @@ func (v *visit) markdown(locale, name string) error {
 
 // The data for the head of a page (JSON-LD, schema.org).
 type (
-	graphData struct {
+	graphLD struct {
 		Context string `json:"@context"`
 		Graph   []any  `json:"@graph"`
 	}
@@ -378,7 +378,7 @@ type (
 
 // ldJSON returns a block of data for the head of a page.
 func ldJSON(data ...any) template.HTML {
-	text, err := json.Marshal(graphData{"https://schema.org", data}) // escapes < and >
+	text, err := json.Marshal(graphLD{"https://schema.org", data}) // escapes < and >
 	if err != nil {
 		return ""
 	}
