@@ -1,6 +1,7 @@
 package bunstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -256,7 +257,7 @@ func (r kbReader) PublishedArticles(ctx context.Context, f kb.ArticleFilter, see
 // Beside implements [kb.ShelfReader] with one statement.
 func (r kbReader) Beside(ctx context.Context, f kb.ArticleFilter, at storage.Position) (before, after kb.ArticleRevision, err error) {
 	next := func(desc bool) *bun.SelectQuery {
-		q := r.live(true, true)
+		q := r.selects((*articleRow)(nil)).Column("id").ApplyQueryBuilder(r.site).Where("hw_articles.published = TRUE")
 		if e := narrowed(q, r.scope, f); e != nil {
 			err = e
 		}
@@ -269,18 +270,16 @@ func (r kbReader) Beside(ctx context.Context, f kb.ArticleFilter, at storage.Pos
 	if err != nil {
 		return before, after, err
 	}
-	err = r.rows(ctx, func(rows *sql.Rows) error {
-		var isAfter bool
-		var row liveRow
-		err := rows.Scan(append([]any{&isAfter}, row.into()...)...)
-		if isAfter {
-			after = row.both()
+	both, err := r.read(ctx, r.live(true, true).
+		Where("hw_articles.id IN (SELECT b.id FROM (?) AS b UNION ALL SELECT a.id FROM (?) AS a)", last, first))
+	for _, a := range both {
+		if cmp.Or(cmp.Compare(int64(a.Article.SortOrder), at.Key), cmp.Compare(a.Article.ID, at.ID)) < 0 {
+			before = a
 		} else {
-			before = row.both()
+			after = a
 		}
-		return err
-	}, "SELECT FALSE, b.* FROM (?) AS b UNION ALL SELECT TRUE, a.* FROM (?) AS a", last, first)
-	return before, after, failure(ctx, err, "article", 0)
+	}
+	return before, after, err
 }
 
 // TopArticles implements [kb.ShelfReader].

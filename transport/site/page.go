@@ -389,7 +389,7 @@ func language(locale string) string {
 
 // excerpt returns a description of an article without a summary.
 func excerpt(content string) string {
-	for begin := 1 << 10; begin < len(content) && begin <= 4<<10; begin *= 4 { // usually long enough
+	for begin := 512; begin < len(content) && begin <= 8<<10; begin *= 4 { // usually long enough
 		// The cut may have damaged the end.
 		if text := contenthtml.Text(strings.ToValidUTF8(content[:begin], "")); utf8.RuneCountInString(text) > 200 {
 			return shortened(text)
