@@ -50,7 +50,9 @@ func (p preparing) Connect(context.Context) (driver.Conn, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("sqlite: the connection is a %T, which cannot be used", conn)
 	}
-	return &preparedConn{sqliteConn: all, handle: handleOf(conn), kept: map[string]*lru.Element{}, latest: lru.New()}, nil
+	handle := handleOf(conn)
+	withoutMutex(handle)
+	return &preparedConn{sqliteConn: all, handle: handle, kept: map[string]*lru.Element{}, latest: lru.New()}, nil
 }
 
 // sqliteConn is the part of a SQLite connection that database/sql uses.

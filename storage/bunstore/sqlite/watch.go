@@ -2,9 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"io"
-	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -14,19 +12,6 @@ import (
 
 // The driver starts a goroutine with each statement to wait for the end of its context. A watch does the same with a function
 // that the context calls, which costs a fraction.
-
-// handleOf returns SQLite's handle of a connection, which the driver keeps in an unexported field; 0 if it does not. The
-// driver then watches contexts itself.
-func handleOf(conn driver.Conn) uintptr {
-	v := reflect.Indirect(reflect.ValueOf(conn))
-	if v.Kind() != reflect.Struct {
-		return 0
-	}
-	if field := v.FieldByName("db"); field.Kind() == reflect.Uintptr {
-		return uintptr(field.Uint())
-	}
-	return 0
-}
 
 // watch interrupts a statement when its context ends. A nil watch does nothing.
 type watch struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 )
@@ -109,31 +108,5 @@ func TestLateEnds(t *testing.T) {
 		if err := db.QueryRowContext(t.Context(), "SELECT n FROM (SELECT 8 AS n) AS t").Scan(&n); err != nil || n != 8 {
 			t.Fatalf("statement %d: %d, %v", i, n, err)
 		}
-	}
-}
-
-// The driver still has its handle where handleOf looks, so that it need not watch contexts itself.
-func TestDriverWatchesNoContext(t *testing.T) {
-	t.Parallel()
-	conn, err := migrated(t).DB.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	if err := conn.Raw(func(driver any) error {
-		c, ok := driver.(*preparedConn)
-		if !ok {
-			return fmt.Errorf("the connection is a %T", driver)
-		}
-		w, inner, err := c.watch(t.Context())
-		if err != nil {
-			return err
-		}
-		if w.end(); w == nil || inner.Done() != nil {
-			t.Errorf("the handle is %d", c.handle)
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
 	}
 }
