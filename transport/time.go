@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// timeLayout is RFC 3339 with a numeric offset even for UTC, which time.RFC3339 writes as Z.
-const timeLayout = "2006-01-02T15:04:05-07:00"
-
 // Time is a timestamp in an answer: whole seconds, UTC, numeric offset.
 type Time time.Time
 
@@ -21,10 +18,16 @@ func TimePtr(t *time.Time) *Time {
 }
 
 // String returns the timestamp as answers show it.
-func (t Time) String() string { return time.Time(t).UTC().Format(timeLayout) }
+func (t Time) String() string { return string(t.text()) }
 
-// MarshalJSON implements json.Marshaler.
-func (t Time) MarshalJSON() ([]byte, error) { return []byte(`"` + t.String() + `"`), nil }
+// MarshalText implements [encoding.TextMarshaler].
+func (t Time) MarshalText() ([]byte, error) { return t.text(), nil }
+
+// text returns the timestamp in RFC 3339 with a numeric offset, although it is UTC.
+func (t Time) text() []byte {
+	b := time.Time(t).UTC().AppendFormat(make([]byte, 0, len("2006-01-02T15:04:05+00:00")), time.RFC3339) // ends in Z
+	return append(b[:len(b)-1], "+00:00"...)
+}
 
 // UnmarshalJSON implements json.Unmarshaler, for clients and tests.
 func (t *Time) UnmarshalJSON(b []byte) error {
