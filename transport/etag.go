@@ -46,9 +46,11 @@ func represent(out any, bare bool) (shown representation, err error) {
 func version(body []byte, out any) string {
 	h := sha256.New()
 	h.Write(body)
+	var times []byte
 	instants(reflect.ValueOf(out), func(t Time) {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Time(t).UnixMicro()))) // any bits will do
+		times = binary.BigEndian.AppendUint64(times, uint64(time.Time(t).UnixMicro())) // any bits will do
 	})
+	h.Write(times)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
 }
 
@@ -60,13 +62,14 @@ func instants(v reflect.Value, found func(Time)) {
 			instants(v.Elem(), found)
 		}
 	case reflect.Struct:
-		if t, ok := v.Interface().(Time); ok {
+		if v.Type() == reflect.TypeFor[Time]() {
+			t, _ := v.Interface().(Time)
 			found(t)
 			return
 		}
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				instants(v.Field(i), found)
+			if field := v.Field(i); field.CanInterface() { // it is exported
+				instants(field, found)
 			}
 		}
 	case reflect.Slice:
