@@ -22,20 +22,18 @@ func handleOf(conn driver.Conn) uintptr {
 	return 0
 }
 
-// withoutMutex takes the mutex from a connection, as if it had been opened with SQLITE_OPEN_NOMUTEX. The driver asks for
+// unlock takes the mutex from the connection, as if it had been opened with SQLITE_OPEN_NOMUTEX. The driver asks for
 // SQLITE_OPEN_FULLMUTEX, and SQLite then locks and unlocks several times for each column it returns. A connection of package
 // sql is used by one goroutine at a time, and sqlite3_interrupt, which others call, takes no mutex.
-func withoutMutex(handle uintptr) {
-	if handle == 0 {
+func (c *preparedConn) unlock() {
+	if c.handle == 0 {
 		return
 	}
-	tls := libc.NewTLS()
-	defer tls.Close()
-	field := handle + unsafe.Offsetof(sqlite3.Tsqlite3{}.Fmutex)
-	mutex := sqlite3.Xsqlite3_db_mutex(tls, handle)
+	field := c.handle + unsafe.Offsetof(sqlite3.Tsqlite3{}.Fmutex)
+	mutex := sqlite3.Xsqlite3_db_mutex(c.tls, c.handle)
 	if mutex == 0 || libc.AtomicLoadPUintptr(field) != mutex {
 		return
 	}
 	libc.AtomicStorePUintptr(field, 0)
-	sqlite3.Xsqlite3_mutex_free(tls, mutex)
+	sqlite3.Xsqlite3_mutex_free(c.tls, mutex)
 }

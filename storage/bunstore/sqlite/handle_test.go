@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // The driver still has its handle where handleOf looks, so that it need not watch contexts itself, and SQLite has its mutex
-// where withoutMutex looks.
+// where unlock looks.
 func TestHandle(t *testing.T) {
 	t.Parallel()
 	conn, err := migrated(t).DB.Conn(t.Context())
@@ -29,9 +28,7 @@ func TestHandle(t *testing.T) {
 		if w.end(); w == nil || inner.Done() != nil {
 			t.Errorf("the handle is %d", c.handle)
 		}
-		tls := libc.NewTLS()
-		defer tls.Close()
-		if mutex := sqlite3.Xsqlite3_db_mutex(tls, c.handle); mutex != 0 {
+		if mutex := sqlite3.Xsqlite3_db_mutex(c.tls, c.handle); mutex != 0 {
 			t.Errorf("the connection has a mutex at %x", mutex)
 		}
 		return nil

@@ -7,6 +7,8 @@ import (
 	"database/sql/driver"
 	"fmt"
 
+	"modernc.org/libc"
+
 	"github.com/helpwright/helpwright/storage/bunstore/internal/lift"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
@@ -50,9 +52,9 @@ func (p preparing) Connect(context.Context) (driver.Conn, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("sqlite: the connection is a %T, which cannot be used", conn)
 	}
-	handle := handleOf(conn)
-	withoutMutex(handle)
-	return &preparedConn{sqliteConn: all, handle: handle, kept: map[string]*lru.Element{}, latest: lru.New()}, nil
+	c := &preparedConn{sqliteConn: all, handle: handleOf(conn), tls: libc.NewTLS(), kept: map[string]*lru.Element{}, latest: lru.New()}
+	c.unlock()
+	return c, nil
 }
 
 // sqliteConn is the part of a SQLite connection that database/sql uses.
@@ -71,6 +73,8 @@ type sqliteConn interface {
 type preparedConn struct {
 	sqliteConn
 	handle uintptr                 // see handleOf
+	tls    *libc.TLS               // for calls of SQLite; the driver has its own
+	inTx   bool                    // a transaction was begun
 	kept   map[string]*lru.Element // by their texts
 	latest *lru.List               // of *compiled, most recently used first
 	memo   lift.Memo
@@ -79,12 +83,15 @@ type preparedConn struct {
 // compiled is a kept statement.
 type compiled struct {
 	text string
-	stmt interface {
-		driver.Stmt
-		driver.StmtExecContext
-		driver.StmtQueryContext
-	}
+	stmt statement
 	busy bool // its rows are being read
+}
+
+// statement is a compiled statement of the driver.
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
 }
 
 // Close implements [driver.Conn].
@@ -94,11 +101,15 @@ func (c *preparedConn) Close() error {
 			_ = s.stmt.Close()
 		}
 	}
+	c.tls.Close()
 	return c.sqliteConn.Close()
 }
 
 // ExecContext implements [driver.ExecerContext].
 func (c *preparedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.lost(); err != nil {
+		return nil, err
+	}
 	s, values, err := c.compiled(ctx, query, args)
 	if err != nil {
 		return nil, err
@@ -117,6 +128,9 @@ func (c *preparedConn) ExecContext(ctx context.Context, query string, args []dri
 
 // QueryContext implements [driver.QueryerContext].
 func (c *preparedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.lost(); err != nil {
+		return nil, err
+	}
 	whole := unwatched.Of(ctx)
 	s, values, err := c.compiled(whole, query, args)
 	if err != nil {
@@ -181,20 +195,27 @@ func (c *preparedConn) compiled(ctx context.Context, query string, args []driver
 		c.latest.MoveToFront(e)
 		return s, values, nil
 	}
-	stmt, err := c.PrepareContext(ctx, text)
+	stmt, err := c.prepare(ctx, text)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &compiled{text: text}
-	if s.stmt, ok = stmt.(interface {
-		driver.Stmt
-		driver.StmtExecContext
-		driver.StmtQueryContext
-	}); !ok {
-		return nil, nil, stmt.Close()
-	}
+	s := &compiled{text: text, stmt: stmt}
 	c.kept[text] = c.latest.PushFront(s)
 	return s, values, c.forget()
+}
+
+// prepare compiles a statement.
+func (c *preparedConn) prepare(ctx context.Context, text string) (statement, error) {
+	stmt, err := c.sqliteConn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := stmt.(statement)
+	if !ok {
+		_ = stmt.Close()
+		return nil, fmt.Errorf("sqlite: the statement is a %T, which cannot be used", stmt)
+	}
+	return s, nil
 }
 
 // forget closes the least recently used statement when there are too many.

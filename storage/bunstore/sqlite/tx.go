@@ -1,0 +1,88 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// errRolledBack is the error of statements whose transaction SQLite itself has rolled back. It does so when a write is
+// interrupted, for instance, or the disk is full. The statements would be transactions of their own.
+var errRolledBack = errors.New("sqlite: the transaction has been rolled back after an earlier error")
+
+// lost returns errRolledBack if the connection's transaction is no longer open.
+func (c *preparedConn) lost() error {
+	if c.inTx && c.handle != 0 && sqlite3.Xsqlite3_get_autocommit(c.tls, c.handle) != 0 {
+		return errRolledBack
+	}
+	return nil
+}
+
+// BeginTx implements [driver.ConnBeginTx].
+func (c *preparedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.sqliteConn.BeginTx(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	c.inTx = true
+	return preparedTx{tx, c}, nil
+}
+
+// preparedTx is a transaction that can be lost.
+type preparedTx struct {
+	driver.Tx
+	conn *preparedConn
+}
+
+// Commit implements [driver.Tx].
+func (t preparedTx) Commit() error {
+	err := t.conn.lost()
+	t.conn.inTx = false
+	if err != nil {
+		return err
+	}
+	return t.Tx.Commit()
+}
+
+// Rollback implements [driver.Tx].
+func (t preparedTx) Rollback() error {
+	err := t.conn.lost()
+	t.conn.inTx = false
+	if err != nil {
+		return nil //nolint:nilerr // SQLite has done it
+	}
+	return t.Tx.Rollback()
+}
+
+// PrepareContext implements [driver.ConnPrepareContext].
+func (c *preparedConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	s, err := c.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return preparedStmt{s, c}, nil
+}
+
+// preparedStmt is a statement that its user prepared.
+type preparedStmt struct {
+	statement
+	conn *preparedConn
+}
+
+// ExecContext implements [driver.StmtExecContext].
+func (s preparedStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if err := s.conn.lost(); err != nil {
+		return nil, err
+	}
+	return s.statement.ExecContext(ctx, args)
+}
+
+// QueryContext implements [driver.StmtQueryContext].
+func (s preparedStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	if err := s.conn.lost(); err != nil {
+		return nil, err
+	}
+	return s.statement.QueryContext(ctx, args)
+}
