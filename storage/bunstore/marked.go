@@ -29,9 +29,10 @@ type marksAlong struct {
 	done     bool // the page's statement has read them
 }
 
-// tagText writes a tag as text: its numbers and the lengths of its texts, each followed by a space, then the texts.
-const tagText = `t.id || ' ' || t.created_at || ' ' || t.updated_at || ' ' || octet_length(t.color) || ' ' || octet_length(t.name) || ' ' ||
-	octet_length(t.name_key) || ' ' || t.color || t.name || t.name_key`
+// tagText writes a tag as text: its numbers and the lengths of its texts, each followed by an x, then the texts. The
+// connections would make parameters of other separators, see [lift.Values].
+const tagText = `t.id || 'x' || t.created_at || 'x' || t.updated_at || 'x' || octet_length(t.color) || 'x' || octet_length(t.name) || 'x' ||
+	octet_length(t.name_key) || 'x' || t.color || t.name || t.name_key`
 
 // read adds the marks to a query for conversations.
 func (m *marksAlong) read(s *bun.SelectQuery) {
@@ -65,7 +66,7 @@ func tagsOf(text string) (tags []helpdesk.Tag, err error) {
 		var n [6]int64 // id, times, lengths
 		for i := range n {
 			var number string
-			number, text, _ = strings.Cut(text, " ")
+			number, text, _ = strings.Cut(text, "x")
 			if n[i], err = strconv.ParseInt(number, 10, 64); err != nil {
 				return nil, err
 			}
