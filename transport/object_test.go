@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -331,6 +332,14 @@ func TestTime(t *testing.T) {
 	b, err := json.Marshal([]any{transport.Time(noon), transport.TimePtr(nil), transport.TimePtr(&noon)})
 	if want := `["2026-01-02T11:00:00+00:00",null,"2026-01-02T11:00:00+00:00"]`; err != nil || string(b) != want {
 		t.Errorf("%s %v", b, err)
+	}
+	for _, at := range []time.Time{
+		{}, time.UnixMicro(0), time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC), time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 30, 0, 0, time.FixedZone("", 3600)),
+	} {
+		if got, want := transport.Time(at).String(), at.UTC().Format("2006-01-02T15:04:05-07:00"); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
 	}
 	var back transport.Time
 	if err := json.Unmarshal([]byte(`"2026-01-02T12:00:00+01:00"`), &back); err != nil || back.String() != transport.Time(noon).String() {

@@ -29,9 +29,9 @@ func (t Time) text() []byte {
 	return append(b[:len(b)-1], "+00:00"...)
 }
 
-// UnmarshalJSON implements json.Unmarshaler, for clients and tests.
-func (t *Time) UnmarshalJSON(b []byte) error {
-	at, err := time.Parse(`"`+time.RFC3339+`"`, string(b))
+// UnmarshalText implements [encoding.TextUnmarshaler], for clients and tests.
+func (t *Time) UnmarshalText(b []byte) error {
+	at, err := time.Parse(time.RFC3339, string(b))
 	if err != nil {
 		return fmt.Errorf("timestamp: %w", err)
 	}

@@ -29,8 +29,8 @@ type marksAlong struct {
 	done     bool // the page's statement has read them
 }
 
-// tagText writes a tag as text: its numbers and the lengths of its texts, each followed by an x, then the texts. The
-// connections would make parameters of other separators, see [lift.Values].
+// tagText writes a tag as text: its numbers and the lengths of its texts, each followed by an x, then the texts. Package
+// lift leaves a word in the statement; it would make a parameter of each space.
 const tagText = `t.id || 'x' || t.created_at || 'x' || t.updated_at || 'x' || octet_length(t.color) || 'x' || octet_length(t.name) || 'x' ||
 	octet_length(t.name_key) || 'x' || t.color || t.name || t.name_key`
 

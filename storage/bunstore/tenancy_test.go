@@ -111,8 +111,11 @@ func nameless(shape string, owned []string) string {
 	if strings.HasPrefix(shape, "INSERT") {
 		after, ok = shape, true
 	}
+	if ok && strings.Contains(after, "account_id") {
+		return ""
+	}
 	for _, table := range owned {
-		if regexp.MustCompile(`"`+table+`"|\b`+table+`\b`).MatchString(shape) && (!ok || !strings.Contains(after, "account_id")) {
+		if regexp.MustCompile(`\b` + table + `\b`).MatchString(shape) {
 			return table
 		}
 	}

@@ -29,6 +29,9 @@ type preparing struct {
 // pool as those of package bunstore creates the pool here, and passes it to [bunstore.New] in a bun.DB. The address is that
 // of the driver modernc.org/sqlite, and must set foreign_keys and a busy_timeout:
 // "file:shop.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_txlock=immediate".
+//
+// Statements after an error for which SQLite has rolled back their transaction return [sql.ErrTxDone]. A connection has no
+// mutex: what [sql.Conn.Raw] passes is for one goroutine, as with any driver.
 func Pool(dsn string) (*sql.DB, error) {
 	plain, err := sql.Open("sqlite", dsn)
 	if err != nil {

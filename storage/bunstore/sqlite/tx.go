@@ -2,15 +2,16 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
-	"errors"
+	"fmt"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// errRolledBack is the error of statements whose transaction SQLite itself has rolled back. It does so when a write is
-// interrupted, for instance, or the disk is full. The statements would be transactions of their own.
-var errRolledBack = errors.New("sqlite: the transaction has been rolled back after an earlier error")
+// errRolledBack is the error of statements whose transaction SQLite itself has rolled back, as it does when a write is
+// interrupted, and sometimes when the disk is full. Without this error, each statement would be a transaction of its own.
+var errRolledBack = fmt.Errorf("sqlite: an earlier error rolled back the transaction: %w", sql.ErrTxDone)
 
 // lost returns errRolledBack if the connection's transaction is no longer open.
 func (c *preparedConn) lost() error {

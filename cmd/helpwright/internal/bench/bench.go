@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv/nginx"
 )
 
 // Config configures [Run]. All fields are required except Postgres, Only, Idle and Progress.
@@ -27,6 +29,8 @@ type Config struct {
 	Idle func(ctx context.Context) (bytes int64, err error)
 	// Progress is called with the current step.
 	Progress func(text string)
+
+	nginx string // the program; "": it is not installed
 }
 
 // Run fills and measures each database in turn.
@@ -42,6 +46,7 @@ func Run(ctx context.Context, cfg Config) (*Table, error) {
 			return nil, fmt.Errorf("no row is named %q: %s", text, strings.Join(names(rows()), "; "))
 		}
 	}
+	cfg.nginx = nginx.Find()
 	t := &Table{cfg: cfg}
 	if err := t.measure(ctx, "SQLite", func(name string) (address, error) { return sqliteAddress(cfg.Dir, name), nil }); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ func publicFile(ctx context.Context, w *world) (figure, error) {
 	bare := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		http.ServeContent(rw, r, "paper.txt", time.Time{}, bytes.NewReader(content))
 	})
-	return againstNginx(ctx, w, bare, 0.5, path)
+	return againstNginx(ctx, w, bare, content, path)
 }
 
 // against compares the server's answers to those of a bare handler.
@@ -95,7 +95,7 @@ func cachedArticle(ctx context.Context, w *world) (f figure, err error) {
 			rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = rw.Write(content)
 		})
-		f, err = againstNginx(ctx, w, bare, 0.5, path)
+		f, err = againstNginx(ctx, w, bare, content, path)
 		return err
 	})
 	return f, err

@@ -10,46 +10,36 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv/nginx"
 )
 
-// findNginx returns the path of nginx; "" if it is not installed.
-func findNginx() string {
-	for _, name := range []string{"nginx", "/usr/sbin/nginx"} { // not in everyone's PATH
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
-}
-
-// againstNginx compares the server's answers over TCP to those of nginx, which has the same bytes in a file. Without nginx
+// againstNginx compares the server's answers over TCP to those of nginx, which has the same content in a file. Without nginx
 // the floor is a handler.
-func againstNginx(ctx context.Context, w *world, bare http.Handler, goal float64, path string) (f figure, err error) {
-	program := findNginx()
-	if program == "" {
+func againstNginx(ctx context.Context, w *world, bare http.Handler, content []byte, path string) (f figure, err error) {
+	const goal = 0.5
+	if w.cfg.nginx == "" {
 		return against(ctx, w, bare, goal, func(int) string { return path })
 	}
-	first, err := ask(ctx, w.srv.Handler(), helpCentre+path, "")
+	dir, err := os.MkdirTemp(w.cfg.Dir, "nginx-")
 	if err != nil {
 		return f, err
 	}
-	theirs, end, err := startNginx(ctx, program, w.cfg.Dir, first.body.Bytes())
+	theirs, err := nginx.Start(w.cfg.nginx, dir, content)
 	if err != nil {
 		return f, err
 	}
-	defer func() { err = errors.Join(err, end()) }()
+	defer theirs.Close()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return f, err
 	}
-	srv := &http.Server{Handler: w.srv.Handler(), ReadHeaderTimeout: time.Minute}
+	ours := &http.Server{Handler: w.srv.Handler(), ReadHeaderTimeout: time.Minute}
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(l) }()
-	defer func() { _, _ = srv.Close(), <-ended }()
-	floor, err := newCrowd(theirs, "/page")
+	go func() { ended <- ours.Serve(l) }()
+	defer func() { _, _ = ours.Close(), <-ended }()
+	floor, err := newCrowd(theirs.Addr, "/page")
 	if err != nil {
 		return f, err
 	}
@@ -61,53 +51,6 @@ func againstNginx(ctx context.Context, w *world, bare http.Handler, goal float64
 	defer work.leave()
 	took, spent, err := inTurns(ctx, w.cfg.Time, wall(), floor.ask, work.ask)
 	return share(took/crowdRequests, spent/crowdRequests, goal), err
-}
-
-// startNginx starts nginx with a file at /page, and returns its address.
-func startNginx(ctx context.Context, program, dir string, file []byte) (address string, end func() error, err error) {
-	if dir, err = os.MkdirTemp(dir, "nginx-"); err != nil {
-		return "", nil, err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	address = l.Addr().String()
-	_ = l.Close() // it is nginx's from now on
-	user, temp := "", ""
-	if os.Geteuid() == 0 {
-		user = "user root root;" // others may not read the folder
-	}
-	for _, name := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
-		temp += name + "_temp_path " + filepath.Join(dir, name) + "; "
-	}
-	conf := fmt.Sprintf(`daemon off; worker_processes 2; %[4]s pid %[1]s/pid; error_log stderr;
-events { worker_connections 256; }
-http { %[3]s access_log off; sendfile on; tcp_nopush on; keepalive_requests 100000000; open_file_cache max=10;
-server { listen %[2]s; root %[1]s; } }`, dir, address, temp, user)
-	for name, text := range map[string][]byte{"page": file, "conf": []byte(conf)} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			return "", nil, err
-		}
-	}
-	var said bytes.Buffer
-	cmd := exec.CommandContext(ctx, program, "-p", dir, "-c", filepath.Join(dir, "conf")) //nolint:gosec // nginx
-	cmd.Stderr, cmd.Cancel = &said, func() error { return cmd.Process.Signal(os.Interrupt) }
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	end = func() error {
-		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait() // it was asked to end
-		return os.RemoveAll(dir)
-	}
-	for range 100 {
-		if conn, err := net.Dial("tcp", address); err == nil {
-			return address, end, conn.Close()
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return "", nil, fmt.Errorf("nginx does not listen: %w: %s", end(), said.Bytes())
 }
 
 // crowd is visitors who ask for the same page over connections that stay open. They read the answers without understanding

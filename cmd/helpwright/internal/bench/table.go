@@ -43,7 +43,7 @@ func (t *Table) Markdown() string {
 	fmt.Fprintf(&b, "%d conversations in %d accounts, %d articles; %s/%s, %d processors, %s. Filled: %s.\n",
 		t.cfg.Conversations, t.cfg.Accounts, t.cfg.Articles, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), strings.Join(t.filled, ", "))
 	b.WriteString("Floors are measured in the same run, in turns with the work. A figure in bold misses its goal.")
-	if findNginx() == "" {
+	if t.cfg.nginx == "" {
 		b.WriteString(" There is no nginx: handlers of this process take its place.")
 	}
 	b.WriteString("\n\n| work | goal |")
