@@ -275,7 +275,7 @@ func forLibpq(address string) string {
 		return address
 	}
 	query := u.Query()
-	for _, name := range []string{"default_query_exec_mode", "statement_cache_capacity", "description_cache_capacity"} {
+	for _, name := range []string{"default_query_exec_mode", "statement_cache_capacity", "description_cache_capacity", "pool_mode"} {
 		query.Del(name)
 	}
 	u.RawQuery = query.Encode()

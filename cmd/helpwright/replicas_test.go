@@ -19,6 +19,22 @@ import (
 // and every answer sent once.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
+	onServers(t, testTwoServers)
+}
+
+// onServers tests several servers on one database, without a pooler and with one.
+func onServers(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	for name, database := range map[string]func(testing.TB) string{"PostgreSQL": testenv.Postgres, "PgBouncer": testenv.PgBouncer} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, database(t))
+		})
+	}
+}
+
+func testTwoServers(t *testing.T, database string) {
+	t.Helper()
 	dovecot := testenv.Dovecot(t)
 	user := testenv.Name("replicas")
 	const fetched, answers = 500, 100
@@ -29,7 +45,7 @@ func TestTwoServers(t *testing.T) {
 	appendAll(t, dovecot, user, mails)
 	relay := newSink(t, 0)
 	shared := []string{
-		"HELPWRIGHT_DATABASE_URL=" + testenv.Postgres(t), "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
+		"HELPWRIGHT_DATABASE_URL=" + database, "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
 		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32), "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true",
 		"HELPWRIGHT_SMTP_URL=smtp://" + relay.address + "?tls=none",
 	}
@@ -80,8 +96,13 @@ func TestUnreachableRelay(t *testing.T) {
 // and write: no request fails, and each note exists once.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
+	onServers(t, testRollingRestart)
+}
+
+func testRollingRestart(t *testing.T, database string) {
+	t.Helper()
 	shared := []string{
-		"HELPWRIGHT_DATABASE_URL=" + testenv.Postgres(t), "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
+		"HELPWRIGHT_DATABASE_URL=" + database, "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
 		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32), "HELPWRIGHT_TRUSTED_PROXIES=127.0.0.1,::1", "HELPWRIGHT_RATE_LIMIT=0",
 	}
 	servers := []*process{newServer(t, shared...), newServer(t, shared...), newServer(t, shared...)}

@@ -174,28 +174,30 @@ func (db *DB) migrator() (*migrate.Migrator, error) {
 		migrate.WithLocksTableName(migrationsLock), migrate.WithMarkAppliedOnSuccess(true)), nil
 }
 
-// advisoryLock holds a PostgreSQL lock on a connection of its own; the server releases it when the connection ends.
+// advisoryLock holds a PostgreSQL lock in a transaction of its own; the server releases it when the connection ends. A pooler
+// may give the session to others between transactions.
 func (db *DB) advisoryLock(ctx context.Context) (func(), error) {
 	if db.write.Stats().MaxOpenConnections == 1 {
 		return nil, fault.New(fault.Disabled, "Migrate needs a pool of at least two connections.")
 	}
-	conn, err := db.write.DB.Conn(ctx)
+	tx, err := db.write.DB.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return nil, err
 	}
-	err = db.await(ctx, func() (bool, error) {
-		var held bool
-		err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", int64(advisoryKey)).Scan(&held)
-		return held, err
-	})
+	letGo := func() { _ = tx.Rollback() }
+	_, err = tx.ExecContext(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0")
+	if err == nil {
+		err = db.await(ctx, func() (bool, error) {
+			var held bool
+			err := tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", int64(advisoryKey)).Scan(&held)
+			return held, err
+		})
+	}
 	if err != nil {
-		_ = conn.Close()
+		letGo()
 		return nil, err
 	}
-	return func() {
-		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(advisoryKey))
-		_ = conn.Close()
-	}, nil
+	return letGo, nil
 }
 
 // leaseLock holds a row in SQLite, which has no locks that outlive a transaction.

@@ -4,6 +4,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -23,14 +24,29 @@ const connectTimeout = 10 * time.Second
 // execMode is the pgx setting in an address for whether statements stay prepared.
 const execMode = "default_query_exec_mode"
 
+// poolMode is the setting in an address for a pooler between: with "transaction", as PgBouncer calls it, a session lasts as
+// long as a transaction.
+const poolMode = "pool_mode"
+
 // Open opens a database by a "postgres://" URL as in libpq. It runs no migrations, see [bunstore.DB.Migrate]. An invalid URL
 // is an Invalid fault, a database that does not answer an Unavailable fault.
+//
+// With "pool_mode=transaction" in the URL there may be a pooler such as PgBouncer between. Nothing is then kept in a session:
+// StatementTimeout is negative, whatever it was, so that timeouts are those of the role or the database; jobs and events of
+// other processes are found by polling; jobs of a process that died wait for the end of their leases.
 func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.DB, error) {
-	pool, err := Pool(address, cfg)
+	address, pooled, err := withoutPoolMode(address)
 	if err != nil {
 		return nil, err
 	}
 	cfg.Listen = Listen
+	if pooled {
+		cfg.StatementTimeout, cfg.Listen = -1, nil
+	}
+	pool, err := Pool(address, cfg)
+	if err != nil {
+		return nil, err
+	}
 	pools := bunstore.Pools{Write: bun.NewDB(pool, pgdialect.New())}
 	if cfg.Replica != "" {
 		if pools.Replica, err = replica(address, cfg); err != nil {
@@ -39,6 +55,21 @@ func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.D
 		}
 	}
 	return bunstore.Own(ctx, pools, cfg)
+}
+
+// withoutPoolMode removes the pool mode from an address, and reports whether it is "transaction".
+func withoutPoolMode(address string) (rest string, transaction bool, err error) {
+	u, err := url.Parse(address)
+	if err != nil || !u.Query().Has(poolMode) {
+		return address, false, nil //nolint:nilerr // Pool refuses an invalid address
+	}
+	query := u.Query()
+	if query.Get(poolMode) != "transaction" {
+		return "", false, fault.New(fault.Invalid, `The pool_mode in the address can only be "transaction".`)
+	}
+	query.Del(poolMode)
+	u.RawQuery = query.Encode()
+	return u.String(), true, nil
 }
 
 // A read gives up on a replica soon, because the primary can answer it: while connecting, and while it waits for a lock that
