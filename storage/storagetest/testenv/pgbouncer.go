@@ -37,9 +37,12 @@ func PgBouncer(t testing.TB) string {
 		user = "user = nobody\n" // it does not run as root
 	}
 	config := filepath.Join(t.TempDir(), "pgbouncer.ini")
-	password, _ := u.User.Password()
-	text := fmt.Sprintf("[databases]\n* = host=%s port=%s user=%s password=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\n"+
-		"auth_type = any\npool_mode = transaction\n%s", u.Hostname(), u.Port(), u.User.Username(), password, port, user)
+	login := "user=" + u.User.Username()
+	if password, ok := u.User.Password(); ok {
+		login += " password=" + password
+	}
+	text := fmt.Sprintf("[databases]\n* = host=%s port=%s %s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\n"+
+		"auth_type = any\npool_mode = transaction\n%s", u.Hostname(), u.Port(), login, port, user)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
