@@ -96,6 +96,9 @@ func commitFailure(ctx context.Context, err error) error {
 
 // notCommitted reports that a commit has certainly failed: it was never sent, or the database refused it.
 func notCommitted(err error) bool {
+	if errors.Is(err, errShared) {
+		return true
+	}
 	if e, ok := ofPostgres(err); ok {
 		// An error that ends the session may follow the commit, for instance while it waits for standbys.
 		return e.severity == "ERROR" && e.code != pgCompletionUnknown && e.code != pgResolutionUnknown
@@ -186,9 +189,11 @@ func passing(err error) bool {
 	}
 	if code, ok := ofSQLite(err); ok {
 		primary := code & 0xff // the higher bits only add detail
-		return primary == sqliteBusy || primary == sqliteLocked
+		if primary == sqliteBusy || primary == sqliteLocked {
+			return true
+		}
 	}
-	return false
+	return errors.Is(err, errShared)
 }
 
 // unreachable reports that the database cannot be reached, is full or is overloaded.

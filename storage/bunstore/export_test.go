@@ -20,6 +20,27 @@ func SystemTxWithoutHook(ctx context.Context, db *DB, fn func(ctx context.Contex
 	})
 }
 
+// ShareForLong has commits take in others as long as any wait.
+func ShareForLong(db *DB) {
+	db.turns.mu.Lock()
+	defer db.turns.mu.Unlock()
+	db.turns.longest, db.turns.pace = time.Hour, time.Hour
+}
+
+// Commits is how often transactions were committed, alone or together. Waiting is how many wait for their turn.
+func Commits(db *DB) (commits int64, waiting int) {
+	db.turns.mu.Lock()
+	defer db.turns.mu.Unlock()
+	return db.turns.commits, len(db.turns.waiting)
+}
+
+// ExecIn runs a statement in a transaction of [DB.InSystemTx].
+func ExecIn(ctx context.Context, tx helpdesk.SystemTx, query string) error {
+	q := tx.(systemTx).querier //nolint:forcetypeassert // of this package
+	_, err := q.tx.conn.ExecContext(ctx, query)
+	return failure(ctx, err, "test", 0)
+}
+
 // Die simulates a killed process: its locks are free, its lock file remains, and its connections are closed.
 func Die(db *DB) {
 	h := &db.holder

@@ -180,8 +180,12 @@ func (db *DB) PoolStats() map[string]sql.DBStats {
 	if db.replica != nil {
 		return map[string]sql.DBStats{"all": db.write.DB.Stats(), "replica": db.replica.db.DB.Stats()}
 	}
-	if db.read == db.write {
-		return map[string]sql.DBStats{"all": db.write.DB.Stats()}
+	write := db.write.DB.Stats()
+	if db.turns != nil {
+		write = db.turns.stats()
 	}
-	return map[string]sql.DBStats{"read": db.read.DB.Stats(), "write": db.write.DB.Stats()}
+	if db.read == db.write {
+		return map[string]sql.DBStats{"all": write}
+	}
+	return map[string]sql.DBStats{"read": db.read.DB.Stats(), "write": write}
 }

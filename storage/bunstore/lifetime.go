@@ -2,7 +2,6 @@ package bunstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 
@@ -89,9 +88,14 @@ func (l *lifetime) within(fn func() error) error {
 }
 
 // begin begins the transaction, with its first statement if there is one and the driver can.
-func (l *lifetime) begin(db *sql.DB, first *begin.Statement) (tx databaseTx, err error) {
+func (l *lifetime) begin(db *DB, first *begin.Statement) (tx databaseTx, err error) {
 	err = l.within(func() error {
-		tx, err = beginTx(begin.With(l.ctx, first), db)
+		if db.turns != nil {
+			tx, err = db.turns.begin(l.ctx)
+		} else {
+			ctx := begin.With(l.ctx, first)
+			tx, err = beginTx(ctx, ctx, db.write.DB)
+		}
 		return err
 	})
 	return tx, err

@@ -63,6 +63,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.CheckSchema(ctx); err != nil {
 		return err
 	}
+	defer db.sortOnDisk(ctx)()
 	if err := migrator.Init(ctx); err != nil {
 		return failure(ctx, err, "migration", 0)
 	}
@@ -75,6 +76,21 @@ func (db *DB) Migrate(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// sortOnDisk has SQLite's migrations sort on disk, because an index of a large table would need much memory, until the
+// function that it returns is called. The connection keeps the small data of savepoints in memory.
+func (db *DB) sortOnDisk(ctx context.Context) (until func()) {
+	if db.turns == nil {
+		return func() {}
+	}
+	set := func(where string) {
+		if _, err := db.schema.ExecContext(context.WithoutCancel(ctx), "PRAGMA temp_store = "+where); err != nil {
+			db.cfg.Logger.WarnContext(ctx, "setting the place of temporary data failed", "error", err)
+		}
+	}
+	set("FILE")
+	return func() { set("MEMORY") }
 }
 
 // Pending lists the migrations that [DB.Migrate] would run, in order.

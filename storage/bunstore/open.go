@@ -81,7 +81,8 @@ type DB struct {
 	patience    time.Duration
 	cfg         Config
 	postgres    bool
-	deferred    bool // SQLite transactions may begin deferred, see attempt
+	deferred    bool   // SQLite transactions may begin deferred, see attempt
+	turns       *turns // of a SQLite database that is owned; nil: package sql and SQLite decide who writes next
 	owned       bool
 	snapshot    bool
 	has         []blobColumn // of a snapshot
@@ -120,6 +121,9 @@ func Own(ctx context.Context, pools Pools, cfg Config) (*DB, error) {
 	}
 	db := newDB(pools.Write, pools.Read, cfg)
 	db.owned, db.deferred, db.path, db.snapshot = true, false, pools.File, pools.Snapshot
+	if !db.postgres && watches(pools.Write.DB) {
+		db.turns = newTurns(db.write.DB)
+	}
 	err := db.Ping(ctx)
 	if err == nil && db.snapshot {
 		err = db.look(ctx)

@@ -19,13 +19,13 @@ type databaseTx interface {
 	Rollback() error
 }
 
-// beginTx begins a transaction, which ends with ctx unless it has committed.
-func beginTx(ctx context.Context, pool *sql.DB) (databaseTx, error) {
+// beginTx begins a transaction, which ends with the context lives unless it has committed.
+func beginTx(ctx, lives context.Context, pool *sql.DB) (databaseTx, error) {
 	if !watches(pool) {
-		return pool.BeginTx(ctx, nil)
+		return pool.BeginTx(lives, nil)
 	}
 	for last := false; ; {
-		tx, err := beginOwnTx(ctx, pool)
+		tx, err := beginOwnTx(ctx, lives, pool)
 		switch {
 		case err == nil:
 			return tx, nil
@@ -48,12 +48,12 @@ type ownTx struct {
 	done bool
 }
 
-func beginOwnTx(ctx context.Context, pool *sql.DB) (*ownTx, error) {
+func beginOwnTx(ctx, lives context.Context, pool *sql.DB) (*ownTx, error) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := &ownTx{ctx: ctx, conn: conn}
+	t := &ownTx{ctx: lives, conn: conn}
 	err = conn.Raw(func(c any) (err error) {
 		begins, ok := c.(driver.ConnBeginTx)
 		if !ok {
@@ -65,9 +65,9 @@ func beginOwnTx(ctx context.Context, pool *sql.DB) (*ownTx, error) {
 	if err != nil {
 		return nil, errors.Join(err, ignoreDone(conn.Close()))
 	}
-	t.mu.Lock() // ctx may end at once
+	t.mu.Lock() // it may end at once
 	defer t.mu.Unlock()
-	t.stop = context.AfterFunc(ctx, func() { _ = t.Rollback() })
+	t.stop = context.AfterFunc(lives, func() { _ = t.Rollback() })
 	return t, nil
 }
 

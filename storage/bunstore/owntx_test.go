@@ -110,7 +110,7 @@ func TestTransactionsOnBrokenConnections(t *testing.T) {
 			}
 		}
 		d.broken.Store(tt.broken)
-		tx, err := bunstore.BeginTx(t.Context(), pool)
+		tx, err := bunstore.BeginTx(t.Context(), t.Context(), pool)
 		if !errors.Is(err, tt.want) || d.begun.Load() != tt.begun {
 			t.Errorf("%d broken: %v after %d attempts", tt.broken, err, d.begun.Load())
 		}

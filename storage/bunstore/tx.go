@@ -68,6 +68,9 @@ func (db *DB) Within(s helpdesk.Scope) helpdesk.Reader {
 //
 // Until its commit begins, the transaction ends with ctx. After that it waits for the database's answer; without an answer
 // the error is an OutcomeUnknown fault.
+//
+// On SQLite, transactions take turns and share a commit: InTx may return only after the functions of others that waited for
+// their turns. A function must therefore not wait for another call of InTx to return.
 func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return db.transact(ctx, s.AccountID, func(ctx context.Context, q *querier) error {
 		q.tx.changed = append(q.tx.changed, s.AccountID)
@@ -155,7 +158,7 @@ type opened struct {
 func (db *DB) begin(ctx context.Context, lock *begin.Statement) (*opened, error) {
 	o := &opened{lifetime: db.newLifetime(ctx)}
 	var err error
-	if o.tx, err = o.lifetime.begin(db.write.DB, lock); err != nil {
+	if o.tx, err = o.lifetime.begin(db, lock); err != nil {
 		o.end()
 		return nil, failure(ctx, err, "transaction", 0)
 	}
