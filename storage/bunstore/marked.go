@@ -31,8 +31,8 @@ type marksAlong struct {
 
 // tagText writes a tag as text: its numbers and the lengths of its texts, each followed by an x, then the texts. Package
 // lift leaves a word in the statement; it would make a parameter of each space.
-const tagText = `t.id || 'x' || t.created_at || 'x' || t.updated_at || 'x' || octet_length(t.color) || 'x' || octet_length(t.name) || 'x' ||
-	octet_length(t.name_key) || 'x' || t.color || t.name || t.name_key`
+const tagText = `concat_ws('x', t.id, t.created_at, t.updated_at, octet_length(t.color), octet_length(t.name), octet_length(t.name_key),
+	t.color || t.name || t.name_key)`
 
 // read adds the marks to a query for conversations.
 func (m *marksAlong) read(s *bun.SelectQuery) {

@@ -114,6 +114,13 @@ func absent(ids []int64, found []helpdesk.Conversation) int64 {
 
 // tagPage reads one page of the conversations that have any of some tags, in the order of the tags' index.
 func (r reader) tagPage(ctx context.Context, q conversationQuery) ([]helpdesk.Conversation, error) {
+	var all []markedRow
+	if len(q.TagIDs) == 1 && r.onlyTags(q) { // without a sort
+		s := r.selects(&all).ApplyQueryBuilder(r.account).
+			Join("JOIN hw_conversation_tags AS t ON t.account_id = ?TableName.account_id AND t.conversation_id = ?TableName.id").
+			Where("t.account_id = ? AND t.tag_id = ?", r.scope.AccountID, q.TagIDs[0])
+		return r.scanPage(ctx, tagOrder(s, q.seek), q, &all)
+	}
 	var firsts any // the first rows of each tag
 	for i, tag := range q.TagIDs {
 		first, err := r.tagFirsts(ctx, q, tag)
@@ -126,7 +133,6 @@ func (r reader) tagPage(ctx context.Context, q conversationQuery) ([]helpdesk.Co
 			firsts = r.db.NewRaw("? UNION SELECT id FROM (?) AS first", firsts, first)
 		}
 	}
-	var all []markedRow
 	seek := q.seek
 	seek.From = nil
 	s := page(r.selects(&all), "+"+q.column, seek).ApplyQueryBuilder(r.account).Where("?TableName.id IN (?)", firsts)
@@ -139,8 +145,8 @@ func (r reader) tagFirsts(ctx context.Context, q conversationQuery, tag int64) (
 	if q.bound != nil {
 		rows.Where("(t.created_at, t.conversation_id) ? (?, ?)", until(q.seek), q.bound.Key, q.bound.ID)
 	}
-	q.TagIDs = nil
-	if r.scope.Mailboxes != nil || !reflect.ValueOf(q.ConversationFilter).IsZero() { // else the index has all that is needed
+	if !r.onlyTags(q) {
+		q.TagIDs = nil
 		others := r.selects((*conversationRow)(nil)).ColumnExpr("1").Where("?TableName.account_id = t.account_id AND ?TableName.id = t.conversation_id")
 		if err := r.narrow(ctx, others, q); err != nil {
 			return nil, err
@@ -148,6 +154,12 @@ func (r reader) tagFirsts(ctx context.Context, q conversationQuery, tag int64) (
 		rows.Where("EXISTS (?)", others)
 	}
 	return tagOrder(rows, q.seek), nil
+}
+
+// onlyTags reports whether a list has no conditions besides its tags, whose index then has all that is needed.
+func (r reader) onlyTags(q conversationQuery) bool {
+	q.TagIDs = nil
+	return r.scope.Mailboxes == nil && reflect.ValueOf(q.ConversationFilter).IsZero()
 }
 
 // tagRows selects the rows of a tag.
