@@ -78,8 +78,8 @@ func (db *DB) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// sortOnDisk has SQLite's migrations sort on disk, because an index of a large table would need much memory, until the
-// function that it returns is called. The connection keeps the small data of savepoints in memory.
+// sortOnDisk makes SQLite sort on disk until the returned function is called: building the index of a large table in memory
+// would take too much of it.
 func (db *DB) sortOnDisk(ctx context.Context) (until func()) {
 	if db.turns == nil {
 		return func() {}

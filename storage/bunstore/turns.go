@@ -77,12 +77,15 @@ func (t *turns) begin(ctx context.Context) (databaseTx, error) {
 	}
 	joins := in != nil
 	if joins {
-		_, err = in.tx.ExecContext(context.WithoutCancel(ctx), "SAVEPOINT hw_turn")
-	} else if in, err = t.open(ctx, alone); err != nil {
-		in = nil
+		if _, err = in.tx.ExecContext(context.WithoutCancel(ctx), "SAVEPOINT hw_turn"); err != nil {
+			in.fail(err) // a member may have ignored that SQLite rolled the transaction back
+			err = errors.Join(errShared, err)
+		}
+	} else {
+		in, err = t.open(ctx, alone)
 	}
 	if err != nil {
-		t.pass(in)
+		t.pass(nil)
 		return nil, err
 	}
 	tx := &turn{of: t, ctx: ctx, in: in, joined: joins}
@@ -141,7 +144,7 @@ func (t *turns) count(since time.Time) {
 	t.waited += time.Since(since)
 }
 
-// pass ends a turn. The next one continues in the same transaction, if there is one; otherwise that is committed.
+// pass ends a turn. The next in line continues in the same transaction if it may; otherwise the transaction is committed.
 func (t *turns) pass(in *shared) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -257,9 +260,9 @@ func (t *turn) do(query string) error {
 	return err
 }
 
-// statement begins a statement, which must be followed by t.mu.RUnlock unless there is an error. SQLite rolls a whole
-// transaction back when a write is interrupted, so statements that follow members which wait for the commit are not
-// interrupted.
+// statement begins a statement, and returns the context to run it with. Without an error, t.mu.RUnlock must follow. SQLite
+// rolls back the whole transaction when a write is interrupted, so nothing interrupts statements once members wait for the
+// commit.
 func (t *turn) statement(ctx context.Context) (context.Context, error) {
 	if err := errors.Join(t.ctx.Err(), ctx.Err()); err != nil {
 		return nil, err

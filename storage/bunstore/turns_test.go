@@ -31,6 +31,14 @@ func inserts(n int) writing {
 	}
 }
 
+// ignores is inserts, whatever error that returns.
+func ignores(n int) writing {
+	return func(ctx context.Context, tx helpdesk.SystemTx) error {
+		_ = inserts(n)(ctx, tx)
+		return nil
+	}
+}
+
 // then does one after the other.
 func (w writing) then(next func(ctx context.Context) error) writing {
 	return func(ctx context.Context, tx helpdesk.SystemTx) error {
@@ -173,12 +181,16 @@ func TestSharedCommits(t *testing.T) {
 			want: []string{"ok", "ok", "internal", "ok"}, numbers: "1 2 3",
 		},
 		{
-			name: "SQLite rolls all of them back, which the last one ignores",
-			queue: []writing{inserts(1), inserts(2), func(ctx context.Context, tx helpdesk.SystemTx) error {
-				_ = inserts(-1)(ctx, tx)
-				return nil
-			}},
+			name: "SQLite rolls all of them back, which the last one ignores", queue: []writing{inserts(1), inserts(2), ignores(-1)},
 			want: []string{"ok", "ok", "internal"}, numbers: "1 2",
+		},
+		{
+			name: "SQLite rolls the first one back, which it ignores", queue: []writing{ignores(-1), inserts(1), inserts(2)},
+			want: []string{"internal", "ok", "ok"}, numbers: "1 2",
+		},
+		{
+			name: "SQLite rolls all of them back, which one in the middle ignores", queue: []writing{inserts(1), ignores(-1), inserts(2), inserts(3)},
+			want: []string{"ok", "internal", "ok", "ok"}, numbers: "1 2 3",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

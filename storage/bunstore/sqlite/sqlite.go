@@ -44,7 +44,7 @@ func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, 
 			return nil, fault.Wrap(fault.Unavailable, "sqlite.Open", err)
 		}
 	}
-	// In memory: what SQLite must restore after a failed statement or savepoint, which it would write to a file.
+	// temp_store: what undoes a failed statement or savepoint stays in memory, else SQLite writes it to a file.
 	writer, err := Pool(name + params + "&_txlock=immediate&_pragma=temp_store(MEMORY)")
 	if err != nil {
 		return nil, fault.Wrap(fault.Invalid, "sqlite.Open", err)
