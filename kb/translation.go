@@ -224,6 +224,11 @@ func (in TextInput) cleaned() TextInput {
 		} else if any && len(content) <= MaxContent && !t.both() {
 			t.Content, t.Markdown = storage.Some(contenthtml.Clean(content)), storage.Some("")
 		}
+		if of, given := t.MadeFrom.Get(); given {
+			t.MadeFrom = storage.Some(SourceText{
+				Title: plain.Line(of.Title), Summary: plain.Lines(of.Summary), Content: plain.Text(of.Content), Markdown: plain.Text(of.Markdown),
+			})
+		}
 		in.Translations[code] = storage.Some(t)
 	}
 	return in
@@ -359,6 +364,11 @@ func (t *Text) change(problems *fault.Collector, field, locale string, in Transl
 		o.Content, o.Markdown = in.Content.Or(o.Content), in.Markdown.Or(o.Markdown)
 		problems.Check(len(o.Content) <= MaxContent, field+"[content]", "is longer than 2 MiB")
 		problems.Check(len(o.Markdown) <= MaxContent, field+"[markdown]", "is longer than 2 MiB")
+		of, _ := in.MadeFrom.Get()
+		bounded(problems, field+"[made_from][title]", of.Title, MaxTitle)
+		bounded(problems, field+"[made_from][summary]", of.Summary, MaxSummary)
+		problems.Check(len(of.Content) <= MaxContent, field+"[made_from][content]", "is longer than 2 MiB")
+		problems.Check(len(of.Markdown) <= MaxContent, field+"[made_from][markdown]", "is longer than 2 MiB")
 	}
 	if o != old {
 		o.UpdatedAt = now

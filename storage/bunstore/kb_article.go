@@ -193,20 +193,17 @@ func (r *liveRow) both() kb.ArticleRevision {
 	return kb.ArticleRevision{Article: r.article(), Revision: revision.revision()}
 }
 
-// texts selects the translations of a revision; brief leaves out contents.
-func (r kbReader) texts(brief bool) bun.Safe {
-	switch {
-	case !brief:
-		return "r.translations"
-	case r.store.postgres:
-		return `(SELECT COALESCE(jsonb_agg(t.e - 'c' - 'm' - 'f' ORDER BY t.n), '[]')::text FROM jsonb_array_elements(r.translations::jsonb) WITH ORDINALITY AS t (e, n))`
+// texts are the translations of a revision; brief leaves out contents. Triggers keep the brief ones.
+func texts(brief bool) bun.Safe {
+	if brief {
+		return "r.brief"
 	}
-	return `(SELECT json_group_array(json_remove(e.value, '$.c', '$.m', '$.f')) FROM json_each(r.translations) AS e)`
+	return "r.translations"
 }
 
 // live selects articles with their live revisions.
 func (r kbReader) live(published, brief bool) *bun.SelectQuery {
-	q := r.selects((*articleRow)(nil)).ColumnExpr(articleColumns).ColumnExpr(revisionColumns, r.texts(brief)).
+	q := r.selects((*articleRow)(nil)).ColumnExpr(articleColumns).ColumnExpr(revisionColumns, texts(brief)).
 		Join(`JOIN hw_article_revisions AS r ON r.account_id = hw_articles.account_id AND r.article_id = hw_articles.id
 			AND r.number = hw_articles.live`).ApplyQueryBuilder(r.site)
 	if published {
@@ -216,11 +213,14 @@ func (r kbReader) live(published, brief bool) *bun.SelectQuery {
 }
 
 func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb.ArticleRevision, error) {
-	var row liveRow
-	if err := locked(ctx, r.live(published, false).Where("hw_articles.id = ?", id)).Scan(ctx, &row); err != nil {
-		return kb.ArticleRevision{}, failure(ctx, err, "article", id)
+	found, err := r.read(ctx, locked(ctx, r.live(published, false).Where("hw_articles.id = ?", id)))
+	if err == nil && len(found) == 0 {
+		err = failure(ctx, sql.ErrNoRows, "article", id)
 	}
-	return row.both(), nil
+	if err != nil {
+		return kb.ArticleRevision{}, err
+	}
+	return found[0], nil
 }
 
 func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, published bool, seek storage.Seek) ([]kb.ArticleRevision, error) {

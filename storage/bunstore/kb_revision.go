@@ -26,9 +26,10 @@ type revisionRow struct {
 	Translations  translations
 	CreatedAt     int64
 	UpdatedAt     int64
-	Views         int64 `bun:",scanonly"`
-	Positive      int64 `bun:",scanonly"`
-	Negative      int64 `bun:",scanonly"`
+	Brief         string `bun:",scanonly"` // for lists; triggers keep it
+	Views         int64  `bun:",scanonly"`
+	Positive      int64  `bun:",scanonly"`
+	Negative      int64  `bun:",scanonly"`
 }
 
 func (r *revisionRow) revision() kb.Revision {
@@ -85,7 +86,7 @@ func (r kbReader) RevisionsByKey(ctx context.Context, keys []kb.RevisionKey) ([]
 		pairs[i] = fmt.Sprintf("(%d, %d)", k.ArticleID, k.Number)
 	}
 	var rows []liveRow
-	q := r.selects((*articleRow)(nil)).ColumnExpr("hw_articles.*").ColumnExpr(revisionColumns, r.texts(false)).
+	q := r.selects((*articleRow)(nil)).ColumnExpr("hw_articles.*").ColumnExpr(revisionColumns, texts(false)).
 		Join("JOIN hw_article_revisions AS r ON r.account_id = hw_articles.account_id AND r.article_id = hw_articles.id").
 		ApplyQueryBuilder(r.site).Where("(hw_articles.id, r.number) IN (VALUES ?)", bun.Safe(strings.Join(pairs, ", ")))
 	err := q.Scan(ctx, &rows)

@@ -103,9 +103,13 @@ func testRevisions(t *testing.T, b Backend) {
 	changed := w.newRevision(w.shelf.article, 2)
 	changed.Status, changed.CollectionID, changed.CategoryIDs, changed.SortOrder = kb.Unpublished, nobody, []int64{nobody}, -1 // not checked
 	changed.SourceLocale, changed.Translations, changed.UpdatedAt = "en", changed.Translations[:1], at(20)
-	want := []kb.Revision{w.shelf.live, changed}
+	live := w.shelf.live
+	live.Translations = append(live.Translations[:1:1], w.newText().Translations[1:]...)
+	live.Translations[0].Title, live.Translations[0].Summary = `"quoted" \u0001 <b> 🦊`+"\u2028", "two\nlines" // as JSON escapes them
+	want := []kb.Revision{live, changed}
 	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error {
 		want = want[:2]
+		ok(t, tx.UpdateRevision(ctx, &live))
 		ok(t, tx.UpdateRevision(ctx, &changed))
 		for n := range 3 {
 			r := w.newRevision(w.shelf.article, int64(10-n))
@@ -120,6 +124,9 @@ func testRevisions(t *testing.T, b Backend) {
 	got, err := w.inSite().Revision(t.Context(), id, 2)
 	ok(t, err)
 	same(t, "changed revision", changed, got)
+	list, err := w.inSite().LiveArticles(t.Context(), kb.ArticleFilter{Brief: true}, all())
+	ok(t, err)
+	same(t, "the changed texts of a brief list", []kb.ArticleRevision{brief(kb.ArticleRevision{Article: w.shelf.article, Revision: live})}, list)
 	remove := func(ctx context.Context, tx kb.Tx) error { return tx.DeleteRevision(ctx, id, 2) }
 	ok(t, w.tryKB(t, remove))
 	fails(t, "deleting again", w.tryKB(t, remove), fault.NotFound)

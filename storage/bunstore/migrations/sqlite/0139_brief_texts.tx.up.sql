@@ -1,0 +1,16 @@
+-- Lists of articles read the texts of a revision without contents, which they had to take apart for each row.
+ALTER TABLE hw_article_revisions ADD COLUMN brief TEXT NOT NULL DEFAULT '[]'; -- translations without contents
+
+CREATE TRIGGER hw_article_revisions_brief AFTER INSERT ON hw_article_revisions BEGIN
+    UPDATE hw_article_revisions SET brief =
+        (SELECT json_group_array(json_remove(e.value, '$.c', '$.m', '$.f')) FROM json_each(NEW.translations) AS e)
+        WHERE rowid = NEW.rowid;
+END;
+
+CREATE TRIGGER hw_article_revisions_changed_brief AFTER UPDATE OF translations ON hw_article_revisions BEGIN
+    UPDATE hw_article_revisions SET brief =
+        (SELECT json_group_array(json_remove(e.value, '$.c', '$.m', '$.f')) FROM json_each(NEW.translations) AS e)
+        WHERE rowid = NEW.rowid;
+END;
+
+UPDATE hw_article_revisions SET translations = translations;
