@@ -141,8 +141,7 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 	if q.byTag {
 		return r.tagPage(ctx, q)
 	}
-	var all []markedRow
-	s := r.by(r.selects(&all), q.index).ApplyQueryBuilder(r.account)
+	s := r.by(r.selects((*conversationRow)(nil)), q.index).ApplyQueryBuilder(r.account)
 	if err := r.narrow(ctx, s, q); err != nil {
 		return nil, err
 	}
@@ -160,23 +159,16 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 	case q.bound != nil:
 		s.Where("(?TableName.?, ?TableName.id) ? (?, ?)", bun.Ident(q.column), until(q.seek), q.bound.Key, q.bound.ID)
 	}
-	return r.scanPage(ctx, s, q, &all)
+	return r.scanPage(ctx, s, q)
 }
 
 // scanPage reads a page. Its marks are read along unless the database sorts the rows, when it may read those of all.
-func (r reader) scanPage(ctx context.Context, s *bun.SelectQuery, q conversationQuery, all *[]markedRow) ([]helpdesk.Conversation, error) {
-	along := q.marks != nil && q.walk
-	if along {
-		q.marks.read(s)
+func (r reader) scanPage(ctx context.Context, s *bun.SelectQuery, q conversationQuery) ([]helpdesk.Conversation, error) {
+	if q.marks == nil || q.walk {
+		return r.scanConversations(ctx, s, q.seek.Limit, q.marks)
 	}
-	err := s.Scan(ctx)
-	switch {
-	case along && err == nil:
-		err = q.marks.take(*all)
-	case q.marks != nil:
-		*q.marks = marksAlong{unreadBy: q.marks.unreadBy} // without those of an earlier try
-	}
-	return mapped(*all, func(r *markedRow) helpdesk.Conversation { return r.conversation() }), failure(ctx, err, "conversation", 0)
+	*q.marks = marksAlong{unreadBy: q.marks.unreadBy} // without those of an earlier try
+	return r.scanConversations(ctx, s, q.seek.Limit, nil)
 }
 
 // until compares a row with the last one to look at.

@@ -3,6 +3,7 @@ package bunstore
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"strconv"
@@ -14,13 +15,6 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
-
-// markedRow is a conversation with the marks that are read along with it.
-type markedRow struct {
-	conversationRow `bun:",extend"`
-	Unread          int64  `bun:",scanonly"`
-	Tags            string `bun:",scanonly"` // see tagText
-}
 
 // marksAlong is which marks are read along with conversations.
 type marksAlong struct {
@@ -36,8 +30,7 @@ const tagText = `concat_ws('x', t.id, t.created_at, t.updated_at, octet_length(t
 
 // read adds the marks to a query for conversations.
 func (m *marksAlong) read(s *bun.SelectQuery) {
-	s.ColumnExpr("?TableColumns").
-		ColumnExpr(`(SELECT COUNT(*) FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id AND i.conversation_id = ?TableName.id
+	s.ColumnExpr(`(SELECT COUNT(*) FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id AND i.conversation_id = ?TableName.id
 			AND i.type = 'customer' AND i.id > COALESCE((SELECT r.interaction_id FROM hw_read_marks AS r WHERE r.account_id = ?TableName.account_id
 			AND r.conversation_id = ?TableName.id AND r.user_id = ?), 0)) AS unread`, m.unreadBy).
 		ColumnExpr(`COALESCE((SELECT string_agg(` + tagText + `, '') FROM hw_conversation_tags AS g
@@ -45,19 +38,53 @@ func (m *marksAlong) read(s *bun.SelectQuery) {
 			WHERE g.account_id = ?TableName.account_id AND g.conversation_id = ?TableName.id), '') AS tags`)
 }
 
-// take keeps the marks of rows.
-func (m *marksAlong) take(rows []markedRow) error {
-	m.found, m.done = m.found[:0], true
-	for i := range rows {
-		tags, err := tagsOf(rows[i].Tags)
-		if err != nil {
+// take keeps the marks of a conversation.
+func (m *marksAlong) take(id, unread int64, text string) error {
+	tags, err := tagsOf(text)
+	if unread != 0 || tags != nil {
+		m.found = append(m.found, helpdesk.Marks{ConversationID: id, Unread: unread, Tags: tags})
+	}
+	return err
+}
+
+// scanConversations reads at most a number of conversations and, unless m is nil, their marks. It is done by hand: no other rows
+// are read as often.
+func (r reader) scanConversations(ctx context.Context, s *bun.SelectQuery, most int, m *marksAlong) (all []helpdesk.Conversation, err error) {
+	var (
+		row    conversationRow
+		email  sql.NullInt64
+		unread int64
+		tags   string // see tagText
+	)
+	into := []any{
+		&row.ID, &row.AccountID, &row.Number, &row.Channel, &row.MailboxID, &row.CustomerID, &email, &row.CustomerEmail, &row.UserID, &row.TeamID,
+		&row.Status, &row.Priority, &row.Subject, &row.Preview, &row.RefersTo, &row.AwaitingSince, &row.SnoozedUntil, &row.SpamAt,
+		&row.CreatedAt, &row.UpdatedAt,
+	}
+	s.ColumnExpr("?TableColumns")
+	if m != nil {
+		m.read(s)
+		m.found = m.found[:0]
+		into = append(into, &unread, &tags)
+	}
+	err = r.rows(ctx, func(rows *sql.Rows) error {
+		if err := rows.Scan(into...); err != nil {
 			return err
 		}
-		if rows[i].Unread != 0 || tags != nil {
-			m.found = append(m.found, helpdesk.Marks{ConversationID: rows[i].ID, Unread: rows[i].Unread, Tags: tags})
+		row.CustomerEmailID = email.Int64
+		if all == nil {
+			all = make([]helpdesk.Conversation, 0, min(most, storage.MaxLimit))
 		}
+		all = append(all, row.conversation())
+		if m == nil {
+			return nil
+		}
+		return m.take(row.ID, unread, tags)
+	}, "?", s)
+	if m != nil {
+		m.done = err == nil
 	}
-	return nil
+	return all, failure(ctx, err, "conversation", 0)
 }
 
 // tagsOf reads tags as tagText writes them.
@@ -89,22 +116,18 @@ func tagsOf(text string) (tags []helpdesk.Tag, err error) {
 // MarkedConversation implements [helpdesk.MarkedReader] with one statement.
 func (r reader) MarkedConversation(ctx context.Context, id, unreadBy int64) (c helpdesk.Conversation, marks helpdesk.Marks, err error) {
 	m := marksAlong{unreadBy: unreadBy}
-	var rows []markedRow
-	s := locked(ctx, r.selects(&rows)).ApplyQueryBuilder(r.conversationsInScope).Where("?TableName.id = ?", id)
-	m.read(s)
-	if err := s.Scan(ctx); err != nil {
-		return c, marks, failure(ctx, err, "conversation", id)
+	s := locked(ctx, r.selects((*conversationRow)(nil))).ApplyQueryBuilder(r.conversationsInScope).Where("?TableName.id = ?", id)
+	found, err := r.scanConversations(ctx, s, 1, &m)
+	if err == nil && len(found) == 0 {
+		err = fault.Missing("conversation", id)
 	}
-	if len(rows) == 0 {
-		return c, marks, fault.Missing("conversation", id)
-	}
-	if err := m.take(rows); err != nil {
-		return c, marks, failure(ctx, err, "conversation", id)
+	if err != nil {
+		return c, marks, err
 	}
 	if len(m.found) > 0 {
 		marks = m.found[0]
 	}
-	return rows[0].conversation(), marks, nil
+	return found[0], marks, nil
 }
 
 // marked is a list of conversations with their marks.

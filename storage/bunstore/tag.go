@@ -114,12 +114,11 @@ func absent(ids []int64, found []helpdesk.Conversation) int64 {
 
 // tagPage reads one page of the conversations that have any of some tags, in the order of the tags' index.
 func (r reader) tagPage(ctx context.Context, q conversationQuery) ([]helpdesk.Conversation, error) {
-	var all []markedRow
 	if len(q.TagIDs) == 1 && r.onlyTags(q) { // without a sort
-		s := r.selects(&all).ApplyQueryBuilder(r.account).
+		s := r.selects((*conversationRow)(nil)).ApplyQueryBuilder(r.account).
 			Join("JOIN hw_conversation_tags AS t ON t.account_id = ?TableName.account_id AND t.conversation_id = ?TableName.id").
 			Where("t.account_id = ? AND t.tag_id = ?", r.scope.AccountID, q.TagIDs[0])
-		return r.scanPage(ctx, tagOrder(s, q.seek), q, &all)
+		return r.scanPage(ctx, tagOrder(s, q.seek), q)
 	}
 	var firsts any // the first rows of each tag
 	for i, tag := range q.TagIDs {
@@ -135,8 +134,8 @@ func (r reader) tagPage(ctx context.Context, q conversationQuery) ([]helpdesk.Co
 	}
 	seek := q.seek
 	seek.From = nil
-	s := page(r.selects(&all), "+"+q.column, seek).ApplyQueryBuilder(r.account).Where("?TableName.id IN (?)", firsts)
-	return r.scanPage(ctx, s, q, &all)
+	s := page(r.selects((*conversationRow)(nil)), "+"+q.column, seek).ApplyQueryBuilder(r.account).Where("?TableName.id IN (?)", firsts)
+	return r.scanPage(ctx, s, q)
 }
 
 // tagFirsts selects the ids of the first conversations of a list that have one tag.
