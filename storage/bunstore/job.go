@@ -42,6 +42,9 @@ type jobRow struct {
 	Holder        string // process that claimed it last, see [DB.hold]; "": unknown
 }
 
+const jobColumns = `id, kind, account_id, subject, payload, unique_key, run_at, due_at, claimed_due, attempt, failed, away, settled, lease_until,
+	buried, reason, trace, holder`
+
 func (r *jobRow) job() storage.Job {
 	return storage.Job{
 		Kind: r.Kind, AccountID: r.AccountID, Subject: r.Subject, Payload: empty(r.Payload), UniqueKey: r.UniqueKey,
@@ -91,7 +94,7 @@ func (db *DB) Claim(ctx context.Context, most map[string]int, now, lease time.Ti
 	}
 	err = db.queue().raw(`UPDATE hw_jobs SET attempt = attempt + 1, claimed_due = due_at, holder = ?, lease_until = ?,
 			due_at = CASE WHEN run_at > ? THEN run_at ELSE ? END
-		WHERE id IN (?) RETURNING *`, holder, micros(lease), micros(lease), micros(lease), db.due(kinds, most, now)).
+		WHERE id IN (?) RETURNING `+jobColumns, holder, micros(lease), micros(lease), micros(lease), db.due(kinds, most, now)).
 		Scan(ctx, &rows)
 	if err != nil {
 		rows = nil // drop the rows already read as well

@@ -73,8 +73,16 @@ func (r kbReader) site(q bun.QueryBuilder) bun.QueryBuilder {
 // ofSite restricts a statement on rows to the scope's site.
 func ofSite(w kbWriter, q bun.QueryBuilder) bun.QueryBuilder { return w.site(q) }
 
-// counted adds the read-only columns to a query.
-func counted(q *bun.SelectQuery) *bun.SelectQuery { return q.ColumnExpr("?TableName.*") }
+// counted selects the columns of rows and of their counters.
+func counted(counters ...string) func(*bun.SelectQuery) *bun.SelectQuery {
+	return func(q *bun.SelectQuery) *bun.SelectQuery {
+		q.ColumnExpr("?TableColumns")
+		for _, column := range counters {
+			q.ColumnExpr("?TableName.?", bun.Ident(column))
+		}
+		return q
+	}
+}
 
 // account restricts a statement to the account.
 func (r kbReader) account(q bun.QueryBuilder) bun.QueryBuilder {

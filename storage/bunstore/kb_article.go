@@ -50,8 +50,10 @@ func articleRowOf(account int64, a *kb.Article) articleRow {
 	}
 }
 
+var countedArticles = counted("views", "feedbacks")
+
 var articles = table[kbWriter, kb.Article, kb.ArticleFilter, articleRow]{
-	Noun: kbNouns.Articles, row: articleRowOf, item: (*articleRow).article, scope: ofSite, with: counted,
+	Noun: kbNouns.Articles, row: articleRowOf, item: (*articleRow).article, scope: ofSite, with: countedArticles,
 	match: func(_ context.Context, w kbWriter, q *bun.SelectQuery, f kb.ArticleFilter) error {
 		return narrowed(q, w.scope, f)
 	},
@@ -86,7 +88,7 @@ func (w kbWriter) LockArticles(ctx context.Context, ids []int64) ([]kb.Article, 
 		return nil, w.state()
 	}
 	var rows []articleRow
-	err := w.forUpdate(counted(w.selects(&rows)).ApplyQueryBuilder(w.site).Where("id IN (?)", bun.List(ids)).Order("id")).Scan(ctx)
+	err := w.forUpdate(countedArticles(w.selects(&rows)).ApplyQueryBuilder(w.site).Where("id IN (?)", bun.List(ids)).Order("id")).Scan(ctx)
 	return mapped(rows, (*articleRow).article), failure(ctx, err, "article", 0)
 }
 

@@ -38,7 +38,7 @@ func categoryRowOf(account int64, c *kb.Category) categoryRow {
 }
 
 var categories = table[kbWriter, kb.Category, kb.CategoryFilter, categoryRow]{
-	Noun: kbNouns.Categories, row: categoryRowOf, item: (*categoryRow).category, scope: ofSite, with: counted,
+	Noun: kbNouns.Categories, row: categoryRowOf, item: (*categoryRow).category, scope: ofSite, with: countedShelf,
 	match: func(_ context.Context, _ kbWriter, q *bun.SelectQuery, f kb.CategoryFilter) error {
 		if f.CollectionID != 0 {
 			q.Where("collection_id = ?", f.CollectionID)

@@ -36,7 +36,7 @@ func collectionRowOf(account int64, c *kb.Collection) collectionRow {
 }
 
 var collections = table[kbWriter, kb.Collection, storage.NoFilter, collectionRow]{
-	Noun: kbNouns.Collections, row: collectionRowOf, item: (*collectionRow).collection, scope: ofSite, with: counted,
+	Noun: kbNouns.Collections, row: collectionRowOf, item: (*collectionRow).collection, scope: ofSite, with: countedShelf,
 	order: func(storage.NoFilter) string { return "sort_order" },
 }
 

@@ -77,6 +77,8 @@ func translationsOf(t kb.Text) translations {
 	})
 }
 
+var countedShelf = counted("articles", "categories", "views", "published_articles", "published_views")
+
 // counters holds the counter columns of collections and categories. They are only ever incremented, never overwritten.
 type counters struct {
 	Articles          int64 `bun:",scanonly"`

@@ -26,10 +26,9 @@ type revisionRow struct {
 	Translations  translations
 	CreatedAt     int64
 	UpdatedAt     int64
-	Brief         string `bun:",scanonly"` // for lists; triggers keep it
-	Views         int64  `bun:",scanonly"`
-	Positive      int64  `bun:",scanonly"`
-	Negative      int64  `bun:",scanonly"`
+	Views         int64 `bun:",scanonly"`
+	Positive      int64 `bun:",scanonly"`
+	Negative      int64 `bun:",scanonly"`
 }
 
 func (r *revisionRow) revision() kb.Revision {
@@ -48,10 +47,12 @@ func revisionRowOf(s kb.Scope, r *kb.Revision) revisionRow {
 	}
 }
 
+var countedRevisions = counted("views", "positive", "negative")
+
 // Revision implements [kb.ArticleReader].
 func (r kbReader) Revision(ctx context.Context, articleID, number int64) (kb.Revision, error) {
 	var row revisionRow
-	q := r.selects(&row).ColumnExpr("*").ApplyQueryBuilder(r.site).Where("article_id = ?", articleID).Where("number = ?", number)
+	q := countedRevisions(r.selects(&row)).ApplyQueryBuilder(r.site).Where("article_id = ?", articleID).Where("number = ?", number)
 	if err := one(ctx, q, "revision", number); err != nil {
 		return kb.Revision{}, err
 	}
@@ -68,7 +69,7 @@ func (r kbReader) Revisions(ctx context.Context, articleID int64, seek storage.S
 	if seek.Desc {
 		order, beyond = "number DESC", "number < ?"
 	}
-	q := r.selects(&rows).ColumnExpr("*").ApplyQueryBuilder(r.site).Where("article_id = ?", articleID).OrderExpr(order).Limit(int64(seek.Limit))
+	q := countedRevisions(r.selects(&rows)).ApplyQueryBuilder(r.site).Where("article_id = ?", articleID).OrderExpr(order).Limit(int64(seek.Limit))
 	if seek.From != nil {
 		q.Where(beyond, seek.From.ID)
 	}
@@ -86,7 +87,7 @@ func (r kbReader) RevisionsByKey(ctx context.Context, keys []kb.RevisionKey) ([]
 		pairs[i] = fmt.Sprintf("(%d, %d)", k.ArticleID, k.Number)
 	}
 	var rows []liveRow
-	q := r.selects((*articleRow)(nil)).ColumnExpr("hw_articles.*").ColumnExpr(revisionColumns, texts(false)).
+	q := r.selects((*articleRow)(nil)).ColumnExpr(articleColumns).ColumnExpr(revisionColumns, texts(false)).
 		Join("JOIN hw_article_revisions AS r ON r.account_id = hw_articles.account_id AND r.article_id = hw_articles.id").
 		ApplyQueryBuilder(r.site).Where("(hw_articles.id, r.number) IN (VALUES ?)", bun.Safe(strings.Join(pairs, ", ")))
 	err := q.Scan(ctx, &rows)

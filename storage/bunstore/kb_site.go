@@ -55,7 +55,7 @@ func (s *querier) sites(model any) *bun.SelectQuery {
 
 // withAccount adds the fields that come from the account.
 func withAccount(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ColumnExpr("hw_sites.*").ColumnExpr("a.default_locale, a.languages").Join("JOIN hw_accounts AS a ON a.id = hw_sites.account_id")
+	return q.ColumnExpr("?TableColumns").ColumnExpr("a.default_locale, a.languages").Join("JOIN hw_accounts AS a ON a.id = hw_sites.account_id")
 }
 
 // FindSite implements [kb.Directory].

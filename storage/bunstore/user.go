@@ -102,7 +102,7 @@ func (r *tokenRow) token() identity.AccessToken {
 // tokenByHash reads what [directory.TokenByHash] returns.
 func (d directory) tokenByHash(ctx context.Context, hash []byte) (identity.AccessToken, error) {
 	var row tokenRow
-	q := d.selects(&row).ColumnExpr("hw_tokens.*").ColumnExpr("u.disabled_at <> ? AS user_disabled", micros(time.Time{})).
+	q := d.selects(&row).ColumnExpr("?TableColumns").ColumnExpr("u.disabled_at <> ? AS user_disabled", micros(time.Time{})).
 		Join("JOIN hw_users AS u ON u.id = hw_tokens.user_id").Where("hw_tokens.hash = ?", hash)
 	if err := one(ctx, q, "token", 0); err != nil {
 		return identity.AccessToken{}, err
