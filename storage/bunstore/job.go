@@ -42,6 +42,7 @@ type jobRow struct {
 	Holder        string // process that claimed it last, see [DB.hold]; "": unknown
 }
 
+// jobColumns are the columns of jobRow.
 const jobColumns = `id, kind, account_id, subject, payload, unique_key, run_at, due_at, claimed_due, attempt, failed, away, settled, lease_until,
 	buried, reason, trace, holder`
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 type articleRow struct {
@@ -195,7 +196,7 @@ func (r *liveRow) both() kb.ArticleRevision {
 	return kb.ArticleRevision{Article: r.article(), Revision: revision.revision()}
 }
 
-// texts are the translations of a revision; brief leaves out contents. Triggers keep the brief ones.
+// texts are the translations of a revision; brief leaves out contents. Triggers fill the brief column.
 func texts(brief bool) bun.Safe {
 	if brief {
 		return "r.brief"
@@ -217,7 +218,7 @@ func (r kbReader) live(published, brief bool) *bun.SelectQuery {
 func (r kbReader) liveArticle(ctx context.Context, id int64, published bool) (kb.ArticleRevision, error) {
 	found, err := r.read(ctx, locked(ctx, r.live(published, false).Where("hw_articles.id = ?", id)))
 	if err == nil && len(found) == 0 {
-		err = failure(ctx, sql.ErrNoRows, "article", id)
+		err = fault.Missing("article", id)
 	}
 	if err != nil {
 		return kb.ArticleRevision{}, err

@@ -1,4 +1,4 @@
--- Lists of articles read the texts of a revision without contents, which they had to take apart for each row.
+-- Lists of articles show texts without contents. Taking the translations apart for each row was slow.
 ALTER TABLE hw_article_revisions ADD COLUMN brief TEXT NOT NULL DEFAULT '[]'; -- translations without contents
 
 CREATE TRIGGER hw_article_revisions_brief AFTER INSERT ON hw_article_revisions BEGIN
