@@ -1,13 +1,8 @@
 package bunstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"errors"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/uptrace/bun"
 
@@ -16,31 +11,29 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// marksAlong is which marks are read along with conversations.
+// marksAlong is which marks are read along with conversations. Of tags, the statement reads ids and versions alone: texts for
+// each row cost a tenth of a list, and the same few tags are in all lists.
 type marksAlong struct {
 	unreadBy int64
 	found    []helpdesk.Marks
 	done     bool // the page's statement has read them
 }
 
-// tagText writes a tag as text: its numbers and the lengths of its texts, each followed by an x, then the texts. Package
-// lift leaves a word in the statement; it would make a parameter of each space.
-const tagText = `concat_ws('x', t.id, t.created_at, t.updated_at, octet_length(t.color), octet_length(t.name), octet_length(t.name_key),
-	t.color || t.name || t.name_key)`
-
 // read adds the marks to a query for conversations.
 func (m *marksAlong) read(s *bun.SelectQuery) {
+	// A word, as package lift makes a parameter of each space.
+	const tags = `string_agg(t.id || 'x' || t.version, 'x')`
 	s.ColumnExpr(`(SELECT COUNT(*) FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id AND i.conversation_id = ?TableName.id
 			AND i.type = 'customer' AND i.id > COALESCE((SELECT r.interaction_id FROM hw_read_marks AS r WHERE r.account_id = ?TableName.account_id
 			AND r.conversation_id = ?TableName.id AND r.user_id = ?), 0)) AS unread`, m.unreadBy).
-		ColumnExpr(`COALESCE((SELECT string_agg(` + tagText + `, '') FROM hw_conversation_tags AS g
+		ColumnExpr(`COALESCE((SELECT ` + tags + ` FROM hw_conversation_tags AS g
 			JOIN hw_tags AS t ON t.account_id = g.account_id AND t.id = g.tag_id
 			WHERE g.account_id = ?TableName.account_id AND g.conversation_id = ?TableName.id), '') AS tags`)
 }
 
 // take keeps the marks of a conversation.
-func (m *marksAlong) take(id, unread int64, text string) error {
-	tags, err := tagsOf(text)
+func (m *marksAlong) take(id, unread int64, text string, known *tagShelf) error {
+	tags, err := known.tagsOf(text)
 	if unread != 0 || tags != nil {
 		m.found = append(m.found, helpdesk.Marks{ConversationID: id, Unread: unread, Tags: tags})
 	}
@@ -54,7 +47,8 @@ func (r reader) scanConversations(ctx context.Context, s *bun.SelectQuery, most 
 		row    conversationRow
 		email  sql.NullInt64
 		unread int64
-		tags   string // see tagText
+		tags   string // ids and versions
+		known  tagShelf
 	)
 	into := []any{
 		&row.ID, &row.AccountID, &row.Number, &row.Channel, &row.MailboxID, &row.CustomerID, &email, &row.CustomerEmail, &row.UserID, &row.TeamID,
@@ -65,6 +59,7 @@ func (r reader) scanConversations(ctx context.Context, s *bun.SelectQuery, most 
 	if m != nil {
 		m.read(s)
 		m.found = m.found[:0]
+		known = tagShelf{remembered: r.remembers(ctx)}
 		into = append(into, &unread, &tags)
 	}
 	err = r.rows(ctx, func(rows *sql.Rows) error {
@@ -79,38 +74,13 @@ func (r reader) scanConversations(ctx context.Context, s *bun.SelectQuery, most 
 		if m == nil {
 			return nil
 		}
-		return m.take(row.ID, unread, tags)
+		return m.take(row.ID, unread, tags, &known)
 	}, "?", s)
-	if m != nil {
+	if err == nil && m != nil {
+		err = known.fill(ctx, r, m.found)
 		m.done = err == nil
 	}
 	return all, failure(ctx, err, "conversation", 0)
-}
-
-// tagsOf reads tags as tagText writes them.
-func tagsOf(text string) (tags []helpdesk.Tag, err error) {
-	for text != "" {
-		var n [6]int64 // id, times, lengths
-		for i := range n {
-			var number string
-			number, text, _ = strings.Cut(text, "x")
-			if n[i], err = strconv.ParseInt(number, 10, 64); err != nil {
-				return nil, err
-			}
-		}
-		var texts [3]string
-		for i, length := range n[3:] {
-			if length < 0 || length > int64(len(text)) {
-				return nil, errors.New("bunstore: a tag is cut off")
-			}
-			texts[i], text = text[:length], text[length:]
-		}
-		tags = append(tags, helpdesk.Tag{
-			ID: n[0], CreatedAt: timeOf(n[1]), UpdatedAt: timeOf(n[2]), Color: texts[0], Name: texts[1], Key: texts[2],
-		})
-	}
-	slices.SortFunc(tags, func(a, b helpdesk.Tag) int { return cmp.Compare(a.ID, b.ID) })
-	return tags, nil
 }
 
 // MarkedConversation implements [helpdesk.MarkedReader] with one statement.

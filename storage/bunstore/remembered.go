@@ -20,7 +20,7 @@ const (
 	mostGrants  = 4096
 )
 
-// remembered holds tokens by hash and grants by account and user.
+// remembered holds tokens by hash, grants by account and user, and tags.
 type remembered struct {
 	now func() time.Time // for tests; nil: time.Now
 
@@ -28,6 +28,7 @@ type remembered struct {
 	changes int64 // counts forget: what was read before the last one is not kept
 	tokens  map[string]moment[identity.AccessToken]
 	grants  map[member]moment[identity.Grant]
+	shelf   map[int64]versionedTag // by id
 }
 
 type member struct{ account, user int64 }
