@@ -2,7 +2,6 @@ package bunstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/uptrace/bun"
 
@@ -32,50 +31,37 @@ func (m *marksAlong) read(s *bun.SelectQuery) {
 }
 
 // take keeps the marks of a conversation.
-func (m *marksAlong) take(id, unread int64, text string, known *tagShelf) error {
-	tags, err := known.tagsOf(text)
-	if unread != 0 || tags != nil {
-		m.found = append(m.found, helpdesk.Marks{ConversationID: id, Unread: unread, Tags: tags})
+func (m *marksAlong) take(row *markedRow, known *tagShelf) {
+	if tags := known.tagsOf(row.Tags); row.Unread != 0 || tags != nil {
+		m.found = append(m.found, helpdesk.Marks{ConversationID: row.ID, Unread: row.Unread, Tags: tags})
 	}
-	return err
 }
 
-// scanConversations reads at most a number of conversations and, unless m is nil, their marks. It is done by hand: no other rows
-// are read as often.
+// markedRow is a conversation with its marks.
+type markedRow struct {
+	conversationRow `bun:",extend"`
+
+	Unread int64  `bun:",scanonly"`
+	Tags   string `bun:",scanonly"` // ids and versions
+}
+
+// scanConversations reads at most a number of conversations and, unless m is nil, their marks.
 func (r reader) scanConversations(ctx context.Context, s *bun.SelectQuery, most int, m *marksAlong) (all []helpdesk.Conversation, err error) {
-	var (
-		row    conversationRow
-		email  sql.NullInt64
-		unread int64
-		tags   string // ids and versions
-		known  tagShelf
-	)
-	into := []any{
-		&row.ID, &row.AccountID, &row.Number, &row.Channel, &row.MailboxID, &row.CustomerID, &email, &row.CustomerEmail, &row.UserID, &row.TeamID,
-		&row.Status, &row.Priority, &row.Subject, &row.Preview, &row.RefersTo, &row.AwaitingSince, &row.SnoozedUntil, &row.SpamAt,
-		&row.CreatedAt, &row.UpdatedAt,
-	}
 	s.ColumnExpr("?TableColumns")
+	known := tagShelf{remembered: r.remembers(ctx)}
 	if m != nil {
 		m.read(s)
 		m.found = m.found[:0]
-		known = tagShelf{remembered: r.remembers(ctx)}
-		into = append(into, &unread, &tags)
 	}
-	err = r.rows(ctx, func(rows *sql.Rows) error {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		row.CustomerEmailID = email.Int64
+	err = s.Scan(ctx, scanInto(r.db, func(row *markedRow) {
 		if all == nil {
 			all = make([]helpdesk.Conversation, 0, min(most, storage.MaxLimit))
 		}
 		all = append(all, row.conversation())
-		if m == nil {
-			return nil
+		if m != nil {
+			m.take(row, &known)
 		}
-		return m.take(row.ID, unread, tags, &known)
-	}, "?", s)
+	}))
 	if err == nil && m != nil {
 		err = known.fill(ctx, r, m.found)
 		m.done = err == nil

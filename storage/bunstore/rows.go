@@ -118,15 +118,16 @@ func (s rows[P, T, F, R]) get(ctx context.Context, id int64, lock bool) (item T,
 	if s.of.read != nil {
 		return s.getWhole(ctx, id, lock)
 	}
-	var row R
-	q := s.whole(&row).Where("?TableName.id = ?", id)
+	q := s.whole((*R)(nil)).Where("?TableName.id = ?", id)
 	if lock {
 		q = s.locking(q)
 	}
-	if err := one(ctx, q, s.of.Name, id); err != nil {
-		return item, err
+	found := scanInto(s.db, func(row *R) { item = s.of.item(row) })
+	err = locked(ctx, q).Scan(ctx, found)
+	if err == nil && found.n == 0 {
+		err = sql.ErrNoRows
 	}
-	return s.of.item(&row), nil
+	return item, failure(ctx, err, s.of.Name, id)
 }
 
 // getWhole is get for values that are read from several tables.
@@ -162,13 +163,9 @@ func (s rows[P, T, F, R]) lock(ctx context.Context, id int64) error {
 	return failure(ctx, s.locking(q).Scan(ctx, &found), s.of.Name, id)
 }
 
-// scan reads the values that q selects: the rows themselves or, with table.read, the values they identify.
-func (s rows[P, T, F, R]) scan(ctx context.Context, desc bool, narrow func(q *bun.SelectQuery) error) ([]T, error) {
-	var all []R
-	q := s.whole(&all)
-	if s.of.read != nil {
-		q = s.whole((*R)(nil))
-	}
+// scan reads the values that q selects, about most: the rows themselves or, with table.read, the values they identify.
+func (s rows[P, T, F, R]) scan(ctx context.Context, desc bool, most int, narrow func(q *bun.SelectQuery) error) ([]T, error) {
+	q := s.whole((*R)(nil))
 	switch err := narrow(q); {
 	case errors.Is(err, errNone):
 		return nil, s.state()
@@ -178,8 +175,14 @@ func (s rows[P, T, F, R]) scan(ctx context.Context, desc bool, narrow func(q *bu
 	if s.of.read != nil {
 		return s.of.read(ctx, s.querier, q, desc)
 	}
-	err := q.Scan(ctx)
-	return mapped(all, s.of.item), failure(ctx, err, s.of.Name, 0)
+	var all []T
+	err := q.Scan(ctx, scanInto(s.db, func(row *R) {
+		if all == nil && most <= storage.MaxLimit {
+			all = make([]T, 0, min(most, storage.DefaultLimit))
+		}
+		all = append(all, s.of.item(row))
+	}))
+	return all, failure(ctx, err, s.of.Name, 0)
 }
 
 // Get implements [storage.RowReader].
@@ -187,7 +190,7 @@ func (s rows[P, T, F, R]) Get(ctx context.Context, id int64) (T, error) { return
 
 // List implements [storage.RowReader].
 func (s rows[P, T, F, R]) List(ctx context.Context, f F, seek storage.Seek) ([]T, error) {
-	return s.scan(ctx, seek.Desc, func(q *bun.SelectQuery) error {
+	return s.scan(ctx, seek.Desc, seek.Limit, func(q *bun.SelectQuery) error {
 		if s.of.match != nil {
 			if err := s.of.match(ctx, s.place, q, f); err != nil {
 				return err
@@ -215,7 +218,7 @@ func (s rows[P, T, F, R]) ByIDs(ctx context.Context, ids []int64) ([]T, error) {
 	if len(ids) == 0 {
 		return nil, s.state()
 	}
-	return s.scan(ctx, false, func(q *bun.SelectQuery) error {
+	return s.scan(ctx, false, len(ids), func(q *bun.SelectQuery) error {
 		s.byID(q).Where("?TableName.id IN (?)", bun.List(ids)).OrderExpr("?TableName.id")
 		return nil
 	})
@@ -241,7 +244,7 @@ func (s stored[P, T, F, R]) LockAll(ctx context.Context, ids []int64) ([]T, erro
 			return nil, err
 		}
 	}
-	found, err := s.scan(ctx, false, func(q *bun.SelectQuery) error {
+	found, err := s.scan(ctx, false, len(ids), func(q *bun.SelectQuery) error {
 		s.byID(q).Where("?TableName.id IN (?)", bun.List(ids)).OrderExpr("?TableName.id")
 		if s.of.read == nil {
 			s.locking(q)
@@ -491,16 +494,10 @@ func (s stored[P, T, F, R]) there(ctx context.Context, items []*T) (map[int64]*R
 	for i, item := range items {
 		ids[i] = *s.of.ID(item)
 	}
-	var old []R
-	err := s.selects(&old).ApplyQueryBuilder(s.within).Where("?TableName.id IN (?)", bun.List(ids)).Scan(ctx)
-	if err != nil {
-		return nil, failure(ctx, err, s.of.Name, 0)
-	}
-	found := make(map[int64]*R, len(old))
-	for i := range old {
-		found[*s.of.ID(new(s.of.item(&old[i])))] = &old[i]
-	}
-	return found, nil
+	found := make(map[int64]*R, len(ids))
+	err := s.selects((*R)(nil)).ApplyQueryBuilder(s.within).Where("?TableName.id IN (?)", bun.List(ids)).
+		Scan(ctx, scanInto(s.db, func(row *R) { found[*s.of.ID(new(s.of.item(row)))] = new(*row) }))
+	return found, failure(ctx, err, s.of.Name, 0)
 }
 
 // write updates the columns of a row: all, or those that differ from the old row if there is one.

@@ -50,28 +50,27 @@ type tagShelf struct {
 }
 
 // tagsOf returns the tags of a list of ids and versions. Those that are not remembered have only their id, and are absent.
-func (s *tagShelf) tagsOf(text string) (tags []helpdesk.Tag, err error) {
-	for text != "" {
-		var n [2]int64
-		for i := range n {
-			var number string
-			number, text, _ = strings.Cut(text, "x")
-			if n[i], err = strconv.ParseInt(number, 10, 64); err != nil {
-				return nil, err
-			}
-		}
-		tag, known := helpdesk.Tag{ID: n[0]}, false
+func (s *tagShelf) tagsOf(list string) (tags []helpdesk.Tag) {
+	next := func() (n int64) {
+		var number string
+		number, list, _ = strings.Cut(list, "x")
+		n, _ = strconv.ParseInt(number, 10, 64) // the database wrote it
+		return n
+	}
+	for list != "" {
+		id, version := next(), next()
+		tag, known := helpdesk.Tag{}, false
 		if s.remembered != nil {
-			tag, known = s.remembered.tag(n[0], n[1])
+			tag, known = s.remembered.tag(id, version)
 		}
 		if !known {
-			tag = helpdesk.Tag{ID: n[0]}
-			s.absent = append(s.absent, n[0])
+			tag = helpdesk.Tag{ID: id}
+			s.absent = append(s.absent, id)
 		}
 		tags = append(tags, tag)
 	}
 	slices.SortFunc(tags, func(a, b helpdesk.Tag) int { return cmp.Compare(a.ID, b.ID) })
-	return tags, nil
+	return tags
 }
 
 // fill reads the tags that are absent from marks, and drops those that are deleted meanwhile.
