@@ -46,7 +46,27 @@ func TestBigPlans(t *testing.T) {
 				_, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: pressing, Sort: helpdesk.ByUpdated}, storage.Seek{Limit: 50, Desc: true})
 				return err
 			}},
-			"waiting mails": {index: regexp.MustCompile(`hw_inbound_mails_(waiting|state)`), run: func(ctx context.Context) error {
+			"quarantined mails": {index: regexp.MustCompile(`hw_inbound_mails_quarantined`), run: func(ctx context.Context) error {
+				_, err := r.InboundMails(ctx, ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Quarantined}}, storage.Seek{Limit: 50, Desc: true})
+				return err
+			}},
+			"ignored mails": {index: regexp.MustCompile(`hw_inbound_mails_ignored`), run: func(ctx context.Context) error {
+				_, err := r.InboundMails(ctx, ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Ignored}}, storage.Seek{Limit: 50, Desc: true})
+				return err
+			}},
+			"mails aside": {index: regexp.MustCompile(`(?s)hw_inbound_mails_(ignored|aside).*hw_inbound_mails_(quarantined|aside)`), run: func(ctx context.Context) error {
+				_, err := r.InboundMails(ctx, ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Quarantined, ledger.Ignored}}, storage.Seek{Limit: 50, Desc: true})
+				return err
+			}},
+			"mails aside, of all mailboxes": {index: regexp.MustCompile(`hw_inbound_mails_aside`), run: func(ctx context.Context) error {
+				_, err := r.InboundMails(ctx, ledger.Filter{States: []ledger.State{ledger.Quarantined, ledger.Ignored}}, storage.Seek{Limit: 50, Desc: true})
+				return err
+			}},
+			"mails counted": {index: regexp.MustCompile(`(?s)hw_inbound_mails_waiting.*hw_inbound_mails_quarantined.*hw_inbound_mails_ignored`), run: func(ctx context.Context) error {
+				_, err := r.InboundCounts(ctx, 1)
+				return err
+			}},
+			"waiting mails": {index: regexp.MustCompile(`hw_inbound_mails_waiting`), run: func(ctx context.Context) error {
 				_, err := r.InboundMails(ctx, ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Received}}, storage.Seek{Limit: 50})
 				return err
 			}},
@@ -126,7 +146,7 @@ type bigList struct {
 func bigLists() []bigList {
 	const open, words = "status IN ('posted', 'pending')", "VIRTUAL TABLE|hw_conversation_search"
 	term := func(word string) []helpdesk.SearchTerm { return []helpdesk.SearchTerm{{Text: word}} }
-	atWork := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}
+	atWork, closed := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}, []helpdesk.Status{helpdesk.StatusClosed}
 	byCreated, byUpdated, byNumber, byAwaiting := helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting
 	user, team, nobody := storage.Some[int64](7), storage.Some[int64](1), storage.Null[int64]()
 	return []bigList{
@@ -137,6 +157,22 @@ func bigLists() []bigList {
 		{"a mailbox's", "mailbox_id = 2", "_mailbox_created", false, byCreated, helpdesk.ConversationFilter{MailboxID: 2}},
 		{"a mailbox's, by number", "mailbox_id = 2", "_mailbox_number", false, byNumber, helpdesk.ConversationFilter{MailboxID: 2}},
 		{"a team's", "team_id = 1", "_team_created", false, byCreated, helpdesk.ConversationFilter{TeamID: team}},
+		{"a customer's", "customer_id = 2", "_customer\\b", false, byCreated, helpdesk.ConversationFilter{CustomerID: 2}},
+		{"a customer's, by change", "customer_id = 2", "_customer\\b", true, byUpdated, helpdesk.ConversationFilter{CustomerID: 2}},
+		{"a customer's, closed", "customer_id = 2 AND status = 'closed'", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, Statuses: closed}},
+		{"a customer's, closed, by change", "customer_id = 2 AND status = 'closed'", "_customer\\b", true, byUpdated, helpdesk.ConversationFilter{CustomerID: 2, Statuses: closed}},
+		{"a customer's, closed, by number", "customer_id = 2 AND status = 'closed'", "_customer\\b", true, byNumber, helpdesk.ConversationFilter{CustomerID: 2, Statuses: closed}},
+		{"a customer's, at work", "customer_id = 2 AND " + open, "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, Statuses: atWork}},
+		{"a customer's with a tag", "customer_id = 2 AND id % 2 = 0", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, TagIDs: []int64{2}}},
+		{"a customer's of a user", "customer_id = 2 AND user_id = 6", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, UserID: storage.Some[int64](6)}},
+		{"a common customer's, closed", "customer_id = 1 AND status = 'closed'", "_created|_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 1, Statuses: closed}},
+		{"a former user's of a mailbox", "user_id = 60 AND mailbox_id = 1", "_user_created", false, byCreated, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1}},
+		{"a former user's of a mailbox, by change", "user_id = 60 AND mailbox_id = 1", "_user\\b", false, byUpdated, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1}},
+		{"a former user's of a mailbox, by number", "user_id = 60 AND mailbox_id = 1", "_user_number", false, byNumber, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1}},
+		{"a former user's of a mailbox, closed", "user_id = 60 AND mailbox_id = 1 AND status = 'closed'", "_user_created", false, byCreated, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1, Statuses: closed}},
+		{"a team's of a mailbox", "team_id = 1 AND mailbox_id = 1", "_team_created", false, byCreated, helpdesk.ConversationFilter{TeamID: team, MailboxID: 1}},
+		{"a team's of a mailbox, by number", "team_id = 1 AND mailbox_id = 1", "_team_number", false, byNumber, helpdesk.ConversationFilter{TeamID: team, MailboxID: 1}},
+		{"a customer's of a mailbox", "customer_id = 2 AND mailbox_id = 1", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, MailboxID: 1}},
 		{"at work", open, "_open_created", false, byCreated, helpdesk.ConversationFilter{Statuses: atWork}},
 		{"at work, by number", open, "_open_number", false, byNumber, helpdesk.ConversationFilter{Statuses: atWork}},
 		{"at work, who waits longest", open, "_open_awaiting", false, byAwaiting, helpdesk.ConversationFilter{Statuses: atWork, Awaiting: storage.Null[bool]()}},
@@ -332,13 +368,13 @@ func fillBig(t *testing.T, app *bun.DB, n int) {
 		`INSERT INTO hw_mailboxes (account_id, name, email, email_key, from_name, internal_local, inbound_type, host, port,
 			username, encryption, validate_certificate, folders, created_at, updated_at)
 			VALUES (1, 'm', 'm', 'm', '', 'm', 'FWD', '', 0, '', '', TRUE, '[]', 0, 0)`,
-		`INSERT INTO hw_customers (account_id, first_name, last_name, company, created_at, updated_at) VALUES (1, 'a', 'b', 'c', 0, 0)`,
+		`INSERT INTO hw_customers (account_id, first_name, last_name, company, created_at, updated_at) VALUES (1, 'a', 'b', 'c', 0, 0), (1, 'd', 'e', 'f', 0, 0)`,
 		`INSERT INTO hw_mailboxes (account_id, name, email, email_key, from_name, internal_local, inbound_type, host, port,
 			username, encryption, validate_certificate, folders, created_at, updated_at)
 			VALUES (1, 'n', 'n', 'n', '', 'n', 'FWD', '', 0, '', '', TRUE, '[]', 0, 0)`,
 		`INSERT INTO hw_conversations (account_id, number, channel, mailbox_id, customer_id, customer_email, user_id, team_id, status,
 			subject, preview, awaiting_since, priority, spam_at, created_at, updated_at)
-			SELECT 1, n.i, 'email', CASE WHEN n.i % 100 = 0 AND n.i < 100000 THEN 2 ELSE 1 END, 1, '',
+			SELECT 1, n.i, 'email', CASE WHEN n.i % 100 = 0 AND n.i < 100000 THEN 2 ELSE 1 END, CASE WHEN n.i % 1000 = 6 THEN 2 ELSE 1 END, '',
 				CASE WHEN n.i < 3000 AND n.i % 3 = 0 THEN 60 WHEN n.i % 3 = 0 THEN 0 ELSE n.i % 50 END, CASE WHEN n.i % 40 = 1 THEN 1 ELSE 0 END,
 				CASE WHEN n.i % 50 = 1 THEN 'posted' WHEN n.i % 30000 = 5 THEN 'pending' ELSE 'closed' END, '', '',
 				CASE WHEN n.i % 3000 = 1 THEN 1700000000000000 + n.i ELSE -62135596800000000 END,

@@ -1,7 +1,9 @@
 package bunstore
 
 import (
+	"cmp"
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -77,7 +79,7 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 	if err := checkText(f.Statuses, f.Priorities); err != nil {
 		return nil, err
 	}
-	q := conversationQuery{ConversationOrder: f, column: column, marks: m, seek: seek, walk: true, index: r.openIndex(f)}
+	q := conversationQuery{ConversationOrder: f, column: column, marks: m, seek: seek, walk: true, index: cmp.Or(r.openIndex(f), r.keyIndex(f))}
 	if f.DraftBy != 0 || f.Undelivered || f.Snoozed.Or(false) { // these match few rows
 		return r.searchSet(ctx, q, conversationSet{})
 	}
@@ -102,7 +104,7 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 func (r reader) unorderedPage(ctx context.Context, q conversationQuery, sets []conversationSet) ([]helpdesk.Conversation, error) {
 	const first = nearBy * fewRows
 	keyed := r.keyed(q.ConversationOrder)
-	walked := !keyed && !q.byTag && q.seek.Limit <= fewRows
+	walked := !keyed && !q.byTag && q.CustomerID == 0 && q.seek.Limit <= fewRows
 	if walked {
 		q.within = first
 		page, err := r.conversationPage(ctx, q)
@@ -290,6 +292,21 @@ func (r reader) keyed(f helpdesk.ConversationOrder) bool {
 	return f.Sort != helpdesk.ByAwaiting && (len(r.mailboxes(f.ConversationFilter)) == 1 || f.UserID.IsSet() || f.TeamID.Or(0) != 0)
 }
 
+// keyIndex returns the index for a list of several keys in the list's order: that of the key with the fewest rows, which SQLite
+// cannot know. It returns "" when there is one key, or none.
+func (r reader) keyIndex(f helpdesk.ConversationOrder) string {
+	order, ordered := map[helpdesk.ConversationSort]string{helpdesk.ByCreated: "_created", helpdesk.ByUpdated: "", helpdesk.ByNumber: "_number"}[f.Sort]
+	mailbox, team := len(r.mailboxes(f.ConversationFilter)) == 1, f.TeamID.Or(0) != 0
+	switch {
+	case !ordered || atWork(f.Statuses):
+	case f.UserID.IsSet() && (mailbox || team):
+		return "hw_conversations_user" + order
+	case team && mailbox:
+		return "hw_conversations_team" + order
+	}
+	return ""
+}
+
 // unordered returns the sets that a filter selects and that no index has in the list's order, those that tend to be small
 // first.
 func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
@@ -304,12 +321,12 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 	add := func(parts ...filter) { indexed("", parts...) }
 	const plain = bun.Safe("")
 	working := atWork(f.Statuses)
+	if f.CustomerID != 0 && !r.ofCustomerAlone(f) {
+		indexed("hw_conversations_customer", func(q bun.QueryBuilder) bun.QueryBuilder { return q.Where("customer_id = ?", f.CustomerID) })
+	}
 	if len(f.TagIDs) > 0 {
 		sets = append(sets, conversationSet{tags: true, query: r.db.NewSelect().TableExpr("hw_conversation_tags AS t").ColumnExpr("1").
 			Where("t.account_id = ? AND t.tag_id IN (?)", r.scope.AccountID, bun.List(f.TagIDs))})
-	}
-	if f.CustomerID != 0 && f.Sort != helpdesk.ByCreated {
-		add(func(q bun.QueryBuilder) bun.QueryBuilder { return q.Where("customer_id = ?", f.CustomerID) })
 	}
 	bare := f.Sort == helpdesk.ByNumber || f.Sort == helpdesk.ByAwaiting // spam and urgent conversations have no index
 	if bare && unusual(f.Priorities) && !(working && f.Sort == helpdesk.ByAwaiting) {
@@ -336,6 +353,12 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 		add(r.withStatus(f.Statuses, plain))
 	}
 	return sets
+}
+
+// ofCustomerAlone reports whether a list has all conversations of a customer in the order of their index.
+func (r reader) ofCustomerAlone(f helpdesk.ConversationOrder) bool {
+	bare := helpdesk.ConversationFilter{CustomerID: f.CustomerID}
+	return f.Sort == helpdesk.ByCreated && r.scope.Mailboxes == nil && reflect.DeepEqual(f.ConversationFilter, bare)
 }
 
 // mostTags is how many indexes of tags a list follows together.
