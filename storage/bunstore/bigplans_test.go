@@ -27,7 +27,8 @@ func TestBigPlans(t *testing.T) {
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {
 		fillBig(t, app, bigConversations)
 		seen := &recorder{}
-		r := bunstore.New(app.WithQueryHook(seen), bunstore.Config{}).Within(helpdesk.Scope{AccountID: 1})
+		db := bunstore.New(app.WithQueryHook(seen), bunstore.Config{})
+		r := db.Within(helpdesk.Scope{AccountID: 1})
 		pressing := helpdesk.ConversationFilter{Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent, helpdesk.PriorityHigh}}
 		reads := map[string]bigRead{
 			"one message": {index: regexp.MustCompile(`hw_interactions_message`), run: func(ctx context.Context) error {
@@ -72,7 +73,7 @@ func TestBigPlans(t *testing.T) {
 			}},
 		}
 		for _, list := range bigLists() {
-			reads[list.name] = list.read(t, app, r)
+			reads[list.name] = list.read(t, app, db)
 		}
 		for _, made := range bigStatistics(app) {
 			for _, statement := range made {
@@ -108,7 +109,7 @@ func TestBigPlans(t *testing.T) {
 				}
 			}
 		}
-		t.Run("Pages", func(t *testing.T) { pagesBig(t, app, r) })
+		t.Run("Pages", func(t *testing.T) { pagesBig(t, app, db) })
 		t.Run("Searches", func(t *testing.T) { searchBig(t, app) })
 	})
 }
@@ -140,6 +141,7 @@ type bigList struct {
 	sorts              bool
 	sort               helpdesk.ConversationSort
 	filter             helpdesk.ConversationFilter
+	in                 []int64 // the mailboxes of a restricted member; nil: all
 }
 
 // bigLists returns lists of fillBig's conversations, with their conditions in SQL.
@@ -150,71 +152,81 @@ func bigLists() []bigList {
 	byCreated, byUpdated, byNumber, byAwaiting := helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting
 	user, team, nobody := storage.Some[int64](7), storage.Some[int64](1), storage.Null[int64]()
 	return []bigList{
-		{"a user's", "user_id = 7", "_user_created", false, byCreated, helpdesk.ConversationFilter{UserID: user}},
-		{"a user's, by number", "user_id = 7", "_user_number", false, byNumber, helpdesk.ConversationFilter{UserID: user}},
-		{"a user's, by change", "user_id = 7", "_user\\b", false, byUpdated, helpdesk.ConversationFilter{UserID: user}},
-		{"a former user's", "user_id = 60", "_user_created", false, byCreated, helpdesk.ConversationFilter{UserID: storage.Some[int64](60)}},
-		{"a mailbox's", "mailbox_id = 2", "_mailbox_created", false, byCreated, helpdesk.ConversationFilter{MailboxID: 2}},
-		{"a mailbox's, by number", "mailbox_id = 2", "_mailbox_number", false, byNumber, helpdesk.ConversationFilter{MailboxID: 2}},
-		{"a team's", "team_id = 1", "_team_created", false, byCreated, helpdesk.ConversationFilter{TeamID: team}},
-		{"a customer's", "customer_id = 2", "_customer\\b", false, byCreated, helpdesk.ConversationFilter{CustomerID: 2}},
-		{"a customer's, by change", "customer_id = 2", "_customer\\b", true, byUpdated, helpdesk.ConversationFilter{CustomerID: 2}},
-		{"a customer's, closed", "customer_id = 2 AND status = 'closed'", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, Statuses: closed}},
-		{"a customer's, closed, by change", "customer_id = 2 AND status = 'closed'", "_customer\\b", true, byUpdated, helpdesk.ConversationFilter{CustomerID: 2, Statuses: closed}},
-		{"a customer's, closed, by number", "customer_id = 2 AND status = 'closed'", "_customer\\b", true, byNumber, helpdesk.ConversationFilter{CustomerID: 2, Statuses: closed}},
-		{"a customer's, at work", "customer_id = 2 AND " + open, "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, Statuses: atWork}},
-		{"a customer's with a tag", "customer_id = 2 AND id % 2 = 0", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, TagIDs: []int64{2}}},
-		{"a customer's of a user", "customer_id = 2 AND user_id = 6", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, UserID: storage.Some[int64](6)}},
-		{"a common customer's, closed", "customer_id = 1 AND status = 'closed'", "_created|_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 1, Statuses: closed}},
-		{"a former user's of a mailbox", "user_id = 60 AND mailbox_id = 1", "_user_created", false, byCreated, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1}},
-		{"a former user's of a mailbox, by change", "user_id = 60 AND mailbox_id = 1", "_user\\b", false, byUpdated, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1}},
-		{"a former user's of a mailbox, by number", "user_id = 60 AND mailbox_id = 1", "_user_number", false, byNumber, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1}},
-		{"a former user's of a mailbox, closed", "user_id = 60 AND mailbox_id = 1 AND status = 'closed'", "_user_created", false, byCreated, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1, Statuses: closed}},
-		{"a team's of a mailbox", "team_id = 1 AND mailbox_id = 1", "_team_created", false, byCreated, helpdesk.ConversationFilter{TeamID: team, MailboxID: 1}},
-		{"a team's of a mailbox, by number", "team_id = 1 AND mailbox_id = 1", "_team_number", false, byNumber, helpdesk.ConversationFilter{TeamID: team, MailboxID: 1}},
-		{"a customer's of a mailbox", "customer_id = 2 AND mailbox_id = 1", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, MailboxID: 1}},
-		{"at work", open, "_open_created", false, byCreated, helpdesk.ConversationFilter{Statuses: atWork}},
-		{"at work, by number", open, "_open_number", false, byNumber, helpdesk.ConversationFilter{Statuses: atWork}},
-		{"at work, who waits longest", open, "_open_awaiting", false, byAwaiting, helpdesk.ConversationFilter{Statuses: atWork, Awaiting: storage.Null[bool]()}},
-		{"a user's at work", "user_id = 7 AND " + open, "_open_user", true, byCreated, helpdesk.ConversationFilter{Statuses: atWork, UserID: user}},
-		{"a user's at work, by change", "user_id = 7 AND " + open, "_open_user", false, byUpdated, helpdesk.ConversationFilter{Statuses: atWork, UserID: user}},
-		{"nobody's at work, by change", "user_id = 0 AND team_id = 0 AND " + open, "_open_assignee", false, byUpdated, helpdesk.ConversationFilter{Statuses: atWork, UserID: nobody, TeamID: nobody}},
-		{"nobody's at work", "user_id = 0 AND team_id = 0 AND " + open, "_open_created|_open_assignee", true, byCreated, helpdesk.ConversationFilter{Statuses: atWork, UserID: nobody, TeamID: nobody}},
-		{"pending", "status = 'pending'", "_open_created|_status", true, byCreated, helpdesk.ConversationFilter{Statuses: atWork[1:]}},
-		{"closed", "status = 'closed'", "_created", false, byCreated, helpdesk.ConversationFilter{Statuses: []helpdesk.Status{helpdesk.StatusClosed}}},
-		{"drafts", "status = 'draft'", "_status", true, byCreated, helpdesk.ConversationFilter{Statuses: []helpdesk.Status{helpdesk.StatusDraft}}},
-		{"a tag few have", "id % 50000 = 3", "_tags_tag", true, byUpdated, helpdesk.ConversationFilter{TagIDs: []int64{1}}},
-		{"two tags few have", "id % 50000 IN (3, 4)", "_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{1, 4}}},
-		{"a tag many have", "id % 2 = 0", "Backward using hw_conversation_tags_tag|COVERING INDEX hw_conversation_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{2}}},
-		{"a tag some have", "id % 3 = 1 AND id <= 1000", "_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{5}}},
-		{"a tag old ones have, by creation", "id <= 3000", "Backward using hw_conversation_tags_tag|COVERING INDEX hw_conversation_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{3}}},
-		{"two tags many have", "id % 2 = 0 OR id <= 3000", "Backward using hw_conversation_tags_tag|COVERING INDEX hw_conversation_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{2, 3}}},
-		{"closed with a tag", "id % 2 = 0 AND status = 'closed'", "Backward using hw_conversation_tags_tag|COVERING INDEX hw_conversation_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{2}, Statuses: []helpdesk.Status{helpdesk.StatusClosed}}},
-		{"a mailbox's with a tag", "id % 2 = 0 AND mailbox_id = 2", "_mailbox", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{2}, MailboxID: 2}},
-		{"no spam with a tag", "id % 2 = 0 AND spam_at <= 0", "Backward using hw_conversation_tags_tag|COVERING INDEX hw_conversation_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{2}, Spam: storage.Some(false)}},
-		{"a tag old ones have", "id <= 3000", "_tags_tag", true, byUpdated, helpdesk.ConversationFilter{TagIDs: []int64{3}}},
-		{"undelivered, of none sent", "1 = 0", "SubPlan|CORRELATED SCALAR", true, byCreated, helpdesk.ConversationFilter{Undelivered: true}},
-		{"spam", "spam_at > 0", "_spam_created", false, byCreated, helpdesk.ConversationFilter{Spam: storage.Some(true)}},
-		{"who waits", "awaiting_key > 0", "_awaiting", true, byCreated, helpdesk.ConversationFilter{Awaiting: storage.Some(true)}},
-		{"a word none has", "FALSE", words, true, byCreated, helpdesk.ConversationFilter{Terms: term("none")}},
-		{"a word few have", "id % 50000 = 3", words, true, byCreated, helpdesk.ConversationFilter{Terms: term("rare")}},
-		{"a word few have, by change", "id % 50000 = 3", words, true, byUpdated, helpdesk.ConversationFilter{Terms: term("rare")}},
-		{"a word few have, who waits longest", "id % 50000 = 3", words, true, byAwaiting, helpdesk.ConversationFilter{Terms: term("rare")}},
-		{"a word few of a user have", "id % 50000 = 3 AND user_id = 3", words, true, byCreated, helpdesk.ConversationFilter{Terms: term("rare"), UserID: storage.Some[int64](3)}},
-		{"a word others have", "id % 60000 = 7", words, true, byCreated, helpdesk.ConversationFilter{Terms: term("alien")}},
-		{"a word one in a hundred has", "id % 100 = 4", "_created", false, byCreated, helpdesk.ConversationFilter{Terms: term("percent")}},
-		{"a word many have", "id % 10 <> 0", "_created", false, byCreated, helpdesk.ConversationFilter{Terms: term("common")}},
-		{"a word many have, by change", "id % 10 <> 0", "_updated", false, byUpdated, helpdesk.ConversationFilter{Terms: term("common")}},
-		{"a word many of a user have", "id % 10 <> 0 AND user_id = 7", "_user_created", false, byCreated, helpdesk.ConversationFilter{Terms: term("common"), UserID: user}},
-		{"two words", "id % 10 <> 0 AND id % 2 = 0", "_created", false, byCreated, helpdesk.ConversationFilter{Terms: append(term("common"), term("half")...)}},
-		{"a word many with a rare tag have", "id % 50000 = 3", "_tags_tag", true, byCreated, helpdesk.ConversationFilter{Terms: term("common"), TagIDs: []int64{1}}},
-		{"changed lately", "updated_at >= 1700000000299980", "_updated", true, byNumber, helpdesk.ConversationFilter{UpdatedSince: time.UnixMicro(1700000000299980)}},
-		{"changed lately, enough for a page among the first rows", "updated_at >= 1700000000299950", "InitPlan|SCALAR SUBQUERY", true, byNumber, helpdesk.ConversationFilter{UpdatedSince: time.UnixMicro(1700000000299950)}},
+		{"a user's", "user_id = 7", "_user_created", false, byCreated, helpdesk.ConversationFilter{UserID: user}, nil},
+		{"a user's, by number", "user_id = 7", "_user_number", false, byNumber, helpdesk.ConversationFilter{UserID: user}, nil},
+		{"a user's, by change", "user_id = 7", "_user\\b", false, byUpdated, helpdesk.ConversationFilter{UserID: user}, nil},
+		{"a former user's", "user_id = 60", "_user_created", false, byCreated, helpdesk.ConversationFilter{UserID: storage.Some[int64](60)}, nil},
+		{"a mailbox's", "mailbox_id = 2", "_mailbox_created", false, byCreated, helpdesk.ConversationFilter{MailboxID: 2}, nil},
+		{"a mailbox's, by number", "mailbox_id = 2", "_mailbox_number", false, byNumber, helpdesk.ConversationFilter{MailboxID: 2}, nil},
+		{"a team's", "team_id = 1", "_team_created", false, byCreated, helpdesk.ConversationFilter{TeamID: team}, nil},
+		{"a customer's", "customer_id = 2", "_customer\\b", false, byCreated, helpdesk.ConversationFilter{CustomerID: 2}, nil},
+		{"a customer's, by change", "customer_id = 2", "_customer\\b", true, byUpdated, helpdesk.ConversationFilter{CustomerID: 2}, nil},
+		{"a customer's, closed", "customer_id = 2 AND status = 'closed'", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, Statuses: closed}, nil},
+		{"a customer's, closed, by change", "customer_id = 2 AND status = 'closed'", "_customer\\b", true, byUpdated, helpdesk.ConversationFilter{CustomerID: 2, Statuses: closed}, nil},
+		{"a customer's, closed, by number", "customer_id = 2 AND status = 'closed'", "_customer\\b", true, byNumber, helpdesk.ConversationFilter{CustomerID: 2, Statuses: closed}, nil},
+		{"a customer's, at work", "customer_id = 2 AND " + open, "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, Statuses: atWork}, nil},
+		{"a customer's with a tag", "customer_id = 2 AND id % 2 = 0", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, TagIDs: []int64{2}}, nil},
+		{"a customer's of a user", "customer_id = 2 AND user_id = 6", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, UserID: storage.Some[int64](6)}, nil},
+		{"a common customer's, closed", "customer_id = 1 AND status = 'closed'", "_created|_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 1, Statuses: closed}, nil},
+		{"a former user's of a mailbox", "user_id = 60 AND mailbox_id = 1", "_user_created", false, byCreated, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1}, nil},
+		{"a former user's of a mailbox, by change", "user_id = 60 AND mailbox_id = 1", "_user\\b", false, byUpdated, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1}, nil},
+		{"a former user's of a mailbox, by number", "user_id = 60 AND mailbox_id = 1", "_user_number", false, byNumber, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1}, nil},
+		{"a former user's of a mailbox, closed", "user_id = 60 AND mailbox_id = 1 AND status = 'closed'", "_user_created", false, byCreated, helpdesk.ConversationFilter{UserID: storage.Some[int64](60), MailboxID: 1, Statuses: closed}, nil},
+		{"a team's of a mailbox", "team_id = 1 AND mailbox_id = 1", "_team_created", false, byCreated, helpdesk.ConversationFilter{TeamID: team, MailboxID: 1}, nil},
+		{"a team's of a mailbox, by number", "team_id = 1 AND mailbox_id = 1", "_team_number", false, byNumber, helpdesk.ConversationFilter{TeamID: team, MailboxID: 1}, nil},
+		{"a customer's of a mailbox", "customer_id = 2 AND mailbox_id = 1", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2, MailboxID: 1}, nil},
+		{"at work", open, "_open_created", false, byCreated, helpdesk.ConversationFilter{Statuses: atWork}, nil},
+		{"at work, by number", open, "_open_number", false, byNumber, helpdesk.ConversationFilter{Statuses: atWork}, nil},
+		{"at work, who waits longest", open, "_open_awaiting", false, byAwaiting, helpdesk.ConversationFilter{Statuses: atWork, Awaiting: storage.Null[bool]()}, nil},
+		{"a user's at work", "user_id = 7 AND " + open, "_open_user", true, byCreated, helpdesk.ConversationFilter{Statuses: atWork, UserID: user}, nil},
+		{"a user's at work, by change", "user_id = 7 AND " + open, "_open_user", false, byUpdated, helpdesk.ConversationFilter{Statuses: atWork, UserID: user}, nil},
+		{"nobody's at work, by change", "user_id = 0 AND team_id = 0 AND " + open, "_open_assignee", false, byUpdated, helpdesk.ConversationFilter{Statuses: atWork, UserID: nobody, TeamID: nobody}, nil},
+		{"nobody's at work", "user_id = 0 AND team_id = 0 AND " + open, "_open_created|_open_assignee", true, byCreated, helpdesk.ConversationFilter{Statuses: atWork, UserID: nobody, TeamID: nobody}, nil},
+		{"pending", "status = 'pending'", "_open_created|_status", true, byCreated, helpdesk.ConversationFilter{Statuses: atWork[1:]}, nil},
+		{"closed", "status = 'closed'", "_created", false, byCreated, helpdesk.ConversationFilter{Statuses: []helpdesk.Status{helpdesk.StatusClosed}}, nil},
+		{"drafts", "status = 'draft'", "_status", true, byCreated, helpdesk.ConversationFilter{Statuses: []helpdesk.Status{helpdesk.StatusDraft}}, nil},
+		{"a tag few have", "id % 50000 = 3", "_tags_tag", true, byUpdated, helpdesk.ConversationFilter{TagIDs: []int64{1}}, nil},
+		{"two tags few have", "id % 50000 IN (3, 4)", "_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{1, 4}}, nil},
+		{"a tag many have", "id % 2 = 0", "Backward using hw_conversation_tags_tag|COVERING INDEX hw_conversation_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{2}}, nil},
+		{"a tag some have", "id % 3 = 1 AND id <= 1000", "_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{5}}, nil},
+		{"a tag old ones have, by creation", "id <= 3000", "Backward using hw_conversation_tags_tag|COVERING INDEX hw_conversation_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{3}}, nil},
+		{"two tags many have", "id % 2 = 0 OR id <= 3000", "Backward using hw_conversation_tags_tag|COVERING INDEX hw_conversation_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{2, 3}}, nil},
+		{"closed with a tag", "id % 2 = 0 AND status = 'closed'", "Backward using hw_conversation_tags_tag|COVERING INDEX hw_conversation_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{2}, Statuses: []helpdesk.Status{helpdesk.StatusClosed}}, nil},
+		{"a mailbox's with a tag", "id % 2 = 0 AND mailbox_id = 2", "_mailbox", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{2}, MailboxID: 2}, nil},
+		{"no spam with a tag", "id % 2 = 0 AND spam_at <= 0", "Backward using hw_conversation_tags_tag|COVERING INDEX hw_conversation_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{2}, Spam: storage.Some(false)}, nil},
+		{"a tag old ones have", "id <= 3000", "_tags_tag", true, byUpdated, helpdesk.ConversationFilter{TagIDs: []int64{3}}, nil},
+		{"undelivered, of none sent", "1 = 0", "SubPlan|CORRELATED SCALAR", true, byCreated, helpdesk.ConversationFilter{Undelivered: true}, nil},
+		{"a restricted member's with a tag old ones have", "id <= 3000 AND mailbox_id = 1", "_tags_tag", true, byCreated, helpdesk.ConversationFilter{TagIDs: []int64{3}}, []int64{1}},
+		{"a restricted member's with a tag old ones have, by change", "id <= 3000 AND mailbox_id = 1", "_tags_tag", true, byUpdated, helpdesk.ConversationFilter{TagIDs: []int64{3}}, []int64{1}},
+		{"a restricted member's of a customer", "customer_id = 2 AND mailbox_id = 1", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2}, []int64{1}},
+		{"a member's of two mailboxes, of a customer", "customer_id = 2", "_customer\\b", true, byCreated, helpdesk.ConversationFilter{CustomerID: 2}, []int64{1, 2}},
+		{"a restricted member's with a word many others have", "FALSE", "_mailbox_created", false, byCreated, helpdesk.ConversationFilter{Terms: term("common")}, []int64{2}},
+		{"a restricted member's closed with a word many others have", "FALSE", "_mailbox_created", false, byCreated, helpdesk.ConversationFilter{Terms: term("common"), Statuses: closed}, []int64{2}},
+		{"a restricted member's with a word many others have, by change", "FALSE", "_mailbox\\b", false, byUpdated, helpdesk.ConversationFilter{Terms: term("common")}, []int64{2}},
+		{"a restricted member's spam", "spam_at > 0 AND mailbox_id = 1", "_spam_created", false, byCreated, helpdesk.ConversationFilter{Spam: storage.Some(true)}, []int64{1}},
+		{"a restricted member's spam, by change", "spam_at > 0 AND mailbox_id = 1", "_spam\\b", false, byUpdated, helpdesk.ConversationFilter{Spam: storage.Some(true)}, []int64{1}},
+		{"closed spam", "spam_at > 0 AND status = 'closed'", "_spam_created", false, byCreated, helpdesk.ConversationFilter{Spam: storage.Some(true), Statuses: closed}, nil},
+		{"spam", "spam_at > 0", "_spam_created", false, byCreated, helpdesk.ConversationFilter{Spam: storage.Some(true)}, nil},
+		{"who waits", "awaiting_key > 0", "_awaiting", true, byCreated, helpdesk.ConversationFilter{Awaiting: storage.Some(true)}, nil},
+		{"a word none has", "FALSE", words, true, byCreated, helpdesk.ConversationFilter{Terms: term("none")}, nil},
+		{"a word few have", "id % 50000 = 3", words, true, byCreated, helpdesk.ConversationFilter{Terms: term("rare")}, nil},
+		{"a word few have, by change", "id % 50000 = 3", words, true, byUpdated, helpdesk.ConversationFilter{Terms: term("rare")}, nil},
+		{"a word few have, who waits longest", "id % 50000 = 3", words, true, byAwaiting, helpdesk.ConversationFilter{Terms: term("rare")}, nil},
+		{"a word few of a user have", "id % 50000 = 3 AND user_id = 3", words, true, byCreated, helpdesk.ConversationFilter{Terms: term("rare"), UserID: storage.Some[int64](3)}, nil},
+		{"a word others have", "id % 60000 = 7", words, true, byCreated, helpdesk.ConversationFilter{Terms: term("alien")}, nil},
+		{"a word one in a hundred has", "id % 100 = 4", "_created", false, byCreated, helpdesk.ConversationFilter{Terms: term("percent")}, nil},
+		{"a word many have", "id % 10 <> 0", "_created", false, byCreated, helpdesk.ConversationFilter{Terms: term("common")}, nil},
+		{"a word many have, by change", "id % 10 <> 0", "_updated", false, byUpdated, helpdesk.ConversationFilter{Terms: term("common")}, nil},
+		{"a word many of a user have", "id % 10 <> 0 AND user_id = 7", "_user_created", false, byCreated, helpdesk.ConversationFilter{Terms: term("common"), UserID: user}, nil},
+		{"two words", "id % 10 <> 0 AND id % 2 = 0", "_created", false, byCreated, helpdesk.ConversationFilter{Terms: append(term("common"), term("half")...)}, nil},
+		{"a word many with a rare tag have", "id % 50000 = 3", "_tags_tag", true, byCreated, helpdesk.ConversationFilter{Terms: term("common"), TagIDs: []int64{1}}, nil},
+		{"changed lately", "updated_at >= 1700000000299980", "_updated", true, byNumber, helpdesk.ConversationFilter{UpdatedSince: time.UnixMicro(1700000000299980)}, nil},
+		{"changed lately, enough for a page among the first rows", "updated_at >= 1700000000299950", "InitPlan|SCALAR SUBQUERY", true, byNumber, helpdesk.ConversationFilter{UpdatedSince: time.UnixMicro(1700000000299950)}, nil},
 	}
 }
 
 // pagesBig reads some pages of each list, in both directions.
-func pagesBig(t *testing.T, app *bun.DB, r helpdesk.Reader) {
+func pagesBig(t *testing.T, app *bun.DB, db *bunstore.DB) {
 	t.Helper()
 	const limit, pages = 26, 3
 	for _, l := range bigLists() {
@@ -223,7 +235,7 @@ func pagesBig(t *testing.T, app *bun.DB, r helpdesk.Reader) {
 			var got []int64
 			seek := storage.Seek{Limit: limit, Desc: desc}
 			for range pages {
-				page, err := r.Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: l.filter, Sort: l.sort}, seek)
+				page, err := db.Within(helpdesk.Scope{AccountID: 1, Mailboxes: l.in}).Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: l.filter, Sort: l.sort}, seek)
 				if err != nil {
 					t.Fatalf("%s: %v", l.name, err)
 				}
@@ -254,10 +266,11 @@ func (l bigList) firsts(t *testing.T, app *bun.DB, desc bool, n int) (ids []int6
 }
 
 // read returns a list whose page is compared with what the database finds without indexes.
-func (l bigList) read(t *testing.T, app *bun.DB, r helpdesk.Reader) bigRead {
+func (l bigList) read(t *testing.T, app *bun.DB, db *bunstore.DB) bigRead {
 	t.Helper()
 	want := l.firsts(t, app, true, 26)
 	return bigRead{regexp.MustCompile(l.index), func(ctx context.Context) error {
+		r := db.Within(helpdesk.Scope{AccountID: 1, Mailboxes: l.in})
 		page, err := r.Conversations().List(ctx, helpdesk.ConversationOrder{ConversationFilter: l.filter, Sort: l.sort}, storage.Seek{Limit: 26, Desc: true})
 		var got []int64
 		for _, c := range page {

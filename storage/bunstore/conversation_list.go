@@ -79,6 +79,9 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 	if err := checkText(f.Statuses, f.Priorities); err != nil {
 		return nil, err
 	}
+	if f.MailboxID != 0 && !r.sees(f.MailboxID) {
+		return nil, r.state()
+	}
 	q := conversationQuery{ConversationOrder: f, column: column, marks: m, seek: seek, walk: true, index: cmp.Or(r.openIndex(f), r.keyIndex(f))}
 	if f.DraftBy != 0 || f.Undelivered || f.Snoozed.Or(false) { // these match few rows
 		return r.searchSet(ctx, q, conversationSet{})
@@ -120,6 +123,9 @@ func (r reader) unorderedPage(ctx context.Context, q conversationQuery, sets []c
 		if set != nil {
 			q.walk, q.bound, q.index, q.byTag = false, nil, set.index, false
 			return r.conversationPage(ctx, q)
+		}
+		if keyed && rows < 8*first { // a walk costs about as much as sorting the next size of sets
+			continue
 		}
 		if keyed {
 			return r.conversationPage(ctx, q)
@@ -289,16 +295,19 @@ func (r reader) keyed(f helpdesk.ConversationOrder) bool {
 	if atWork(f.Statuses) {
 		return true
 	}
-	return f.Sort != helpdesk.ByAwaiting && (len(r.mailboxes(f.ConversationFilter)) == 1 || f.UserID.IsSet() || f.TeamID.Or(0) != 0)
+	return f.Sort != helpdesk.ByAwaiting && (len(r.mailboxes(f.ConversationFilter)) == 1 || f.UserID.IsSet() || f.TeamID.Or(0) != 0) ||
+		f.Spam.Or(false) && (f.Sort == helpdesk.ByCreated || f.Sort == helpdesk.ByUpdated)
 }
 
 // keyIndex returns the index for a list of several keys in the list's order: that of the key with the fewest rows, which SQLite
-// cannot know. It returns "" when there is one key, or none.
+// cannot know. It returns "" when SQLite has no choice.
 func (r reader) keyIndex(f helpdesk.ConversationOrder) string {
 	order, ordered := map[helpdesk.ConversationSort]string{helpdesk.ByCreated: "_created", helpdesk.ByUpdated: "", helpdesk.ByNumber: "_number"}[f.Sort]
 	mailbox, team := len(r.mailboxes(f.ConversationFilter)) == 1, f.TeamID.Or(0) != 0
 	switch {
 	case !ordered || atWork(f.Statuses):
+	case f.Spam.Or(false) && f.Sort != helpdesk.ByNumber:
+		return "hw_conversations_spam" + order
 	case f.UserID.IsSet() && (mailbox || team):
 		return "hw_conversations_user" + order
 	case team && mailbox:
@@ -355,9 +364,10 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 	return sets
 }
 
-// ofCustomerAlone reports whether a list has all conversations of a customer in the order of their index.
+// ofCustomerAlone reports whether a list has the conversations of a customer in the order of their index, all or most: the
+// audience is the customer.
 func (r reader) ofCustomerAlone(f helpdesk.ConversationOrder) bool {
-	bare := helpdesk.ConversationFilter{CustomerID: f.CustomerID}
+	bare := helpdesk.ConversationFilter{CustomerID: f.CustomerID, Audience: f.Audience}
 	return f.Sort == helpdesk.ByCreated && r.scope.Mailboxes == nil && reflect.DeepEqual(f.ConversationFilter, bare)
 }
 

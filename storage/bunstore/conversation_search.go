@@ -79,12 +79,29 @@ func (r reader) searchPostgres(ctx context.Context, q conversationQuery, sets []
 			return nil, err
 		}
 		if !common {
+			small, err := r.small(ctx, q, furtherRows)
+			if err != nil {
+				return nil, err
+			}
+			if small {
+				continue
+			}
 			break
 		}
 		last = 8 * furtherRows
 	}
 	q.walk, q.index, q.bound, q.termsBy = false, "", nil, byIndex
 	return r.conversationPage(ctx, q)
+}
+
+// small reports whether a list that an index has in its order has at most n rows from its position on. The terms of these are
+// soon checked, while the index of the terms may return many of other lists.
+func (r reader) small(ctx context.Context, q conversationQuery, n int) (bool, error) {
+	if q.listed = r.keyed(q.ConversationOrder); !q.listed {
+		return false, nil
+	}
+	end, err := r.near(ctx, q, n)
+	return end == nil && err == nil, err
 }
 
 // common reports whether the terms are so common that mostly the list's other filters drop the walked rows.
