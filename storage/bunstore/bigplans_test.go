@@ -149,6 +149,7 @@ func bigLists() []bigList {
 	const open, words = "status IN ('posted', 'pending')", "VIRTUAL TABLE|hw_conversation_search"
 	term := func(word string) []helpdesk.SearchTerm { return []helpdesk.SearchTerm{{Text: word}} }
 	atWork, closed := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}, []helpdesk.Status{helpdesk.StatusClosed}
+	urgent := []helpdesk.Priority{helpdesk.PriorityUrgent}
 	byCreated, byUpdated, byNumber, byAwaiting := helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting
 	user, team, nobody := storage.Some[int64](7), storage.Some[int64](1), storage.Null[int64]()
 	return []bigList{
@@ -205,6 +206,15 @@ func bigLists() []bigList {
 		{"a restricted member's with a word many others have, by change", "FALSE", "_mailbox\\b", false, byUpdated, helpdesk.ConversationFilter{Terms: term("common")}, []int64{2}},
 		{"a restricted member's spam", "spam_at > 0 AND mailbox_id = 1", "_spam_created", false, byCreated, helpdesk.ConversationFilter{Spam: storage.Some(true)}, []int64{1}},
 		{"a restricted member's spam, by change", "spam_at > 0 AND mailbox_id = 1", "_spam\\b", false, byUpdated, helpdesk.ConversationFilter{Spam: storage.Some(true)}, []int64{1}},
+		{"spam, by number", "spam_at > 0", "_spam", true, byNumber, helpdesk.ConversationFilter{Spam: storage.Some(true)}, nil},
+		{"urgent, by number", "priority = 'urgent'", "_priority", true, byNumber, helpdesk.ConversationFilter{Priorities: urgent}, nil},
+		{"urgent, who waits longest", "priority = 'urgent'", "_priority", true, byAwaiting, helpdesk.ConversationFilter{Priorities: urgent}, nil},
+		{"urgent and closed", "priority = 'urgent' AND status = 'closed'", "_priority_created", false, byCreated, helpdesk.ConversationFilter{Priorities: urgent, Statuses: closed}, nil},
+		{"urgent with a tag many have", "priority = 'urgent' AND id % 2 = 0", "_priority_created", false, byCreated, helpdesk.ConversationFilter{Priorities: urgent, TagIDs: []int64{2}}, nil},
+		{"a restricted member's urgent", "priority = 'urgent' AND mailbox_id = 1", "_priority_created", false, byCreated, helpdesk.ConversationFilter{Priorities: urgent}, []int64{1}},
+		{"a member's of two mailboxes, urgent, by change", "priority = 'urgent'", "_priority\\b", false, byUpdated, helpdesk.ConversationFilter{Priorities: urgent}, []int64{1, 2}},
+		{"a member's of two mailboxes, changed lately", "updated_at >= 1700000000299000", "_updated", false, byUpdated, helpdesk.ConversationFilter{UpdatedSince: time.UnixMicro(1700000000299000)}, []int64{1, 2}},
+		{"nobody's of a small mailbox", "user_id = 0 AND mailbox_id = 2", "_(user|mailbox)_created", false, byCreated, helpdesk.ConversationFilter{UserID: nobody, MailboxID: 2}, nil},
 		{"closed spam", "spam_at > 0 AND status = 'closed'", "_spam_created", false, byCreated, helpdesk.ConversationFilter{Spam: storage.Some(true), Statuses: closed}, nil},
 		{"spam", "spam_at > 0", "_spam_created", false, byCreated, helpdesk.ConversationFilter{Spam: storage.Some(true)}, nil},
 		{"who waits", "awaiting_key > 0", "_awaiting", true, byCreated, helpdesk.ConversationFilter{Awaiting: storage.Some(true)}, nil},

@@ -80,7 +80,7 @@ func (r reader) narrow(ctx context.Context, q *bun.SelectQuery, f conversationQu
 		}
 	}
 	if len(f.TagIDs) > 0 {
-		q.ApplyQueryBuilder(r.tagged(f.TagIDs, f.walk))
+		q.ApplyQueryBuilder(r.tagged(f.TagIDs, f.walk || f.beside))
 	}
 	if len(f.Audience) > 0 {
 		clause, args := r.meets("i", f.Audience)

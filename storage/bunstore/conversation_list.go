@@ -18,9 +18,13 @@ import (
 // list without an index in its order first walks nearBy*fewRows of the order, in one statement. If the page is not full, the
 // set is sorted when it has at most as many rows. Otherwise the limit grows: the set is sorted, or the order is walked as far
 // as that, where each row is checked, which costs what reading it for the sort would.
+//
+// A list with an index in its order is walked without a limit, unless one of the other sets has at most mostSorted rows: those are
+// sorted in milliseconds, while the rows that match may all be at the far end of the order.
 const (
-	fewRows = 128
-	nearBy  = 4
+	fewRows    = 128
+	nearBy     = 4
+	mostSorted = 8 * nearBy * fewRows
 )
 
 // conversationList reads lists of conversations.
@@ -57,6 +61,7 @@ type conversationQuery struct {
 	within int               // how many rows of the order to look at, of which there must be more; 0: see bound
 	listed bool              // the bound counts rows of the list, not all conversations
 	byTag  bool              // the tags' index is walked, which has their conversations by time of creation
+	beside bool              // the rows of another set than that of the tags are sorted
 	index  string            // index for SQLite to use; "": SQLite chooses
 
 	marks   *marksAlong // marks to read along; nil: none
@@ -121,10 +126,10 @@ func (r reader) unorderedPage(ctx context.Context, q conversationQuery, sets []c
 			return nil, err
 		}
 		if set != nil {
-			q.walk, q.bound, q.index, q.byTag = false, nil, set.index, false
+			q.walk, q.bound, q.index, q.byTag, q.beside = false, nil, set.index, false, !set.tags
 			return r.conversationPage(ctx, q)
 		}
-		if keyed && rows < 8*first { // a walk costs about as much as sorting the next size of sets
+		if keyed && rows < mostSorted {
 			continue
 		}
 		if keyed {
@@ -156,7 +161,7 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 	column := q.column
 	if !q.walk {
 		column = "+" + column
-		if len(q.TagIDs) > 0 && r.store.postgres {
+		if len(q.TagIDs) > 0 && !q.beside && r.store.postgres {
 			s.Comment("planned for these tags, as a plan for any would read all conversations") // keeps the statement from being prepared
 		}
 	}
@@ -295,22 +300,33 @@ func (r reader) keyed(f helpdesk.ConversationOrder) bool {
 	if atWork(f.Statuses) {
 		return true
 	}
-	return f.Sort != helpdesk.ByAwaiting && (len(r.mailboxes(f.ConversationFilter)) == 1 || f.UserID.IsSet() || f.TeamID.Or(0) != 0) ||
-		f.Spam.Or(false) && (f.Sort == helpdesk.ByCreated || f.Sort == helpdesk.ByUpdated)
+	dated := f.Sort == helpdesk.ByCreated || f.Sort == helpdesk.ByUpdated // the orders of the indexes of spam and of priorities
+	switch {
+	case dated && (f.Spam.Or(false) || unusual(f.Priorities)):
+		return true
+	case f.Sort == helpdesk.ByUpdated && !f.UpdatedSince.IsZero():
+		return true
+	case f.Sort == helpdesk.ByAwaiting:
+		return f.Awaiting.Or(false)
+	}
+	return len(r.mailboxes(f.ConversationFilter)) == 1 || f.UserID.IsSet() || f.TeamID.Or(0) != 0
 }
 
-// keyIndex returns the index for a list of several keys in the list's order: that of the key with the fewest rows, which SQLite
-// cannot know. It returns "" when SQLite has no choice.
+// keyIndex returns the index to walk when several have the list's order: that of the condition which usually has the fewest rows.
+// SQLite does not know which that is. It returns "" when there is only one such index.
 func (r reader) keyIndex(f helpdesk.ConversationOrder) string {
 	order, ordered := map[helpdesk.ConversationSort]string{helpdesk.ByCreated: "_created", helpdesk.ByUpdated: "", helpdesk.ByNumber: "_number"}[f.Sort]
-	mailbox, team := len(r.mailboxes(f.ConversationFilter)) == 1, f.TeamID.Or(0) != 0
+	mailbox, user, team := len(r.mailboxes(f.ConversationFilter)) == 1, f.UserID.Or(0) != 0, f.TeamID.Or(0) != 0
+	dated := f.Sort != helpdesk.ByNumber
 	switch {
 	case !ordered || atWork(f.Statuses):
-	case f.Spam.Or(false) && f.Sort != helpdesk.ByNumber:
+	case dated && f.Spam.Or(false):
 		return "hw_conversations_spam" + order
-	case f.UserID.IsSet() && (mailbox || team):
+	case dated && unusual(f.Priorities):
+		return "hw_conversations_priority" + order
+	case user && (mailbox || team):
 		return "hw_conversations_user" + order
-	case team && mailbox:
+	case team && (mailbox || f.UserID.IsSet()):
 		return "hw_conversations_team" + order
 	}
 	return ""
@@ -339,10 +355,10 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 	}
 	bare := f.Sort == helpdesk.ByNumber || f.Sort == helpdesk.ByAwaiting // spam and urgent conversations have no index
 	if bare && unusual(f.Priorities) && !(working && f.Sort == helpdesk.ByAwaiting) {
-		add(withPriority(f.Priorities, plain))
+		indexed("hw_conversations_priority", withPriority(f.Priorities, plain))
 	}
 	if bare && f.Spam.Or(false) {
-		add(withSpam(f.Spam, plain))
+		indexed("hw_conversations_spam", withSpam(f.Spam, plain))
 	}
 	if index, parts := r.peopleSet(f); len(parts) > 0 {
 		indexed(index, parts...)
@@ -364,8 +380,8 @@ func (r reader) unordered(f helpdesk.ConversationOrder) []conversationSet {
 	return sets
 }
 
-// ofCustomerAlone reports whether a list has the conversations of a customer in the order of their index, all or most: the
-// audience is the customer.
+// ofCustomerAlone reports whether the customer's index has the rows of a list in its order. An audience does not matter: it is
+// the customer's own addresses, so that nearly all rows pass.
 func (r reader) ofCustomerAlone(f helpdesk.ConversationOrder) bool {
 	bare := helpdesk.ConversationFilter{CustomerID: f.CustomerID, Audience: f.Audience}
 	return f.Sort == helpdesk.ByCreated && r.scope.Mailboxes == nil && reflect.DeepEqual(f.ConversationFilter, bare)

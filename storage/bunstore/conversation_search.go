@@ -53,7 +53,7 @@ func (r reader) searchConversations(ctx context.Context, q conversationQuery) ([
 
 // searchSet looks for terms in a whole set of conversations.
 func (r reader) searchSet(ctx context.Context, q conversationQuery, set conversationSet) ([]helpdesk.Conversation, error) {
-	q.walk, q.bound, q.index, q.termsBy = false, nil, set.index, byRow
+	q.walk, q.bound, q.index, q.termsBy, q.beside = false, nil, set.index, byRow, !set.tags
 	return r.conversationPage(ctx, q)
 }
 

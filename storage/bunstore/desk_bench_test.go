@@ -81,3 +81,51 @@ func (s *bench) closed(b *testing.B, total int) {
 		}
 	}
 }
+
+// BenchmarkMessages lists 25 messages of a conversation; the baseline is the same query by hand, whose lists stay texts.
+func BenchmarkMessages(b *testing.B) {
+	const messages = 25
+	benchmarks(b, func(b *testing.B, s *bench) {
+		c := s.conversation(1)
+		err := s.db.InTx(b.Context(), s.scope, func(ctx context.Context, tx helpdesk.Tx) error {
+			if err := tx.Conversations().Insert(ctx, &c); err != nil {
+				return err
+			}
+			var all []*helpdesk.Interaction
+			for range messages {
+				all = append(all, &helpdesk.Interaction{
+					ConversationID: c.ID, Type: helpdesk.TypeCustomer, Status: helpdesk.StatusPosted, Body: "<p>The door is stuck.</p>", To: []string{"a@example.org"},
+				})
+			}
+			return tx.Interactions().Insert(ctx, all...)
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		query := fmt.Sprintf(`SELECT id, conversation_id, type, status, body, customer_email, to_addresses, cc_addresses, message_id, message_refs, at, created_at
+			FROM hw_interactions WHERE account_id = %d AND conversation_id = %d ORDER BY at, id LIMIT %d`, s.scope.AccountID, c.ID, messages)
+		byHand := func(int) error {
+			rows, err := s.plain.QueryContext(b.Context(), query)
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			var i helpdesk.Interaction
+			var to, cc, refs string
+			var at, created int64
+			for rows.Next() {
+				if err := rows.Scan(&i.ID, &i.ConversationID, &i.Type, &i.Status, &i.Body, &i.CustomerEmail, &to, &cc, &i.MessageID, &refs, &at, &created); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		}
+		ratio(b, byHand, func(int) error {
+			got, err := s.db.Within(s.scope).Interactions().List(b.Context(), helpdesk.InteractionFilter{ConversationID: c.ID}, storage.Seek{Limit: messages})
+			if err == nil && len(got) != messages {
+				return fmt.Errorf("%d messages, not %d", len(got), messages)
+			}
+			return err
+		})
+	})
+}

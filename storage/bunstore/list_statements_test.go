@@ -61,7 +61,10 @@ func TestListsOfSeveralKeys(t *testing.T) {
 		{none, {"mailbox_id = 1", func(f *helpdesk.ConversationFilter) { f.MailboxID = 1 }}},
 		{none, {"customer_id = 2", func(f *helpdesk.ConversationFilter) { f.CustomerID = 2 }}, {"customer_id = 1", func(f *helpdesk.ConversationFilter) { f.CustomerID = 1 }}},
 		{none, states("status = 'closed'", helpdesk.StatusClosed), states("status IN ('posted', 'pending')", helpdesk.StatusPosted, helpdesk.StatusPending)},
-		{none, {"spam_at > 0", func(f *helpdesk.ConversationFilter) { f.Spam = storage.Some(true) }}},
+		{
+			none, {"spam_at > 0", func(f *helpdesk.ConversationFilter) { f.Spam = storage.Some(true) }},
+			{"priority = 'urgent'", func(f *helpdesk.ConversationFilter) { f.Priorities = []helpdesk.Priority{helpdesk.PriorityUrgent} }},
+		},
 		{
 			none, {"id % 2 = 0", func(f *helpdesk.ConversationFilter) { f.TagIDs = []int64{2} }},
 			{"id % 10 <> 0", func(f *helpdesk.ConversationFilter) { f.Terms = []helpdesk.SearchTerm{{Text: "common"}} }},

@@ -10,8 +10,8 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// marksAlong is which marks are read along with conversations. Of tags, the statement reads ids and versions alone: texts for
-// each row cost a tenth of a list, and the same few tags are in all lists.
+// marksAlong is which marks are read along with conversations. The statement reads only the ids and versions of tags: making
+// texts for each row took almost a tenth of a list's time, and most rows show the same few tags.
 type marksAlong struct {
 	unreadBy int64
 	found    []helpdesk.Marks
@@ -20,7 +20,7 @@ type marksAlong struct {
 
 // read adds the marks to a query for conversations.
 func (m *marksAlong) read(s *bun.SelectQuery) {
-	// A word, as package lift makes a parameter of each space.
+	// Separated by a letter: package lift leaves short words in the statement, but would make a parameter of a space.
 	const tags = `string_agg(t.id || 'x' || t.version, 'x')`
 	s.ColumnExpr(`(SELECT COUNT(*) FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id AND i.conversation_id = ?TableName.id
 			AND i.type = 'customer' AND i.id > COALESCE((SELECT r.interaction_id FROM hw_read_marks AS r WHERE r.account_id = ?TableName.account_id
@@ -31,8 +31,8 @@ func (m *marksAlong) read(s *bun.SelectQuery) {
 }
 
 // take keeps the marks of a conversation.
-func (m *marksAlong) take(row *markedRow, known *tagShelf) {
-	if tags := known.tagsOf(row.Tags); row.Unread != 0 || tags != nil {
+func (m *marksAlong) take(row *markedRow, names *tagNames) {
+	if tags := names.tagsOf(row.Tags); row.Unread != 0 || tags != nil {
 		m.found = append(m.found, helpdesk.Marks{ConversationID: row.ID, Unread: row.Unread, Tags: tags})
 	}
 }
@@ -48,7 +48,7 @@ type markedRow struct {
 // scanConversations reads at most a number of conversations and, unless m is nil, their marks.
 func (r reader) scanConversations(ctx context.Context, s *bun.SelectQuery, most int, m *marksAlong) (all []helpdesk.Conversation, err error) {
 	s.ColumnExpr("?TableColumns")
-	known := tagShelf{remembered: r.remembers(ctx)}
+	names := tagNames{account: r.scope.AccountID, remembered: r.remembers(ctx)}
 	if m != nil {
 		m.read(s)
 		m.found = m.found[:0]
@@ -59,11 +59,11 @@ func (r reader) scanConversations(ctx context.Context, s *bun.SelectQuery, most 
 		}
 		all = append(all, row.conversation())
 		if m != nil {
-			m.take(row, &known)
+			m.take(row, &names)
 		}
 	}))
 	if err == nil && m != nil {
-		err = known.fill(ctx, r, m.found)
+		err = names.fill(ctx, r, m.found)
 		m.done = err == nil
 	}
 	return all, failure(ctx, err, "conversation", 0)

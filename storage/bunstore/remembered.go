@@ -25,10 +25,10 @@ type remembered struct {
 	now func() time.Time // for tests; nil: time.Now
 
 	mu      sync.Mutex
-	changes int64 // counts forget: what was read before the last one is not kept
+	tags    map[tagKey]versionedTag // never forgotten, see versionedTag
+	changes int64                   // counts forget: what was read before the last one is not kept
 	tokens  map[string]moment[identity.AccessToken]
 	grants  map[member]moment[identity.Grant]
-	shelf   map[int64]versionedTag // by id
 }
 
 type member struct{ account, user int64 }

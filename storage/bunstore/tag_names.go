@@ -13,44 +13,49 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// mostShelved limits the tags that a DB remembers.
-const mostShelved = 4096
+// mostTagsKept limits the tags that a DB remembers.
+const mostTagsKept = 4096
 
-// versionedTag is a tag with the version of its row. Every change of the row gives it another, random version, so a tag may be
-// remembered for ever, whoever changes it and whatever is rolled back.
+// tagKey identifies a tag. The account keeps one account from seeing the tags of another, even if somebody has given both the
+// same id.
+type tagKey struct{ account, id int64 }
+
+// versionedTag is a tag with the version of its row. A trigger gives the row a new random version with every change, so a
+// remembered tag is current as long as the versions are equal, whoever changes tags and whatever is rolled back.
 type versionedTag struct {
 	version int64
 	tag     helpdesk.Tag
 }
 
-// tag returns a remembered tag.
-func (m *remembered) tag(id, version int64) (helpdesk.Tag, bool) {
+// tag returns a tag if it is remembered in this version.
+func (m *remembered) tag(key tagKey, version int64) (helpdesk.Tag, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	there, ok := m.shelf[id]
+	there, ok := m.tags[key]
 	return there.tag, ok && there.version == version
 }
 
-// shelve remembers tags.
-func (m *remembered) shelve(tags map[int64]versionedTag) {
+// keepTags remembers tags of an account.
+func (m *remembered) keepTags(account int64, tags map[int64]versionedTag) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, tag := range tags {
-		if m.shelf == nil || len(m.shelf) >= mostShelved {
-			m.shelf = map[int64]versionedTag{}
+		if m.tags == nil || len(m.tags) >= mostTagsKept {
+			m.tags = map[tagKey]versionedTag{}
 		}
-		m.shelf[id] = tag
+		m.tags[tagKey{account, id}] = tag
 	}
 }
 
-// tagShelf finds the tags of which a statement has read ids and versions.
-type tagShelf struct {
+// tagNames completes the tags of which a statement has read ids and versions.
+type tagNames struct {
+	account    int64
 	remembered *remembered // nil: in a transaction or a snapshot
-	absent     []int64     // ids of those to read
+	absent     []int64     // ids of the tags to read
 }
 
-// tagsOf returns the tags of a list of ids and versions. Those that are not remembered have only their id, and are absent.
-func (s *tagShelf) tagsOf(list string) (tags []helpdesk.Tag) {
+// tagsOf returns the tags of a list of ids and versions. Those that are not remembered have only an id until fill reads them.
+func (s *tagNames) tagsOf(list string) (tags []helpdesk.Tag) {
 	next := func() (n int64) {
 		var number string
 		number, list, _ = strings.Cut(list, "x")
@@ -61,7 +66,7 @@ func (s *tagShelf) tagsOf(list string) (tags []helpdesk.Tag) {
 		id, version := next(), next()
 		tag, known := helpdesk.Tag{}, false
 		if s.remembered != nil {
-			tag, known = s.remembered.tag(id, version)
+			tag, known = s.remembered.tag(tagKey{s.account, id}, version)
 		}
 		if !known {
 			tag = helpdesk.Tag{ID: id}
@@ -73,8 +78,8 @@ func (s *tagShelf) tagsOf(list string) (tags []helpdesk.Tag) {
 	return tags
 }
 
-// fill reads the tags that are absent from marks, and drops those that are deleted meanwhile.
-func (s *tagShelf) fill(ctx context.Context, r reader, marks []helpdesk.Marks) error {
+// fill reads the absent tags, completes them in marks, and drops those that were deleted meanwhile.
+func (s *tagNames) fill(ctx context.Context, r reader, marks []helpdesk.Marks) error {
 	if len(s.absent) == 0 {
 		return nil
 	}
@@ -97,7 +102,7 @@ func (s *tagShelf) fill(ctx context.Context, r reader, marks []helpdesk.Marks) e
 		})
 	}
 	if s.remembered != nil {
-		s.remembered.shelve(read)
+		s.remembered.keepTags(s.account, read)
 	}
 	return nil
 }

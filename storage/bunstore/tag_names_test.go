@@ -3,6 +3,7 @@ package bunstore_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,5 +90,24 @@ func TestTagsOfLists(t *testing.T) {
 		if diff := cmp.Diff(map[int64][]helpdesk.Tag{all[0]: {*tags[1]}, all[1]: {*tags[1]}}, shown(t, db.Within(scope))); diff != "" {
 			t.Errorf("deleted (-want +got):\n%s", diff)
 		}
+		// A tag that is deleted after the list was read, and before its name is, is dropped.
+		meanwhile := &afterList{do: func() {
+			within(t, other, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Tags().Delete(ctx, tags[1].ID) })
+		}}
+		if got := shown(t, bunstore.New(app.WithQueryHook(meanwhile), bunstore.Config{}).Within(scope)); len(got[all[0]])+len(got[all[1]]) > 0 || meanwhile.do != nil {
+			t.Errorf("deleted meanwhile: %+v", got)
+		}
 	})
+}
+
+// afterList does something once, after the first list of conversations.
+type afterList struct{ do func() }
+
+func (h *afterList) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (h *afterList) AfterQuery(_ context.Context, event *bun.QueryEvent) {
+	if do := h.do; do != nil && strings.Contains(event.Query, "string_agg") {
+		h.do = nil
+		do()
+	}
 }
