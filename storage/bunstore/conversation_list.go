@@ -154,6 +154,24 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 	if q.byTag {
 		return r.tagPage(ctx, q)
 	}
+	if q.tied() {
+		return r.tiedPage(ctx, q)
+	}
+	s, err := r.conversationStatement(ctx, q, q.seek)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case q.within > 0:
+		s.Where("(?TableName.?, ?TableName.id) ? (?)", bun.Ident(q.column), until(q.seek), r.further(q, q.within))
+	case q.bound != nil:
+		s.Where("(?TableName.?, ?TableName.id) ? (?, ?)", bun.Ident(q.column), until(q.seek), q.bound.Key, q.bound.ID)
+	}
+	return r.scanPage(ctx, s, q)
+}
+
+// conversationStatement selects the rows of a query beyond a position. It does not apply the query's bound.
+func (r reader) conversationStatement(ctx context.Context, q conversationQuery, seek storage.Seek) (*bun.SelectQuery, error) {
 	s := r.by(r.selects((*conversationRow)(nil)), q.index).ApplyQueryBuilder(r.account)
 	if err := r.narrow(ctx, s, q); err != nil {
 		return nil, err
@@ -165,14 +183,7 @@ func (r reader) conversationPage(ctx context.Context, q conversationQuery) ([]he
 			s.Comment("planned for these tags, as a plan for any would read all conversations") // keeps the statement from being prepared
 		}
 	}
-	page(s, column, q.seek)
-	switch {
-	case q.within > 0:
-		s.Where("(?TableName.?, ?TableName.id) ? (?)", bun.Ident(q.column), until(q.seek), r.further(q, q.within))
-	case q.bound != nil:
-		s.Where("(?TableName.?, ?TableName.id) ? (?, ?)", bun.Ident(q.column), until(q.seek), q.bound.Key, q.bound.ID)
-	}
-	return r.scanPage(ctx, s, q)
+	return page(s, column, seek), nil
 }
 
 // scanPage reads a page. Its marks are read along unless the database sorts the rows, when it may read those of all.
@@ -201,6 +212,9 @@ func (r reader) near(ctx context.Context, q conversationQuery, n int) (*storage.
 			Offset(int64(n)).Scan(ctx, &at)
 		return positionOf(ctx, at, err)
 	}
+	if q.tied() {
+		return r.tiedNear(ctx, q, n)
+	}
 	err := r.further(q, n).Scan(ctx, &at)
 	return positionOf(ctx, at, err)
 }
@@ -210,7 +224,7 @@ func (r reader) further(q conversationQuery, n int) *bun.SelectQuery {
 	s := r.selects((*conversationRow)(nil)).ColumnExpr("?TableName.? AS key, ?TableName.id AS id", bun.Ident(q.column)).ApplyQueryBuilder(r.account)
 	if q.listed {
 		r.by(s, q.index)
-		for _, part := range r.parts(q) {
+		for _, part := range r.inOrder(&q).parts(q) {
 			s.ApplyQueryBuilder(part)
 		}
 	}
@@ -312,6 +326,46 @@ func (r reader) keyed(f helpdesk.ConversationOrder) bool {
 	return len(r.mailboxes(f.ConversationFilter)) == 1 || f.UserID.IsSet() || f.TeamID.Or(0) != 0
 }
 
+// inOrder reduces a query's filter and scope to what one index has in the list's order, so that its rows can be counted in the
+// index.
+func (r reader) inOrder(q *conversationQuery) reader {
+	f, working := q.ConversationOrder, atWork(q.Statuses)
+	dated := f.Sort == helpdesk.ByCreated || f.Sort == helpdesk.ByUpdated
+	q.ConversationFilter = helpdesk.ConversationFilter{}
+	if working {
+		q.Statuses = f.Statuses
+	}
+	if dated || working && f.Sort == helpdesk.ByAwaiting {
+		q.Priorities = f.Priorities
+	}
+	switch {
+	case f.Sort == helpdesk.ByAwaiting:
+		q.Awaiting = f.Awaiting
+	case f.Sort == helpdesk.ByUpdated:
+		q.UpdatedSince = f.UpdatedSince
+	}
+	if dated && f.Spam.Or(false) {
+		q.Spam = f.Spam
+	}
+	mailboxes := r.scope.Mailboxes
+	r.scope.Mailboxes = nil
+	if f.Sort == helpdesk.ByAwaiting || working && f.Sort != helpdesk.ByUpdated {
+		return r
+	}
+	user, team := f.UserID, f.TeamID
+	switch {
+	case working || !user.IsSet() || team.Or(0) == 0:
+	case user.Or(0) != 0:
+		team = storage.Opt[int64]{}
+	default:
+		user = storage.Opt[int64]{}
+	}
+	if q.UserID, q.TeamID = user, team; !user.IsSet() && team.Or(0) == 0 {
+		q.MailboxID, r.scope.Mailboxes = f.MailboxID, mailboxes
+	}
+	return r
+}
+
 // keyIndex returns the index to walk when several have the list's order: that of the condition which usually has the fewest rows.
 // SQLite does not know which that is. It returns "" when there is only one such index.
 func (r reader) keyIndex(f helpdesk.ConversationOrder) string {
@@ -403,6 +457,10 @@ func (r reader) peopleSet(f helpdesk.ConversationOrder) (index string, parts []f
 	switch someones := r.assigned(f.ConversationFilter); {
 	case someones && atWork(f.Statuses) && f.Sort != helpdesk.ByUpdated:
 		return r.openIndexOf(f.ConversationFilter), []filter{r.withStatus(f.Statuses, ""), people}
+	case someones && f.Sort == helpdesk.ByAwaiting && f.TeamID.Or(0) != 0:
+		return "hw_conversations_team", []filter{people}
+	case someones && f.Sort == helpdesk.ByAwaiting && f.UserID.Or(0) != 0:
+		return "hw_conversations_user", []filter{people}
 	case someones && f.Sort == helpdesk.ByAwaiting, len(r.mailboxes(f.ConversationFilter)) > 1:
 		return "", []filter{people}
 	}

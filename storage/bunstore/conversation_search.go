@@ -9,16 +9,17 @@ import (
 )
 
 // A search is read in one of three ways. Common words: the list's order is walked and the terms of each row are checked.
-// Rare words: the index of the terms returns all hits, which are read and sorted. In between, SQLite's index can return hits
-// while the order is walked.
+// Rare words: the index of the terms returns all hits, which are read and sorted. In between, and for words that are common
+// in another part of the list, the index returns the hits while the order is walked.
 //
-// SQLite counts hits up to a limit, so the shortest way is known in advance, and the first rows often fill the page for
-// common words. PostgreSQL's index returns all hits or none, and its planner's statistics cover all accounts and only some
-// words: there the beginning of the list is read first, which shows how common the words are.
+// Both databases count hits up to a limit before they read them. SQLite counts the first at once. PostgreSQL's index returns
+// all hits or none, and its planner's statistics cover all accounts and only some words: there the beginning of the list is
+// read first, which shows how common the words are.
 const (
-	fewHits     = 4 * fewRows   // from SQLite's index; up to this many are read and sorted
-	someHits    = 8 * fewHits   // ... when the alternative is walking a list that has no index in its order
-	manyHits    = 32 * fewHits  // from here on each row is checked instead
+	fewHits     = 4 * fewRows   // up to this many are read and sorted on SQLite
+	someHits    = 8 * fewHits   // ... when the alternative is walking a list that has no index in its order, and on PostgreSQL
+	manyHits    = 32 * fewHits  // from here on SQLite checks each row instead
+	mostHits    = 4 * manyHits  // up to this many are read and sorted on PostgreSQL when the list does not begin with them
 	firstRows   = 4 * fewRows   // of a list, whose terms PostgreSQL checks before it uses the index
 	furtherRows = 8 * firstRows // of a list, whose terms are checked when the words are common
 )
@@ -29,7 +30,7 @@ type termsBy int
 const (
 	byIndex   termsBy = iota // the index of the terms returns them
 	byRow                    // the terms of each row are checked
-	byBesides                // the index returns them while the list's order is walked: SQLite only
+	byBesides                // the index returns them while the list's order is walked
 )
 
 // searchConversations lists conversations that match terms.
@@ -58,11 +59,14 @@ func (r reader) searchSet(ctx context.Context, q conversationQuery, set conversa
 }
 
 func (r reader) searchPostgres(ctx context.Context, q conversationQuery, sets []conversationSet) ([]helpdesk.Conversation, error) {
-	last := furtherRows
-	for rows := firstRows; rows <= last; rows *= 8 {
+	most := someHits
+	for rows := firstRows; ; rows *= 8 {
 		page, done, err := r.searchNext(ctx, q, rows, len(sets) > 0)
 		if done || err != nil {
 			return page, err
+		}
+		if rows > furtherRows {
+			break
 		}
 		set, err := r.few(ctx, sets, nearBy*rows)
 		if err != nil {
@@ -74,45 +78,44 @@ func (r reader) searchPostgres(ctx context.Context, q conversationQuery, sets []
 		if len(page)*8 >= q.seek.Limit { // the next rows may fill it
 			continue
 		}
-		common, err := r.common(ctx, q, sets)
+		hits, err := r.indexed(ctx, conversationSearch, q.Terms, most+1)
 		if err != nil {
 			return nil, err
 		}
-		if !common {
-			small, err := r.small(ctx, q, furtherRows)
+		if hits <= most {
+			q.walk, q.index, q.termsBy = false, "", byIndex
+			return r.conversationPage(ctx, q)
+		}
+		if rows == furtherRows && len(page) == 0 {
+			small, err := r.small(ctx, q, 8*rows)
 			if err != nil {
 				return nil, err
 			}
-			if small {
-				continue
+			if !small { // the hits are in another part of the list
+				break
 			}
-			break
 		}
-		last = 8 * furtherRows
+		most = mostHits
 	}
-	q.walk, q.index, q.bound, q.termsBy = false, "", nil, byIndex
+	set, err := r.few(ctx, sets, 8*furtherRows)
+	if err != nil {
+		return nil, err
+	}
+	if set != nil {
+		return r.searchSet(ctx, q, *set)
+	}
+	q.bound, q.termsBy = nil, byBesides
 	return r.conversationPage(ctx, q)
 }
 
-// small reports whether a list that an index has in its order has at most n rows from its position on. The terms of these are
-// soon checked, while the index of the terms may return many of other lists.
+// small reports whether an index has a list in its order and at most n rows from its position on. The terms of these are soon
+// checked, while the index of the terms may return many of other lists.
 func (r reader) small(ctx context.Context, q conversationQuery, n int) (bool, error) {
 	if q.listed = r.keyed(q.ConversationOrder); !q.listed {
 		return false, nil
 	}
 	end, err := r.near(ctx, q, n)
 	return end == nil && err == nil, err
-}
-
-// common reports whether the terms are so common that mostly the list's other filters drop the walked rows.
-func (r reader) common(ctx context.Context, q conversationQuery, sets []conversationSet) (bool, error) {
-	if len(sets) == 0 {
-		return false, nil
-	}
-	all := conversationQuery{column: q.column, seek: q.seek, walk: true, termsBy: byRow}
-	all.Terms, all.Sort, all.seek.Limit = q.Terms, q.Sort, 8
-	found, _, err := r.searchNext(ctx, all, firstRows, true)
-	return len(found) == all.seek.Limit, err
 }
 
 func (r reader) searchSQLite(ctx context.Context, q conversationQuery, sets []conversationSet) ([]helpdesk.Conversation, error) {
@@ -125,6 +128,13 @@ func (r reader) searchSQLite(ctx context.Context, q conversationQuery, sets []co
 		return nil, err
 	}
 	if hits > fewHits {
+		set, err := r.few(ctx, sets, someHits)
+		if err != nil {
+			return nil, err
+		}
+		if set != nil {
+			return r.searchSet(ctx, q, *set)
+		}
 		page, done, err := r.searchNext(ctx, q, fewRows, len(sets) > 0)
 		if done || err != nil {
 			return page, err
@@ -137,10 +147,11 @@ func (r reader) searchSQLite(ctx context.Context, q conversationQuery, sets []co
 		q.walk, q.index, q.termsBy = false, "", byIndex
 		return r.conversationPage(ctx, q)
 	}
-	if set, err := r.few(ctx, sets, someHits); set != nil || err != nil {
-		if err != nil {
-			return nil, err
-		}
+	set, err := r.few(ctx, sets, manyHits)
+	if err != nil {
+		return nil, err
+	}
+	if set != nil {
 		return r.searchSet(ctx, q, *set)
 	}
 	if hits == manyHits {
@@ -156,7 +167,8 @@ func (r reader) searchSQLite(ctx context.Context, q conversationQuery, sets []co
 // searchNext looks for terms in the next rows of a list, or of all conversations in its order when no index has those of the
 // list. It reports whether the page is complete.
 func (r reader) searchNext(ctx context.Context, q conversationQuery, rows int, unordered bool) (page []helpdesk.Conversation, done bool, err error) {
-	q.termsBy, q.listed = byRow, !unordered || r.keyed(q.ConversationOrder)
+	q.termsBy = byRow
+	q.listed = !unordered || r.keyed(q.ConversationOrder)
 	if q.bound, err = r.near(ctx, q, rows); err != nil {
 		return nil, false, err
 	}
@@ -172,7 +184,7 @@ func (r reader) withTerms(ctx context.Context, q *bun.SelectQuery, f conversatio
 		q.ApplyQueryBuilder(r.hasTerms(in, f.Terms))
 		return nil
 	case r.store.postgres:
-		q.ApplyQueryBuilder(r.named(in, f.Terms))
+		q.ApplyQueryBuilder(r.named(in, f.Terms, f.termsBy == byBesides))
 		return nil
 	}
 	if f.match == "" {

@@ -183,7 +183,7 @@ func (r reader) searchCustomers(ctx context.Context, terms []helpdesk.SearchTerm
 	if err != nil || len(found) == seek.Limit {
 		return found, err
 	}
-	return r.customers(ctx, page(r.selectCustomers(), "+id", seek).ApplyQueryBuilder(r.named(customerSearch, terms)), seek.Desc)
+	return r.customers(ctx, page(r.selectCustomers(), "+id", seek).ApplyQueryBuilder(r.named(customerSearch, terms, false)), seek.Desc)
 }
 
 // CustomersByID implements [helpdesk.CustomerReader].

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/schema"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage/search"
@@ -54,13 +55,22 @@ func (r reader) hasTerms(in searchTable, terms []helpdesk.SearchTerm) filter {
 	}
 }
 
-// named restricts a PostgreSQL query to the rows that the index of terms returns. The terms are hidden from the planner,
-// which then assumes that they are rare, whatever its statistics say, and scans no table for them.
-func (r reader) named(in searchTable, terms []helpdesk.SearchTerm) filter {
-	return func(q bun.QueryBuilder) bun.QueryBuilder {
-		return q.Where("?TableName.id = ANY (ARRAY(SELECT s.? FROM ? AS s WHERE s.account_id = ? AND "+accountTerms+" @@ (SELECT ?::tsquery)))",
-			bun.Ident(in.id), bun.Ident(in.name), r.scope.AccountID, "'"+r.accountTerm()+"' & "+tsquery(terms))
+// named restricts a PostgreSQL query to the rows that the index of terms returns. These are read first, or kept in a hash
+// table while the query walks its rows. The terms are hidden from the planner, which then assumes that they are rare,
+// whatever its statistics say, and scans no table for them.
+func (r reader) named(in searchTable, terms []helpdesk.SearchTerm, hashed bool) filter {
+	clause := "?TableName.id = ANY (ARRAY(SELECT s.? FROM ? AS s WHERE ?))"
+	if hashed {
+		clause = "(?TableName.id IN (SELECT s.? FROM ? AS s WHERE ?)) = TRUE" // which no planner turns into a join
 	}
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		return q.Where(clause, bun.Ident(in.id), bun.Ident(in.name), r.matching(terms))
+	}
+}
+
+// matching selects from PostgreSQL's index of terms.
+func (r reader) matching(terms []helpdesk.SearchTerm) schema.QueryWithArgs {
+	return bun.SafeQuery("s.account_id = ? AND "+accountTerms+" @@ (SELECT ?::tsquery)", r.scope.AccountID, "'"+r.accountTerm()+"' & "+tsquery(terms))
 }
 
 // accountTerms is the expression of PostgreSQL's indexes, word for word.
@@ -70,6 +80,12 @@ const accountTerms = "(s.terms || array_to_tsvector(ARRAY['_' || s.account_id::t
 func (r reader) hits(ctx context.Context, in searchTable, match string, n int) (hits int, err error) {
 	err = r.raw("SELECT count(*) FROM (SELECT 1 FROM ? AS s WHERE s.? MATCH ? LIMIT ?)",
 		bun.Ident(in.name), bun.Ident(in.name), match, n).Scan(ctx, &hits)
+	return hits, failure(ctx, err, "search", 0)
+}
+
+// indexed counts the rows that PostgreSQL's index returns, up to n.
+func (r reader) indexed(ctx context.Context, in searchTable, terms []helpdesk.SearchTerm, n int) (hits int, err error) {
+	err = r.raw("SELECT count(*) FROM (SELECT 1 FROM ? AS s WHERE ? LIMIT ?) AS c", bun.Ident(in.name), r.matching(terms), n).Scan(ctx, &hits)
 	return hits, failure(ctx, err, "search", 0)
 }
 
