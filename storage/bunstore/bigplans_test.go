@@ -236,6 +236,7 @@ func bigLists() []bigList {
 		{"a word many of a user have", "id % 10 <> 0 AND user_id = 7", "_user_created", false, byCreated, helpdesk.ConversationFilter{Terms: term("common"), UserID: user}, nil},
 		{"two words", "id % 10 <> 0 AND id % 2 = 0", "_created", false, byCreated, helpdesk.ConversationFilter{Terms: append(term("common"), term("half")...)}, nil},
 		{"a word many old ones have", "id <= 100000", "hashed SubPlan|LIST SUBQUERY", false, byCreated, helpdesk.ConversationFilter{Terms: term("past")}, nil},
+		{"a word many of those changed lately have, by number", "updated_at >= 1700000000250000 AND id % 10 <> 0", "_number", false, byNumber, helpdesk.ConversationFilter{Terms: term("common"), UpdatedSince: time.UnixMicro(1700000000250000)}, nil},
 		{"a word others than a team's have", "FALSE", "_team_created", false, byCreated, helpdesk.ConversationFilter{Terms: term("half"), TeamID: team}, nil},
 		{"a word others than a team's have, who waits longest", "FALSE", "_team", true, byAwaiting, helpdesk.ConversationFilter{Terms: term("half"), TeamID: team}, nil},
 		{"spam of a mailbox with a word, by number", "spam_at > 0 AND mailbox_id = 1 AND id % 2 = 0", "_spam", true, byNumber, helpdesk.ConversationFilter{Terms: term("half"), Spam: storage.Some(true), MailboxID: 1}, nil},

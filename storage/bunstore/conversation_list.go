@@ -19,8 +19,9 @@ import (
 // set is sorted when it has at most as many rows. Otherwise the limit grows: the set is sorted, or the order is walked as far
 // as that, where each row is checked, which costs what reading it for the sort would.
 //
-// A list with an index in its order is walked without a limit, unless one of the other sets has at most mostSorted rows: those are
-// sorted in milliseconds, while the rows that match may all be at the far end of the order.
+// A list with an index in its order is walked at once, unless one of the other sets has at most mostSorted rows: those are
+// sorted in milliseconds, while the rows that match may all be at the far end of the order. There the limits count rows of the
+// index.
 const (
 	fewRows    = 128
 	nearBy     = 4
@@ -129,15 +130,10 @@ func (r reader) unorderedPage(ctx context.Context, q conversationQuery, sets []c
 			q.walk, q.bound, q.index, q.byTag, q.beside = false, nil, set.index, false, !set.tags
 			return r.conversationPage(ctx, q)
 		}
-		if keyed && rows < mostSorted {
+		if keyed && rows < mostSorted || walked && rows == first {
 			continue
 		}
-		if keyed {
-			return r.conversationPage(ctx, q)
-		}
-		if walked && rows == first {
-			continue
-		}
+		q.listed = keyed
 		q.bound, err = r.near(ctx, q, rows)
 		if err != nil {
 			return nil, err
