@@ -20,8 +20,8 @@ import (
 // as that, where each row is checked, which costs what reading it for the sort would.
 //
 // A list with an index in its order is walked at once, unless one of the other sets has at most mostSorted rows: those are
-// sorted in milliseconds, while the rows that match may all be at the far end of the order. There the limits count rows of the
-// index.
+// sorted in milliseconds, while the rows that match may all be at the far end of the order. Its
+// further limits count rows of that index.
 const (
 	fewRows    = 128
 	nearBy     = 4

@@ -33,7 +33,7 @@ type termsBy int
 const (
 	byIndex   termsBy = iota // the index of the terms returns them
 	byRow                    // the terms of each row are checked
-	byBesides                // the index returns them while the list's order is walked
+	byBesides                // the index returns them all, and each row of the list or set is looked up among them
 )
 
 // searchConversations lists conversations that match terms.
@@ -93,7 +93,7 @@ func (r reader) searchPostgres(ctx context.Context, q conversationQuery, sets []
 			continue
 		}
 		if hits == unknown {
-			if hits, err = r.rare(ctx, q.Terms); err != nil {
+			if hits, err = r.rareHits(ctx, q.Terms); err != nil {
 				return nil, err
 			}
 		}
@@ -112,8 +112,9 @@ func (r reader) searchPostgres(ctx context.Context, q conversationQuery, sets []
 	return r.conversationPage(ctx, q)
 }
 
-// rare counts the hits of terms unless these are common.
-func (r reader) rare(ctx context.Context, terms []helpdesk.SearchTerm) (int, error) {
+// rareHits counts the hits of terms, up to one more than manyHits. It returns that many at once when a sample shows that the
+// terms are common.
+func (r reader) rareHits(ctx context.Context, terms []helpdesk.SearchTerm) (int, error) {
 	common, err := r.common(ctx, conversationSearch, terms)
 	if common || err != nil {
 		return manyHits + 1, err
@@ -163,8 +164,6 @@ func (r reader) searchSQLite(ctx context.Context, q conversationQuery, sets []co
 		if end == nil || err != nil {
 			return page, err
 		}
-	}
-	if hits == manyHits {
 		if set, err = r.few(ctx, sets, mostRows); err != nil {
 			return nil, err
 		}
