@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
@@ -92,7 +93,11 @@ func (d *Desk) UpdateAccount(ctx context.Context, in identity.AccountUpdate) (id
 	return account, err
 }
 
-// DeleteAccount removes the account with all its data; jobs remove its files soon after. It needs accounts.delete.
+// pieceRows is how many rows a transaction changes or deletes, about, where there may be very many: others wait for it.
+const pieceRows = 1000
+
+// DeleteAccount removes the account with all its data, in several transactions if there is much, so some may be gone after an
+// error; calling it again continues. Jobs remove its files soon after. It needs accounts.delete.
 func (d *Desk) DeleteAccount(ctx context.Context) error {
 	begin, err := d.guard.Write(identity.AccountsDelete)
 	if err != nil {
@@ -101,7 +106,12 @@ func (d *Desk) DeleteAccount(ctx context.Context) error {
 	if err := d.reachesAll(); err != nil {
 		return err
 	}
-	return begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
+	ctx = storage.Alone(ctx)
+	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) { return tx.TrimAccount(ctx, pieceRows) })
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := tx.DeleteAccount(ctx); err != nil {
 			return err
 		}

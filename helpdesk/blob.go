@@ -29,6 +29,9 @@ const (
 	JobUnassign = "conversations.unassign"
 	// JobDisband removes a deleted team from its conversations; Subject is the team.
 	JobDisband = "conversations.disband"
+	// JobIndexCustomer has the conversations of a customer found by the customer's new terms; Subject is the customer. See
+	// [Service.IndexCustomer].
+	JobIndexCustomer = "customers.index"
 	// JobWake wakes a snoozed conversation; Subject is its id. See [Service.Wake].
 	JobWake = "conversations.wake"
 	// JobNotify notifies members of an event; its payload describes it. See [Service.Notify].
@@ -49,7 +52,7 @@ const (
 func JobKinds() []string {
 	return []string{
 		JobFileMail, JobRefetchMail, JobBackfill, JobReplayMail, JobSendMail, JobPurgeBlobs, JobInvite, JobProbe, JobReturnMail, JobWebhook, JobUnassign,
-		JobDisband, JobWake, JobNotify, JobMailNotifications, JobTellMail, JobPruneNotifications, JobPasswordMail, JobCredentialMail,
+		JobDisband, JobIndexCustomer, JobWake, JobNotify, JobMailNotifications, JobTellMail, JobPruneNotifications, JobPasswordMail, JobCredentialMail,
 	}
 }
 

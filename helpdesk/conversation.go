@@ -651,30 +651,17 @@ func (d *Desk) deleteAll(ctx context.Context, tx Tx, filter ConversationFilter) 
 	}
 }
 
-// deletePiece is the number of conversations that one transaction of deleteInPieces removes.
+// deletePiece is the number of conversations that one transaction of several removes.
 const deletePiece = 200
 
-// deleteInPieces removes most conversations that match a filter, each piece in its own short transaction so that others do
-// not wait long, and leaves a rest that one transaction removes quickly. After an interruption, calling it again continues.
-// It calls may before each piece.
-func (d *Desk) deleteInPieces(ctx context.Context, begin func(context.Context, func(context.Context, Tx) error) error,
-	filter ConversationFilter, may func(ctx context.Context, tx Tx) error) error {
-	for more := true; more; {
-		err := begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
-			if err := may(ctx, tx); err != nil {
-				return err
-			}
-			some, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: ByCreated}, storage.Seek{Limit: deletePiece + 1})
-			if more = len(some) > deletePiece; err != nil || !more {
-				return err
-			}
-			return d.deleteConversations(ctx, tx, some[:deletePiece])
-		})
-		if err != nil {
-			return err
-		}
+// deleteSome removes a piece of the conversations that match a filter, if there are more than that, and reports whether it did.
+// A transaction can then remove the rest quickly.
+func (d *Desk) deleteSome(ctx context.Context, tx Tx, filter ConversationFilter) (bool, error) {
+	some, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: ByCreated}, storage.Seek{Limit: deletePiece + 1})
+	if err != nil || len(some) <= deletePiece {
+		return false, err
 	}
-	return nil
+	return true, d.deleteConversations(ctx, tx, some[:deletePiece])
 }
 
 func (d *Desk) deleteConversations(ctx context.Context, tx Tx, all []Conversation) error {

@@ -3,6 +3,7 @@ package helpdesk
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -12,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
@@ -159,29 +161,30 @@ func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (
 	if err != nil {
 		return Customer{}, err
 	}
+	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) {
+		old, c, err := d.changedCustomer(ctx, tx, id, in)
+		if gone := removedEmails(old, c); err == nil && len(gone) > 0 {
+			return tx.ForgetEmails(ctx, id, gone, pieceRows)
+		}
+		return false, err
+	})
+	if err != nil {
+		return Customer{}, err
+	}
 	var c Customer
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if c, err = tx.CustomerForUpdate(ctx, id); err != nil {
-			return err
-		}
-		old := c.copy()
-		if err := in.apply(&c); err != nil {
-			return err
-		}
-		if !sameEmails(old.Emails, c.Emails) {
-			if err := d.reachesWhole(ctx, tx.Reader(), id); err != nil {
-				return err
-			}
-		}
-		if err := emailsFree(ctx, tx, c); err != nil {
+		var old Customer
+		if old, c, err = d.changedCustomer(ctx, tx, id, in); err != nil {
 			return err
 		}
 		c.UpdatedAt = d.svc.now()
 		if err := tx.UpdateCustomer(ctx, &c); err != nil {
 			return err
 		}
-		if err := indexCustomer(ctx, tx, c); err != nil {
-			return err
+		if !slices.Equal(customerTerms(old), customerTerms(c)) {
+			if err := d.reindexCustomer(ctx, tx, c); err != nil {
+				return err
+			}
 		}
 		return d.emit(ctx, tx, "customer.updated", c.ID, 0)
 	})
@@ -189,6 +192,33 @@ func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (
 		return Customer{}, takenField(err, UniqueCustomerEmail, "emails")
 	}
 	return c, nil
+}
+
+// changedCustomer locks a customer, and returns it as it is and as an input changes it.
+func (d *Desk) changedCustomer(ctx context.Context, tx Tx, id int64, in CustomerInput) (old, c Customer, err error) {
+	if c, err = tx.CustomerForUpdate(ctx, id); err != nil {
+		return old, c, err
+	}
+	old = c.copy()
+	if err := in.apply(&c); err != nil {
+		return old, c, err
+	}
+	if !sameEmails(old.Emails, c.Emails) {
+		if err := d.reachesWhole(ctx, tx.Reader(), id); err != nil {
+			return old, c, err
+		}
+	}
+	return old, c, emailsFree(ctx, tx, c)
+}
+
+// removedEmails returns the ids of the addresses that a changed customer no longer has.
+func removedEmails(old, c Customer) (ids []int64) {
+	for _, e := range old.Emails {
+		if !slices.ContainsFunc(c.Emails, func(kept CustomerEmail) bool { return kept.ID == e.ID }) {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
 }
 
 // emailsFree names the item whose address another customer has. The database's unique key is the final check.
@@ -230,7 +260,7 @@ func (in CustomerInput) apply(c *Customer) error {
 		for _, e := range c.Emails {
 			known[e.ID] = true
 		}
-		items := checkItems(&problems, "emails", "email", in.Emails.Or(nil), MaxEmails, known)
+		items := sameAddresses(checkItems(&problems, "emails", "email", in.Emails.Or(nil), MaxEmails, known), c.Emails)
 		c.Emails = c.Emails[:0:0]
 		seen := map[string]bool{}
 		for i, item := range items {
@@ -266,6 +296,23 @@ func (in CustomerInput) apply(c *Customer) error {
 		}
 	}
 	return problems.Err()
+}
+
+// sameAddresses gives addresses without an id that of the same address, unless another item has it: so messages keep their
+// reference to the address.
+func sameAddresses(items []Item, old []CustomerEmail) []Item {
+	for _, e := range old {
+		if slices.ContainsFunc(items, func(i Item) bool { return i.ID == e.ID }) {
+			continue
+		}
+		for n := range items {
+			if items[n].ID == 0 && mailaddr.Key(items[n].Value) == e.Key {
+				items[n].ID = e.ID
+				break
+			}
+		}
+	}
+	return items
 }
 
 // checkItems cleans one list's items and drops ids that the customer does not have.
@@ -394,12 +441,19 @@ func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 		}
 		return d.reachesWhole(ctx, tx.Reader(), id)
 	}
+	ctx = storage.Alone(ctx)
 	if force {
-		if err := d.deleteInPieces(ctx, begin, ConversationFilter{CustomerID: id}, may); err != nil {
+		err := guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) {
+			if err := may(ctx, tx); err != nil {
+				return false, err
+			}
+			return d.deleteSome(ctx, tx, ConversationFilter{CustomerID: id})
+		})
+		if err != nil {
 			return err
 		}
 	}
-	return begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := may(ctx, tx); err != nil {
 			return err
 		}

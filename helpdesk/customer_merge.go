@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
@@ -32,27 +33,43 @@ func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, er
 	if err := problems.Err(); err != nil {
 		return Customer{}, err
 	}
+	ctx = storage.Alone(ctx)
+	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) {
+		if _, err := d.mergeable(ctx, tx, id, into); err != nil {
+			return false, err
+		}
+		return tx.MoveSome(ctx, id, into, pieceRows)
+	})
+	if err != nil {
+		return Customer{}, err
+	}
 	var merged Customer
-	err = begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		merged, err = d.mergeCustomer(ctx, tx, id, into)
 		return err
 	})
 	return merged, err
 }
 
-func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Customer, error) {
+// mergeable locks and returns two customers who may be merged.
+func (d *Desk) mergeable(ctx context.Context, tx Tx, id, into int64) (map[int64]Customer, error) {
 	both := map[int64]Customer{}
 	for _, one := range slices.Sorted(slices.Values([]int64{id, into})) { // in a fixed order, to avoid deadlocks
 		c, err := tx.CustomerForUpdate(ctx, one)
 		if err != nil {
-			return Customer{}, err
+			return nil, err
 		}
 		both[one] = c
 	}
 	if err := d.reachesWhole(ctx, tx.Reader(), id, into); err != nil {
-		return Customer{}, err
+		return nil, err
 	}
-	if err := fits(both[id], both[into]); err != nil {
+	return both, fits(both[id], both[into])
+}
+
+func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Customer, error) {
+	both, err := d.mergeable(ctx, tx, id, into)
+	if err != nil {
 		return Customer{}, err
 	}
 	if err := tx.MoveCustomer(ctx, id, into); err != nil {
@@ -74,7 +91,7 @@ func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Custom
 	if err := tx.UpdateCustomer(ctx, &c); err != nil {
 		return Customer{}, err
 	}
-	if err := indexCustomer(ctx, tx, c); err != nil {
+	if err := d.reindexCustomer(ctx, tx, c); err != nil {
 		return Customer{}, err
 	}
 	if err := d.emit(ctx, tx, "customer.deleted", id, 0); err != nil {

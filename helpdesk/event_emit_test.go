@@ -58,6 +58,7 @@ var silent = map[string]string{
 	"Desk.SetSignature":          "one member's signature is nobody else's business",
 	"Desk.ChooseNotifications":   "what one member wants to be told of is nobody else's business",
 	"Service.PruneNotifications": "what is old goes by itself",
+	"Service.IndexCustomer":      "how a conversation is found is nothing that anybody reads",
 	"Service.Prune":              "as PruneNotifications",
 	"Desk.RetryJob":              "a job is the server's work, and no data of the account; the audit log has it",
 	"Desk.DropJob":               "as RetryJob",

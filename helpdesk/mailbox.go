@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
@@ -379,16 +380,23 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 			return err
 		}
 	}
-	may := func(ctx context.Context, tx Tx) error {
-		_, err := tx.Mailboxes().Lock(ctx, id)
+	ctx = storage.Alone(ctx)
+	may := func(ctx context.Context, tx Tx) error { return mayDelete(ctx, tx, id, force) }
+	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) {
+		if err := may(ctx, tx); err != nil {
+			return false, err
+		}
+		if force {
+			if some, err := d.deleteSome(ctx, tx, ConversationFilter{MailboxID: id}); some || err != nil {
+				return some, err
+			}
+		}
+		return tx.Mailboxes().Trim(ctx, id, pieceRows)
+	})
+	if err != nil {
 		return err
 	}
-	if force {
-		if err := d.deleteInPieces(ctx, begin, ConversationFilter{MailboxID: id}, may); err != nil {
-			return err
-		}
-	}
-	return begin(storage.Alone(ctx), func(ctx context.Context, tx Tx) error {
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
 		if err := may(ctx, tx); err != nil {
 			return err
 		}
@@ -408,4 +416,17 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 		}
 		return d.emit(ctx, tx, "mailbox.deleted", id, id)
 	})
+}
+
+// mayDelete locks a mailbox, and refuses one that has conversations unless they are to be deleted, too. The store would
+// refuse it only after it has deleted everything else.
+func mayDelete(ctx context.Context, tx Tx, id int64, force bool) error {
+	if _, err := tx.Mailboxes().Lock(ctx, id); err != nil || force {
+		return err
+	}
+	one, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: ConversationFilter{MailboxID: id}, Sort: ByCreated}, storage.Seek{Limit: 1})
+	if err == nil && len(one) > 0 {
+		err = fault.New(fault.Conflict, "The mailbox has conversations.")
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 	"github.com/helpwright/helpwright/storage/search"
 )
@@ -33,8 +34,8 @@ func queryTerms(query string) (terms []SearchTerm, possible bool) {
 	return terms, len(terms) > 0 || query == ""
 }
 
-// indexCustomer updates the search terms of a customer and their conversations.
-func indexCustomer(ctx context.Context, tx Tx, c Customer) error {
+// customerTerms returns the search terms of a customer.
+func customerTerms(c Customer) []string {
 	parts := []string{c.FirstName, c.LastName, c.Company}
 	for _, e := range c.Emails {
 		parts = append(parts, e.Email)
@@ -42,7 +43,68 @@ func indexCustomer(ctx context.Context, tx Tx, c Customer) error {
 	for _, p := range c.Phones { // as written, and without separators: people group digits in many ways
 		parts = append(parts, p.Phone, strings.Map(digit, p.Phone))
 	}
-	return tx.SetCustomerTerms(ctx, c.ID, search.Terms(strings.Join(parts, "\n")))
+	return search.Terms(strings.Join(parts, "\n"))
+}
+
+// indexCustomer sets the search terms of a customer, which the conversations take over later.
+func indexCustomer(ctx context.Context, tx Tx, c Customer) error {
+	return tx.SetCustomerTerms(ctx, c.ID, customerTerms(c))
+}
+
+// spreadPiece is how many conversations take over the terms of their customer in one transaction.
+const spreadPiece = 200
+
+// reindexCustomer sets the search terms of a customer who may have conversations. The latest of these take them over at once,
+// the others soon after by a job: there may be very many, some beyond the member's reach.
+func (d *Desk) reindexCustomer(ctx context.Context, tx Tx, c Customer) error {
+	if err := indexCustomer(ctx, tx, c); err != nil {
+		return err
+	}
+	next, err := spreadTerms(ctx, tx, c.ID, nil)
+	if err != nil || next == nil && d.scope.Mailboxes == nil {
+		return err
+	}
+	return tx.Enqueue(ctx, storage.Job{Kind: JobIndexCustomer, AccountID: d.scope.AccountID, Subject: c.ID, RunAt: d.svc.now()})
+}
+
+// IndexCustomer runs a [JobIndexCustomer] job: the conversations of a customer take over the customer's search terms, many at
+// a time. It is idempotent.
+func (s *Service) IndexCustomer(ctx context.Context, job storage.ClaimedJob) error {
+	var from *storage.Position
+	for done := false; !done; {
+		var next *storage.Position
+		err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) (err error) {
+			next, err = spreadTerms(ctx, tx, job.Subject, from)
+			return err
+		})
+		if fault.Is(err, fault.NotFound) {
+			return nil // the account was deleted
+		}
+		if err != nil {
+			return err
+		}
+		from, done = next, next == nil
+	}
+	return nil
+}
+
+// spreadTerms has some conversations of a customer, latest first from a position on, take over the customer's terms. It returns
+// where to continue; nil: there are no more.
+func spreadTerms(ctx context.Context, tx Tx, customerID int64, from *storage.Position) (*storage.Position, error) {
+	of := ConversationOrder{ConversationFilter: ConversationFilter{CustomerID: customerID}, Sort: ByCreated}
+	some, err := tx.Conversations().List(ctx, of, storage.Seek{Desc: true, From: from, Limit: spreadPiece})
+	if err != nil || len(some) == 0 {
+		return nil, err
+	}
+	ids := make([]int64, len(some))
+	for n, c := range some {
+		ids[n] = c.ID
+	}
+	if err := tx.SpreadCustomerTerms(ctx, customerID, ids); err != nil || len(some) < spreadPiece {
+		return nil, err
+	}
+	last := some[len(some)-1]
+	return &storage.Position{Key: last.SortKey(ByCreated), ID: last.ID}, nil
 }
 
 func digit(r rune) rune {

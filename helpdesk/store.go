@@ -304,6 +304,9 @@ type CustomerWriter interface {
 	// UpdateCustomer writes the customer and replaces its items: items with an ID are updated, those without one are inserted,
 	// missing ones are removed.
 	UpdateCustomer(ctx context.Context, c *Customer) error
+	// ForgetEmails clears about n of the references to addresses of a customer that UpdateCustomer would clear when it removes
+	// them, if there are more than that, and reports whether it did. Once it reports false, UpdateCustomer is short.
+	ForgetEmails(ctx context.Context, customerID int64, emailIDs []int64, n int) (forgot bool, err error)
 	// DeleteCustomer removes a customer. A customer who has conversations or interactions, even outside the scope, is a
 	// Conflict fault.
 	DeleteCustomer(ctx context.Context, id int64) error
@@ -359,19 +362,25 @@ type RowLocks interface {
 type SearchIndex interface {
 	// SearchTerms returns a conversation's own terms as they were set, in any order.
 	SearchTerms(ctx context.Context, conversationID int64) ([]string, error)
-	// SetSearchTerms replaces a conversation's own terms. Searches match these and the terms of its customer, also those set
-	// later by SetCustomerTerms. A conversation whose own terms were never set matches nothing.
+	// SetSearchTerms replaces a conversation's own terms, and takes over those of its customer. Searches match both. A
+	// conversation whose own terms were never set matches nothing.
 	SetSearchTerms(ctx context.Context, conversationID int64, terms []string) error
-	// SetCustomerTerms replaces the terms of a customer, and of all the customer's conversations, even outside the scope.
+	// SetCustomerTerms replaces the terms of a customer. Conversations keep those they took over, see SpreadCustomerTerms.
 	SetCustomerTerms(ctx context.Context, customerID int64, terms []string) error
+	// SpreadCustomerTerms has conversations take over the terms of a customer again, as far as they are the customer's, even
+	// outside the scope. Other ids are ignored.
+	SpreadCustomerTerms(ctx context.Context, customerID int64, conversationIDs []int64) error
 }
 
 // CustomerMover merges two customers.
 type CustomerMover interface {
 	// MoveCustomer moves everything of a customer to another and keeps the IDs: emails, phones, websites, and conversations and
-	// interactions even outside the scope. It removes the first customer. The caller must set the terms again, see
+	// interactions even outside the scope. It removes the first customer. The caller must set and spread the terms again, see
 	// [SearchIndex].
 	MoveCustomer(ctx context.Context, from, into int64) error
+	// MoveSome moves about n of the conversations and interactions that MoveCustomer would move, if there are more than that, and
+	// reports whether it did. Once it reports false, MoveCustomer is short.
+	MoveSome(ctx context.Context, from, into int64, n int) (moved bool, err error)
 }
 
 // TagWriter changes the tags of conversations.

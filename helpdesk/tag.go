@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
@@ -141,6 +142,10 @@ func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
 		return err
 	}
 	if err := d.reachesAll(); err != nil {
+		return err
+	}
+	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) { return tx.Tags().Trim(ctx, id, pieceRows) })
+	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
@@ -288,12 +289,24 @@ func (d *Desk) DeleteWebhook(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error {
+	may := func(ctx context.Context, tx Tx) error {
 		w, err := tx.Webhooks().Lock(ctx, id)
 		if err != nil {
 			return err
 		}
-		if err := d.mayHandle(w); err != nil {
+		return d.mayHandle(w)
+	}
+	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) {
+		if err := may(ctx, tx); err != nil {
+			return false, err
+		}
+		return tx.Webhooks().Trim(ctx, id, pieceRows)
+	})
+	if err != nil {
+		return err
+	}
+	return begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := may(ctx, tx); err != nil {
 			return err
 		}
 		if err := tx.Webhooks().Delete(ctx, id); err != nil {

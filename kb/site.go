@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
@@ -296,9 +297,17 @@ func (e *Editor) UpdateSite(ctx context.Context, in SiteInput) (Site, error) {
 	return site, site.taken(err)
 }
 
-// DeleteSite deletes the site with everything in it; its blobs are deleted soon after. It needs sites.delete.
+// pieceRows is how many rows a transaction deletes, about, where there may be very many: others wait for it.
+const pieceRows = 1000
+
+// DeleteSite deletes the site with everything in it, in several transactions if there are many articles, so some may be gone
+// after an error; calling it again continues. Its blobs are deleted soon after. It needs sites.delete.
 func (e *Editor) DeleteSite(ctx context.Context) error {
 	begin, err := e.guard.Write(SitesDelete)
+	if err != nil {
+		return err
+	}
+	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) { return tx.Sites().Trim(ctx, e.site.ID, pieceRows) })
 	if err != nil {
 		return err
 	}

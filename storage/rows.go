@@ -36,6 +36,10 @@ type Rows[T, F any] interface {
 	// Delete deletes a row. A row that is absent or outside the scope is a NotFound fault, a row that others still refer to a
 	// Conflict fault.
 	Delete(ctx context.Context, id int64) error
+	// Trim deletes about n of the rows that Delete would delete with a row, if there are more than that, and reports whether it
+	// did. The row stays. Once it reports false, Delete is short, so that others do not wait for it long. A store whose Delete
+	// is always short reports false. A row that is absent or outside the scope is a NotFound fault.
+	Trim(ctx context.Context, id int64, n int) (trimmed bool, err error)
 }
 
 // NoFilter is the filter of lists that cannot be filtered.

@@ -29,6 +29,9 @@ type AccountWriter interface {
 	UpdateAccount(ctx context.Context, a *Account) error
 	// DeleteAccount removes the account and every row in it.
 	DeleteAccount(ctx context.Context) error
+	// TrimAccount removes about n of the rows that DeleteAccount would remove, if there are more than that, and reports whether
+	// it did, see [storage.Rows].Trim. It leaves those that decide what members may do.
+	TrimAccount(ctx context.Context, n int) (trimmed bool, err error)
 	// TakeNumber returns the next conversation number and increments it. The numbers taken by committed transactions have no
 	// gaps and no duplicates.
 	TakeNumber(ctx context.Context) (int64, error)

@@ -92,6 +92,38 @@ func (w writer) UpdateAccount(ctx context.Context, a *identity.Account) error {
 	return changed(ctx, res, err, "account", id)
 }
 
+// ofAccounts are what an account has most of, besides its conversations.
+var ofAccounts = []dependent{
+	{table: "hw_articles", of: "account_id", cost: 5, index: "hw_article_terms"}, {table: "hw_customers", of: "account_id", cost: 3, index: "hw_customer_search"}, {table: "hw_inbound_mails", of: "account_id"},
+	{table: "hw_webhook_deliveries", of: "account_id"}, {table: "hw_notifications", of: "account_id"},
+	{table: "hw_audit", of: "account_id"}, {table: "hw_events", of: "account_id", key: "seq"},
+}
+
+// TrimAccount implements [identity.AccountWriter].
+func (w writer) TrimAccount(ctx context.Context, n int) (trimmed bool, err error) {
+	if err := w.LockAccount(ctx); err != nil {
+		return false, err
+	}
+	// Conversations first, which leaves tombstones: should the account stay, no mail may be filed twice. Others go once there are
+	// none, because conversations refer to them.
+	limit := max(1, n/10)
+	var some []int64
+	err = w.selects((*conversationRow)(nil)).Column("id").ApplyQueryBuilder(w.account).Order("id").Limit(int64(limit)+1).Scan(ctx, &some)
+	if err != nil {
+		return false, failure(ctx, err, "conversation", 0)
+	}
+	if len(some) <= limit {
+		many, err := w.excess(ctx, w.scope.AccountID, w.scope.AccountID, n, ofAccounts)
+		if err != nil || many == nil {
+			return false, err
+		}
+		if len(some) == 0 {
+			return true, w.cut(ctx, *many, w.scope.AccountID, w.scope.AccountID, n)
+		}
+	}
+	return true, w.deleteConversations(ctx, some[:min(limit, len(some))])
+}
+
 // DeleteAccount implements [identity.AccountWriter]. Referring rows are deleted before the rows they refer to.
 func (w writer) DeleteAccount(ctx context.Context) error {
 	id := w.scope.AccountID

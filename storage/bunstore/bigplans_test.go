@@ -118,6 +118,7 @@ func TestBigPlans(t *testing.T) {
 		t.Run("Pages", func(t *testing.T) { pagesBig(t, app, db) })
 		t.Run("Mixed", func(t *testing.T) { mixedBig(t, app, db) })
 		t.Run("Searches", func(t *testing.T) { searchBig(t, app) })
+		t.Run("Trims", func(t *testing.T) { trimBig(t, app) })
 	})
 }
 

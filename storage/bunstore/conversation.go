@@ -171,11 +171,19 @@ func (w writer) DeleteConversations(ctx context.Context, ids []int64) error {
 	if len(found) == 0 {
 		return w.requireAccount(ctx)
 	}
-	if err := w.forgetConversations(ctx, found); err != nil {
+	return w.deleteConversations(ctx, found)
+}
+
+// deleteConversations deletes locked conversations.
+func (w writer) deleteConversations(ctx context.Context, ids []int64) error {
+	if err := w.forgetConversations(ctx, ids); err != nil {
 		return err
 	}
 	_, err := w.deletes((*conversationRow)(nil)).ApplyQueryBuilder(w.account).
-		Where("id IN (?)", bun.List(found)).Exec(ctx)
+		Where("id IN (?)", bun.List(ids)).Exec(ctx)
+	if err == nil && len(ids) >= manyTexts {
+		err = w.mergeSome(ctx, "hw_conversation_search")
+	}
 	return inUse(ctx, err, "conversation", 0)
 }
 

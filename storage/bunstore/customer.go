@@ -266,7 +266,7 @@ func (w writer) InsertCustomer(ctx context.Context, c *helpdesk.Customer) error 
 // UpdateCustomer implements [helpdesk.CustomerWriter].
 func (w writer) UpdateCustomer(ctx context.Context, c *helpdesk.Customer) error {
 	row := customerRowOf(w.scope.AccountID, c) // written first: the lock keeps others from changing the items
-	res, err := w.updates(&row).ApplyQueryBuilder(w.account).Where("id = ?", c.ID).Exec(ctx)
+	res, err := w.updates(&row).ExcludeColumn("account_id").ApplyQueryBuilder(w.account).Where("id = ?", c.ID).Exec(ctx)
 	if err := changed(ctx, res, err, "customer", c.ID); err != nil {
 		return err
 	}
@@ -344,6 +344,24 @@ func (w writer) removeItems(ctx context.Context, c, old *helpdesk.Customer) erro
 		}
 	}
 	return nil
+}
+
+// ForgetEmails implements [helpdesk.CustomerWriter].
+func (w writer) ForgetEmails(ctx context.Context, customerID int64, emailIDs []int64, n int) (forgot bool, err error) {
+	c, err := w.CustomerForUpdate(ctx, customerID)
+	if err != nil {
+		return false, err
+	}
+	var own []int64
+	for _, e := range c.Emails {
+		if slices.Contains(emailIDs, e.ID) {
+			own = append(own, e.ID)
+		}
+	}
+	if len(own) == 0 {
+		return false, nil
+	}
+	return w.changeSome(ctx, "customer_email_id", own, nil, n)
 }
 
 // forgetEmails clears references to addresses of customers.

@@ -15,6 +15,13 @@ const (
 	mergePause = 10 * time.Millisecond
 )
 
+// manyTexts is how many texts a transaction changes that merges as much as it adds: whoever changes so many often changes the next
+// ones at once, faster than Run merges them. manyPages is enough for each text to be merged into segments of three sizes.
+const (
+	manyTexts = 100
+	manyPages = 64
+)
+
 var fullTextIndexes = [...]string{"hw_customer_search", "hw_conversation_search", "hw_article_terms"}
 
 // keepMerged merges the segments of the full-text indexes until ctx ends, whenever something was written.
@@ -67,4 +74,13 @@ func (db *DB) mergeStep(ctx context.Context, index string) (more bool, err error
 	}
 	err = conn.QueryRowContext(ctx, "SELECT total_changes()").Scan(&after)
 	return after-before >= 2, err
+}
+
+// mergeSome merges in the transaction, a few pages; on PostgreSQL it does nothing.
+func (s *querier) mergeSome(ctx context.Context, index string) error {
+	if s.store.postgres {
+		return nil
+	}
+	_, err := s.conn().ExecContext(ctx, "INSERT INTO "+index+" ("+index+", rank) VALUES ('merge', ?)", manyPages)
+	return err
 }

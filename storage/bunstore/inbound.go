@@ -238,7 +238,7 @@ func (w writer) UpdateInbound(ctx context.Context, m *ledger.Mail) error {
 		return fault.Missing("mail", m.ID)
 	}
 	row := inboundRowOf(w.scope.AccountID, m)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.ledgerInScope).Where("id = ?", m.ID).Exec(ctx)
+	res, err := w.updates(&row).ExcludeColumn("account_id").ApplyQueryBuilder(w.ledgerInScope).Where("id = ?", m.ID).Exec(ctx)
 	return changed(ctx, res, err, "mail", m.ID)
 }
 

@@ -104,7 +104,7 @@ func (w kbWriter) InsertRevision(ctx context.Context, r *kb.Revision) error {
 // UpdateRevision implements [kb.RevisionWriter].
 func (w kbWriter) UpdateRevision(ctx context.Context, r *kb.Revision) error {
 	row := revisionRowOf(w.scope, r)
-	res, err := w.updates(&row).ApplyQueryBuilder(w.site).Where("article_id = ?", r.ArticleID).Where("number = ?", r.Number).Exec(ctx)
+	res, err := w.updates(&row).ExcludeColumn("account_id", "article_id", "number").ApplyQueryBuilder(w.site).Where("article_id = ?", r.ArticleID).Where("number = ?", r.Number).Exec(ctx)
 	return changed(ctx, res, err, "revision", r.Number)
 }
 

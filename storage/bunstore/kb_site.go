@@ -120,7 +120,8 @@ var sites = table[kbWriter, kb.Site, storage.NoFilter, siteRow]{
 	replaced: func(ctx context.Context, w kbWriter, old, _ *kb.Site) error {
 		return w.releaseHost(ctx, old.HostKey, 0)
 	},
-	remove: func(ctx context.Context, w kbWriter, id int64) error { return w.emptySite(ctx, id) },
+	remove:     func(ctx context.Context, w kbWriter, id int64) error { return w.emptySite(ctx, id) },
+	dependents: []dependent{{table: "hw_articles", of: "site_id", cost: 5, index: "hw_article_terms"}},
 }
 
 // Sites implements [kb.Reader].

@@ -110,6 +110,8 @@ var mailboxes = table[writer, helpdesk.Mailbox, storage.NoFilter, mailboxRow]{
 		_, err := w.raw("UPDATE hw_sites SET mailbox_id = NULL WHERE account_id = ? AND mailbox_id = ?", w.scope.AccountID, id).Exec(ctx)
 		return failure(ctx, err, "mailbox", id)
 	},
+	// Only tombstones: should the mailbox stay, no other mail may be lost or filed twice.
+	dependents: []dependent{{table: "hw_inbound_mails", of: "mailbox_id", only: "conversation_id IS NULL AND interaction_id IS NULL AND state = 'filed'"}},
 }
 
 // Mailboxes implements [helpdesk.Reader].

@@ -72,6 +72,8 @@ type table[P place, T, F, R any] struct {
 	stays bool
 	// remove runs before a row, which exists and is locked, is deleted.
 	remove func(ctx context.Context, p P, id int64) error
+	// dependents are deleted with a row, and may be trimmed before, in this order.
+	dependents []dependent
 }
 
 // errNone is the error of a filter that matches nothing.
@@ -502,17 +504,27 @@ func (s stored[P, T, F, R]) there(ctx context.Context, items []*T) (map[int64]*R
 
 // write updates the columns of a row: all, or those that differ from the old row if there is one.
 func (s stored[P, T, F, R]) write(ctx context.Context, id int64, old, row *R) error {
-	q := s.updates(row).ApplyQueryBuilder(s.within).Where("id = ?", id)
+	columns := s.columns()
 	if old != nil {
-		columns, _ := s.differing(old, row)
-		if len(columns) == 0 {
+		if columns, _ = s.differing(old, row); len(columns) == 0 {
 			return checkText(row)
 		}
-		q.Column(columns...)
 		*old = *row // for the same row once more
 	}
-	res, err := q.Exec(ctx)
+	res, err := s.updates(row).Column(columns...).ApplyQueryBuilder(s.within).Where("id = ?", id).Exec(ctx)
 	return changed(ctx, res, err, s.of.Name, id)
+}
+
+// columns returns the columns that an update writes. The keys that other rows refer to cannot change; SQLite would read all of
+// these rows when a statement names them.
+func (s stored[P, T, F, R]) columns() []string {
+	var all []string
+	for _, f := range s.db.Table(reflect.TypeFor[R]()).DataFields {
+		if f.Name != "account_id" && (f.Name != "site_id" || s.of.Site == nil) {
+			all = append(all, f.Name)
+		}
+	}
+	return all
 }
 
 // alike reports whether items may be updated by what differs from their old rows, those that differ in the same way at once.
@@ -592,6 +604,14 @@ func (s stored[P, T, F, R]) Delete(ctx context.Context, id int64) error {
 	}
 	res, err := s.deletes((*R)(nil)).ApplyQueryBuilder(s.within).Where("id = ?", id).Exec(ctx)
 	return removed(ctx, res, err, s.of.Name, id)
+}
+
+// Trim implements [storage.Rows].
+func (s stored[P, T, F, R]) Trim(ctx context.Context, id int64, n int) (trimmed bool, err error) {
+	if err := s.lock(ctx, id); err != nil {
+		return false, err
+	}
+	return s.trim(ctx, s.place.accountID(), id, n, s.of.dependents)
 }
 
 // Reader implements [helpdesk.Tx].

@@ -2,6 +2,8 @@ package bunstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -247,25 +249,36 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 		return w.setCustomerTerms(ctx, customerID, strings.Join(terms, " "))
 	}
 	array := pgdialect.Array(termsOf(terms))
-	var first int // whether these are the customer's first terms; then one statement does it all
+	var first int // whether these are the customer's first terms
 	err := w.raw(`WITH made AS (INSERT INTO hw_customer_search (account_id, customer_id, terms)
-		SELECT c.account_id, c.id, array_to_tsvector(?0::text[]) FROM hw_customers AS c WHERE c.account_id = ?1 AND c.id = ?2
-		ON CONFLICT (account_id, customer_id) DO NOTHING RETURNING account_id, customer_id),
-		told AS (UPDATE hw_conversation_search AS s SET customer = array_to_tsvector(?0::text[])
-		FROM made AS m JOIN hw_conversations AS c ON c.account_id = m.account_id AND c.customer_id = m.customer_id
-		WHERE s.account_id = c.account_id AND s.conversation_id = c.id AND s.customer <> array_to_tsvector(?0::text[]))
+		SELECT c.account_id, c.id, array_to_tsvector(?::text[]) FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?
+		ON CONFLICT (account_id, customer_id) DO NOTHING RETURNING customer_id)
 		SELECT COUNT(*) FROM made`, array, account, customerID).Scan(ctx, &first)
 	if err != nil || first > 0 {
 		return failure(ctx, err, "customer", customerID)
 	}
-	if err := w.replaceCustomerTerms(ctx, customerID, array); err != nil {
-		return err
+	return w.replaceCustomerTerms(ctx, customerID, array)
+}
+
+// SpreadCustomerTerms implements [helpdesk.SearchIndex].
+func (w writer) SpreadCustomerTerms(ctx context.Context, customerID int64, conversationIDs []int64) error {
+	if len(conversationIDs) == 0 {
+		return w.requireAccount(ctx)
 	}
-	// Also when the customer has these terms already: conversations may have been moved from another one.
-	_, err = w.raw(`UPDATE hw_conversation_search AS s SET customer = array_to_tsvector(?0::text[])
-		FROM hw_conversations AS c WHERE c.account_id = ?1 AND c.customer_id = ?2
-		AND s.account_id = c.account_id AND s.conversation_id = c.id AND s.customer <> array_to_tsvector(?0::text[])`, array, account, customerID).Exec(ctx)
-	return failure(ctx, err, "customer", customerID)
+	if !w.store.postgres {
+		return w.spreadCustomerTerms(ctx, customerID, conversationIDs)
+	}
+	res, err := w.raw(`WITH own AS (SELECT terms FROM hw_customer_search WHERE account_id = ?0 AND customer_id = ?1 FOR SHARE)
+		UPDATE hw_conversation_search AS s SET customer = own.terms FROM own CROSS JOIN hw_conversations AS c
+		WHERE c.account_id = ?0 AND c.customer_id = ?1 AND c.id IN (?2)
+		AND s.account_id = ?0 AND s.conversation_id = c.id AND s.customer <> own.terms`, w.scope.AccountID, customerID, bun.List(conversationIDs)).Exec(ctx)
+	if err != nil {
+		return failure(ctx, err, "customer", customerID)
+	}
+	if n, err := res.RowsAffected(); err != nil || n > 0 {
+		return failure(ctx, err, "customer", customerID)
+	}
+	return w.requireAccount(ctx)
 }
 
 // replaceCustomerTerms replaces the terms of a customer, unless they are the same: then it locks nothing that others read.
@@ -282,22 +295,37 @@ func (w writer) replaceCustomerTerms(ctx context.Context, customerID int64, arra
 }
 
 // setCustomerTerms is SetCustomerTerms on SQLite. A statement that may change several rows, or that selects what it writes,
-// makes FTS5 flush everything it holds in memory; most customers are new and have no conversations yet.
+// makes FTS5 flush everything it holds in memory.
 func (w writer) setCustomerTerms(ctx context.Context, customerID int64, terms string) error {
 	w.store.unmerged.Store(true)
-	var conversations bool
-	err := w.raw(`SELECT EXISTS (SELECT 1 FROM hw_conversations AS v WHERE v.account_id = c.account_id AND v.customer_id = c.id)
-		FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?`, w.scope.AccountID, customerID).Scan(ctx, &conversations)
+	var found int64
+	err := w.selectCustomers().Column("id").Where("id = ?", customerID).Scan(ctx, &found)
 	if err != nil {
 		return failure(ctx, err, "customer", customerID)
 	}
 	_, err = w.raw("INSERT OR REPLACE INTO hw_customer_search (rowid, account, terms) VALUES (?, ?, ?)",
 		customerID, w.accountTerm(), terms).Exec(ctx)
-	if err != nil || !conversations {
+	return failure(ctx, err, "customer", customerID)
+}
+
+// spreadCustomerTerms is SpreadCustomerTerms on SQLite.
+func (w writer) spreadCustomerTerms(ctx context.Context, customerID int64, conversationIDs []int64) error {
+	w.store.unmerged.Store(true)
+	var terms string
+	err := w.raw(`SELECT COALESCE(s.terms, '') FROM hw_customers AS c LEFT JOIN hw_customer_search AS s ON s.rowid = c.id
+		WHERE c.account_id = ? AND c.id = ?`, w.scope.AccountID, customerID).Scan(ctx, &terms)
+	if errors.Is(err, sql.ErrNoRows) {
+		return w.requireAccount(ctx)
+	}
+	if err != nil {
 		return failure(ctx, err, "customer", customerID)
 	}
-	_, err = w.raw(`UPDATE hw_conversation_search SET customer = ? WHERE rowid IN
-		(SELECT c.id FROM hw_conversations AS c WHERE c.account_id = ? AND c.customer_id = ?)`, terms, w.scope.AccountID, customerID).Exec(ctx)
+	_, err = w.raw(`UPDATE hw_conversation_search SET customer = ?0 WHERE customer <> ?0 AND rowid IN
+		(SELECT c.id FROM hw_conversations AS c NOT INDEXED WHERE c.account_id = ?1 AND c.customer_id = ?2 AND c.id IN (?3))`,
+		terms, w.scope.AccountID, customerID, bun.List(conversationIDs)).Exec(ctx)
+	if err == nil && len(conversationIDs) >= manyTexts {
+		err = w.mergeSome(ctx, "hw_conversation_search")
+	}
 	return failure(ctx, err, "customer", customerID)
 }
 
@@ -338,6 +366,40 @@ func (w writer) MoveCustomer(ctx context.Context, from, into int64) error {
 		return inUse(ctx, err, "customer", from)
 	}
 	return changed(ctx, res, nil, "customer", from)
+}
+
+// MoveSome implements [helpdesk.CustomerMover].
+func (w writer) MoveSome(ctx context.Context, from, into int64, n int) (moved bool, err error) {
+	for _, id := range slices.Sorted(slices.Values([]int64{from, into})) {
+		if _, err := w.CustomerForUpdate(ctx, id); err != nil {
+			return false, err
+		}
+	}
+	if from == into {
+		return false, nil
+	}
+	return w.changeSome(ctx, "customer_id", []int64{from}, into, n)
+}
+
+// changeSome sets a column of about n conversations and interactions that have one of some values, if there are more, and
+// reports whether there were.
+func (w writer) changeSome(ctx context.Context, column string, from []int64, to any, n int) (changed bool, err error) {
+	for _, table := range []string{"hw_conversations", "hw_interactions"} {
+		which := w.raw("account_id = ? AND ? IN (?)", w.scope.AccountID, bun.Ident(column), bun.List(from))
+		more, err := w.moreThan(ctx, n, table, which)
+		if err != nil {
+			return false, err
+		}
+		if !more {
+			continue
+		}
+		in, those := w.some(table, "id", which, n)
+		if _, err := w.raw("UPDATE ? SET ? = ? WHERE account_id = ? AND ?", in, bun.Ident(column), to, w.scope.AccountID, those).Exec(ctx); err != nil {
+			return false, failure(ctx, err, "customer", 0)
+		}
+		changed = true
+	}
+	return changed, nil
 }
 
 // index fills the search tables for accounts that are older than search. Only the service can compute terms, so the

@@ -37,7 +37,10 @@ func tagRowOf(account int64, t *helpdesk.Tag) tagRow {
 	}
 }
 
-var tags = table[writer, helpdesk.Tag, storage.NoFilter, tagRow]{Noun: nouns.Tags, row: tagRowOf, item: (*tagRow).tag}
+var tags = table[writer, helpdesk.Tag, storage.NoFilter, tagRow]{
+	Noun: nouns.Tags, row: tagRowOf, item: (*tagRow).tag,
+	dependents: []dependent{{table: "hw_conversation_tags", of: "tag_id", key: "conversation_id"}},
+}
 
 // Tags implements [helpdesk.Reader].
 func (r reader) Tags() storage.RowReader[helpdesk.Tag, storage.NoFilter] {

@@ -52,6 +52,7 @@ func webhookRowOf(account int64, w *subscription.Webhook) webhookRow {
 
 var webhooks = table[writer, subscription.Webhook, storage.NoFilter, webhookRow]{
 	Noun: nouns.Webhooks, row: webhookRowOf, item: (*webhookRow).webhook,
+	dependents: []dependent{{table: "hw_webhook_deliveries", of: "webhook_id"}},
 }
 
 // Webhooks implements [helpdesk.Reader].

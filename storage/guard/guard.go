@@ -12,6 +12,21 @@ import (
 // Begin runs fn in a transaction of type T.
 type Begin[T any] func(ctx context.Context, fn func(ctx context.Context, tx T) error) error
 
+// InPieces runs piece in one transaction after the other until it reports that there is no more to do. Others do their work in
+// between.
+func InPieces[T any](ctx context.Context, begin Begin[T], piece func(ctx context.Context, tx T) (more bool, err error)) error {
+	for more := true; more; {
+		err := begin(ctx, func(ctx context.Context, tx T) (err error) {
+			more, err = piece(ctx, tx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Guard keeps a reader R and the right to begin transactions T behind a check of permissions P.
 type Guard[P ~string, R, T any] struct {
 	allows func(P) bool

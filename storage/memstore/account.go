@@ -82,6 +82,11 @@ func (t tx) DeleteAccount(ctx context.Context) error {
 	})
 }
 
+// TrimAccount removes nothing: there is no other transaction that would have to wait for DeleteAccount.
+func (t tx) TrimAccount(ctx context.Context, _ int) (trimmed bool, err error) {
+	return false, t.LockAccount(ctx)
+}
+
 func (t tx) TakeNumber(ctx context.Context) (int64, error) {
 	var number int64
 	err := t.write(ctx, func(db *data) error {

@@ -87,9 +87,20 @@ func (t tx) SetCustomerTerms(ctx context.Context, customerID int64, terms []stri
 		}
 		terms = sortedTerms(terms)
 		db.customerTerms.set(account, customerID, &terms)
-		for id, c := range db.conversations.all(account) {
-			if doc, err := db.searchDocs.get(account, id); err == nil && c.CustomerID == customerID {
-				db.searchDocs.set(account, id, &searchDoc{own: doc.own, customer: terms})
+		return nil
+	})
+}
+
+func (t tx) SpreadCustomerTerms(ctx context.Context, customerID int64, conversationIDs []int64) error {
+	return t.write(ctx, func(db *data) error {
+		account := t.scope.AccountID
+		for _, id := range conversationIDs {
+			c, err := db.conversations.get(account, id)
+			if err != nil || c.CustomerID != customerID {
+				continue
+			}
+			if doc, err := db.searchDocs.get(account, id); err == nil {
+				db.searchDocs.set(account, id, &searchDoc{own: doc.own, customer: db.termsOfCustomer(account, customerID)})
 			}
 		}
 		return nil
@@ -98,6 +109,15 @@ func (t tx) SetCustomerTerms(ctx context.Context, customerID int64, terms []stri
 
 func (t tx) CustomerForUpdate(ctx context.Context, id int64) (helpdesk.Customer, error) {
 	return t.Customer(ctx, id) // the transaction has the store to itself, here and below
+}
+
+// MoveSome moves nothing: there is no other transaction that would have to wait for MoveCustomer.
+func (t tx) MoveSome(ctx context.Context, from, into int64, _ int) (moved bool, err error) {
+	if _, err := t.CustomerForUpdate(ctx, from); err != nil {
+		return false, err
+	}
+	_, err = t.CustomerForUpdate(ctx, into)
+	return false, err
 }
 
 func (t tx) MoveCustomer(ctx context.Context, from, into int64) error {

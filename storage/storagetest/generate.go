@@ -419,6 +419,8 @@ func (g *generator) writeCustomer(seen content) operation {
 		return operation{method: "SetCustomerTerms", args: []any{g.either("Customer", old.ID), g.terms()}}
 	case 2:
 		return operation{method: "MoveCustomer", args: []any{g.either("Customer", old.ID), g.either("Customer", other.ID)}}
+	case 3:
+		return operation{method: "SpreadCustomerTerms", args: []any{g.either("Customer", old.ID), g.pool["Conversation"]}}
 	}
 	c := helpdesk.Customer{FirstName: g.text(), LastName: g.text(), Company: g.text(), Note: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	update := old.ID != 0 && g.IntN(2) == 0

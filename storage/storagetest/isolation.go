@@ -59,7 +59,7 @@ type writeProbeOf[T any] struct {
 // untouchable lists the methods of Tx that take no id of another account: they work only in the own account, which
 // OwnAccountOnly tests.
 func untouchable() []string {
-	return []string{"DeleteAccount", "TakeNumber", "InsertCustomer", "Enqueue", "Emit",
+	return []string{"DeleteAccount", "TrimAccount", "TakeNumber", "InsertCustomer", "Enqueue", "Emit",
 		"LockAccount", "SaveNotifyChoices", "PruneNotifications",
 		"InsertAudit", "NewIDs", "SaveNewIDs", "ForgetNewIDs",
 		"WebhookCursorForUpdate", "StartWebhookCursor", "SaveWebhookCursor", "DeleteWebhookCursor"}

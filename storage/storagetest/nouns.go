@@ -361,6 +361,10 @@ func (n noun[R, X, T, F]) probes() (method string, reads map[string]readProbeOf[
 			row := n.instead(v, 0)
 			return n.write(tx).Update(ctx, &row)
 		}},
+		n.method + ".Trim": {level: at, call: func(ctx context.Context, tx X, v *world) error {
+			_, err := n.write(tx).Trim(ctx, n.id(n.held(v)), 1)
+			return err
+		}},
 		n.method + ".Delete": {level: at, call: func(ctx context.Context, tx X, v *world) error {
 			return n.write(tx).Delete(ctx, n.id(n.held(v)))
 		}},

@@ -36,6 +36,20 @@ func (w *world) index(t *testing.T, terms ...string) {
 	})
 }
 
+// named sets the terms of the world's customer.
+func (w *world) named(t *testing.T, terms ...string) {
+	t.Helper()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SetCustomerTerms(ctx, w.customer.ID, terms) })
+}
+
+// spread has the world's conversation take over the terms of a customer.
+func (w *world) spread(t *testing.T, customerID int64) {
+	t.Helper()
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return tx.SpreadCustomerTerms(ctx, customerID, []int64{w.conversation.ID})
+	})
+}
+
 // hits lists the conversations that r finds, by number.
 func hits(t *testing.T, r helpdesk.Reader, terms ...helpdesk.SearchTerm) []int64 {
 	t.Helper()
@@ -129,9 +143,7 @@ func testSearchCustomers(t *testing.T, b Backend) {
 		ok(t, err)
 		return ids(list, func(c helpdesk.Customer) int64 { return c.ID })
 	}
-	set := func(terms ...string) {
-		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SetCustomerTerms(ctx, w.customer.ID, terms) })
-	}
+	set := func(terms ...string) { w.named(t, terms...) }
 	same(t, "before anything is indexed", []int64{}, found(word("grace")))
 	set("grace", "hopper")
 	w.index(t, "engine")
@@ -139,6 +151,9 @@ func testSearchCustomers(t *testing.T, b Backend) {
 	same(t, "a word of the customer and one of the conversation", []int64{w.conversation.ID}, hits(t, w.in(), word("engine"), begin("hop")))
 	set("ada")
 	same(t, "by the old name", []int64{}, found(word("grace")))
+	same(t, "conversations by the old name before the terms are spread", []int64{w.conversation.ID}, hits(t, w.in(), word("grace"), word("engine")))
+	same(t, "conversations by the new name before the terms are spread", []int64{}, hits(t, w.in(), word("ada")))
+	w.spread(t, w.customer.ID)
 	same(t, "conversations by the old name", []int64{}, hits(t, w.in(), word("grace")))
 	same(t, "conversations by the new name", []int64{w.conversation.ID}, hits(t, w.in(), word("ada"), word("engine")))
 	w.index(t, "motor")
@@ -193,9 +208,8 @@ func testSearchScopes(t *testing.T, b Backend) {
 	w, other := newWorld(t, b), newWorld(t, b)
 	for _, one := range []*world{w, other} {
 		one.index(t, "secret")
-		one.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-			return tx.SetCustomerTerms(ctx, one.customer.ID, []string{"grace"})
-		})
+		one.named(t, "grace")
+		one.spread(t, one.customer.ID)
 	}
 	for who, s := range strangers(w, other) {
 		for _, id := range hits(t, b.Store.Within(s.scope), word("secret"), word("grace")) {
@@ -216,7 +230,8 @@ func testSearchScopes(t *testing.T, b Backend) {
 	// a customer belongs to the account: conversations outside the scope get the new name too
 	err := b.Store.InTx(t.Context(), helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}},
 		func(ctx context.Context, tx helpdesk.Tx) error {
-			return tx.SetCustomerTerms(ctx, w.customer.ID, []string{"ada"})
+			ok(t, tx.SetCustomerTerms(ctx, w.customer.ID, []string{"ada"}))
+			return tx.SpreadCustomerTerms(ctx, w.customer.ID, []int64{w.conversation.ID})
 		})
 	ok(t, err)
 	same(t, "by the new name", []int64{w.conversation.ID}, hits(t, w.in(), word("ada")))
@@ -288,8 +303,9 @@ func testMoveCustomer(t *testing.T, b Backend) {
 	same(t, "customer of the interaction", into.ID, i.CustomerID)
 	same(t, "address of the interaction", w.question.CustomerEmailID, i.CustomerEmailID)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.SetCustomerTerms(ctx, into.ID, []string{"ada"})
-	}) // as before
+		return tx.SetCustomerTerms(ctx, into.ID, []string{"ada"}) // as before
+	})
+	w.spread(t, into.ID)
 	same(t, "by the customer's terms", []int64{w.conversation.ID}, hits(t, w.in(), word("ada"), word("engine")))
 	same(t, "by those of the former one", []int64{}, hits(t, w.in(), word("grace")))
 }
@@ -364,6 +380,17 @@ func searchProbes() map[string]writeProbe {
 		}},
 		"MoveCustomer": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.MoveCustomer(ctx, v.customer.ID, v.customer.ID)
+		}},
+		"MoveSome": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.MoveSome(ctx, v.customer.ID, v.customer.ID, 1)
+			return err
+		}},
+		"ForgetEmails": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			_, err := tx.ForgetEmails(ctx, v.customer.ID, []int64{v.customer.Emails[0].ID}, 1)
+			return err
+		}},
+		"SpreadCustomerTerms": {level: ofAccount, quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.SpreadCustomerTerms(ctx, v.customer.ID, []int64{v.conversation.ID})
 		}},
 	}
 }

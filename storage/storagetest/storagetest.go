@@ -99,6 +99,7 @@ func groups() []group {
 		{name: "Idempotency", tests: idempotencyTests()},
 		{name: "Units", tests: unitTests()},
 		{name: "Search", tests: searchTests()},
+		{name: "Trim", tests: trimTests()},
 		{name: "Rows", tests: rowTests()},
 		{name: "Tags", tests: tagTests()},
 		{name: "People", tests: peopleTests()},

@@ -71,7 +71,7 @@ func (a *api) addAccounts(t *transport.Table) {
 		Description: "Omitted fields stay unchanged. Needs accounts.update.",
 	}, a.updateAccount)
 	transport.HandleEmpty(t, a.desk, transport.Operation{
-		ID: "deleteAccount", Method: http.MethodDelete, Path: accountPath, Tag: "Accounts",
+		ID: "deleteAccount", Method: http.MethodDelete, Path: accountPath, Tag: "Accounts", Slow: true,
 		Summary:     "Delete an account",
 		Description: "Deletes the account with everything in it. Needs accounts.delete.",
 	}, a.deleteAccount)

@@ -263,3 +263,9 @@ const (
 	attachmentsPath   = interactionPath + "/attachments"
 	attachmentPath    = attachmentsPath + "/{attachment_id}"
 )
+
+// slow marks an operation that may take minutes, because it may have to change very many rows.
+func slow(o transport.Operation) transport.Operation {
+	o.Slow = true
+	return o
+}

@@ -120,10 +120,10 @@ func (a *api) addCustomers(t *transport.Table) {
 		Description: "Needs customers.view.",
 	}, a.getCustomer)
 	transport.Handle(t, a.desk, transport.Operation{
-		ID: "updateCustomer", Method: http.MethodPut, Path: customerPath, Tag: "Customers", Lean: true,
+		ID: "updateCustomer", Method: http.MethodPut, Path: customerPath, Tag: "Customers", Lean: true, Slow: true,
 		Summary: "Update a customer",
 		Description: "Omitted fields stay unchanged; a list that is given replaces the old one. An item without an id, or with an unknown " +
-			"one, is new. Needs customers.update.",
+			"one, is new, unless the customer has this address already. Needs customers.update.",
 	}, a.updateCustomer)
 	transport.HandleEmpty(t, a.desk, transport.Operation{
 		ID: "deleteCustomer", Method: http.MethodDelete, Path: customerPath, Tag: "Customers", Slow: true,
@@ -250,7 +250,7 @@ func (a *api) addCustomerActs(t *transport.Table) {
 	}
 	transport.HandlePage(t, a.desk, list, a.listCustomerConversations)
 	transport.Handle(t, a.desk, transport.Operation{
-		ID: "mergeCustomer", Method: http.MethodPost, Path: customerPath + "/merge", Tag: "Customers", Lean: true,
+		ID: "mergeCustomer", Method: http.MethodPost, Path: customerPath + "/merge", Tag: "Customers", Lean: true, Slow: true,
 		Summary: "Merge a customer into another",
 		Description: "Moves everything of the customer to the other one and removes the customer. 422 if the other would have more than 15 " +
 			"emails, 25 phones or 150 websites. Returns the other customer. Needs customers.update and customers.delete.",

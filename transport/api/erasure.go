@@ -24,7 +24,7 @@ type erasureList struct {
 
 func (a *api) addErasures(t *transport.Table) {
 	transport.HandleEmpty(t, a.desk, transport.Operation{
-		ID: "eraseCustomer", Method: http.MethodPost, Path: customerPath + "/erase", Tag: "Customers", Lean: true,
+		ID: "eraseCustomer", Method: http.MethodPost, Path: customerPath + "/erase", Tag: "Customers", Lean: true, Slow: true,
 		Summary: "Erase a customer",
 		Description: "Removes everything personal about a customer for good. The customer's conversations stay closed under their numbers, " +
 			"with tags, assignees and times, but without subjects, texts, files, recipients and raw mails; so do the customer's messages in " +

@@ -110,8 +110,8 @@ func (a *api) addSites(t *transport.Table) {
 			out, err := e.UpdateSite(ctx, in.input())
 			return a.showSite(out), err
 		})
-	transport.HandleEmpty(t, a.editor, op("deleteSite", http.MethodDelete, sitePath, "Delete a site",
-		"Deletes the site with everything in it. Needs sites.delete."),
+	transport.HandleEmpty(t, a.editor, slow(op("deleteSite", http.MethodDelete, sitePath, "Delete a site",
+		"Deletes the site with everything in it. Needs sites.delete.")),
 		func(ctx context.Context, e *kb.Editor, _ struct{}) error { return e.DeleteSite(ctx) })
 }
 

@@ -73,8 +73,8 @@ func (a *api) addTags(t *transport.Table) {
 			tag, err := d.UpdateTag(ctx, in.TagID, helpdesk.TagInput{Name: in.Tag, Color: in.Color})
 			return showTag(tag), err
 		})
-	transport.HandleEmpty(t, a.desk, op("deleteTag", http.MethodDelete, tagPath, "Delete a tag",
-		"Removes it from all conversations. Needs tags.delete."),
+	transport.HandleEmpty(t, a.desk, slow(op("deleteTag", http.MethodDelete, tagPath, "Delete a tag",
+		"Removes it from all conversations. Needs tags.delete.")),
 		func(ctx context.Context, d *helpdesk.Desk, in tagID) error { return d.DeleteTag(ctx, in.TagID) })
 	a.addTagging(t)
 }

@@ -109,7 +109,7 @@ func (a *api) addWebhooks(t *transport.Table) {
 	transport.Handle(t, a.desk, op("updateWebhook", http.MethodPut, webhookPath, "Update a webhook",
 		"Switching it off fails the pending deliveries. Switching it on starts with new events; failed deliveries can be "+
 			"redelivered. Needs webhooks.update, and everything createWebhook needs for the result."), a.updateWebhook)
-	transport.HandleEmpty(t, a.desk, op("deleteWebhook", http.MethodDelete, webhookPath, "Delete a webhook", "Deletes it with its deliveries. Needs webhooks.delete."), a.deleteWebhook)
+	transport.HandleEmpty(t, a.desk, slow(op("deleteWebhook", http.MethodDelete, webhookPath, "Delete a webhook", "Deletes it with its deliveries. Needs webhooks.delete.")), a.deleteWebhook)
 	rotate := op("rotateWebhookSecret", http.MethodPost, webhookPath+"/rotate-secret", "Rotate a webhook's secret",
 		"For 24 hours, requests carry a second signature with the previous secret. Needs the same as updateWebhook.")
 	transport.Handle(t, a.desk, rotate, a.rotateWebhookSecret)

@@ -66,6 +66,8 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 		helpdesk.JobUnassign:    {Func: s.service.Unassign, Workers: 1},
 		helpdesk.JobDisband:     {Func: s.service.Disband, Workers: 1},
 		helpdesk.JobWake:        {Func: s.service.Wake, Workers: 1},
+
+		helpdesk.JobIndexCustomer: {Func: s.service.IndexCustomer, Workers: 1},
 		helpdesk.JobNotify:      {Func: s.service.Notify, Workers: 2},
 
 		helpdesk.JobMailNotifications: {Func: s.service.MailNotifications, Workers: 2},
