@@ -68,7 +68,7 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 		helpdesk.JobWake:        {Func: s.service.Wake, Workers: 1},
 
 		helpdesk.JobIndexCustomer: {Func: s.service.IndexCustomer, Workers: 1},
-		helpdesk.JobNotify:      {Func: s.service.Notify, Workers: 2},
+		helpdesk.JobNotify:        {Func: s.service.Notify, Workers: 2},
 
 		helpdesk.JobMailNotifications: {Func: s.service.MailNotifications, Workers: 2},
 		helpdesk.JobWebhook:           {Func: hooks.Handle, Workers: 32}, // most of the time they wait for receivers
