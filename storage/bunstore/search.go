@@ -393,8 +393,10 @@ func (w writer) changeSome(ctx context.Context, column string, from []int64, to 
 		if !more {
 			continue
 		}
-		in, those := w.some(table, "id", which, n)
-		if _, err := w.raw("UPDATE ? SET ? = ? WHERE account_id = ? AND ?", in, bun.Ident(column), to, w.scope.AccountID, those).Exec(ctx); err != nil {
+		err = w.some(ctx, table, "id", which, n, func(those *bun.RawQuery) *bun.RawQuery {
+			return w.raw("UPDATE ? SET ? = ? WHERE account_id = ? AND ?", bun.Ident(table), bun.Ident(column), to, w.scope.AccountID, those)
+		})
+		if err != nil {
 			return false, failure(ctx, err, "customer", 0)
 		}
 		changed = true

@@ -54,21 +54,33 @@ func (s *querier) moreThan(ctx context.Context, n int, table string, which *bun.
 
 // cut deletes about n rows, some of which are dependent ones.
 func (s *querier) cut(ctx context.Context, d dependent, account, id int64, n int) error {
-	table, those := s.some(d.table, cmp.Or(d.key, "id"), d.which(s, account, id), d.limit(n))
-	_, err := s.raw("DELETE FROM ? WHERE account_id = ? AND ? AND +? = ?", table, account, those, bun.Ident(d.of), id).Exec(ctx)
+	err := s.some(ctx, d.table, cmp.Or(d.key, "id"), d.which(s, account, id), d.limit(n), func(those *bun.RawQuery) *bun.RawQuery {
+		return s.raw("DELETE FROM ? WHERE account_id = ? AND ? AND +? = ?", bun.Ident(d.table), account, those, bun.Ident(d.of), id)
+	})
 	if err == nil && d.index != "" {
 		err = s.mergeSome(ctx, d.index)
 	}
 	return failure(ctx, err, "row", id)
 }
 
-// some returns a table, and the condition of n of its rows that meet another one, for a statement that looks each of them up by
-// its key: neither planner may read all rows to find these.
-func (s *querier) some(table, key string, which *bun.RawQuery, n int) (in, those *bun.RawQuery) {
-	in, by := s.raw("?", bun.Ident(table)), bun.Ident(key)
-	those = s.raw("? ?", by, s.oneOf(s.raw("SELECT ? FROM ? WHERE ? LIMIT ?", by, in, which, n)))
-	if key == "id" && !s.store.postgres {
-		in = s.raw("? NOT INDEXED", in) // see byID
+// some runs statements for n of the rows of a table that meet a condition, which do returns for a condition that selects them by
+// their keys. On SQLite each row has its own: with statistics from when there were few rows, it would read all rows to find
+// those of a list.
+func (s *querier) some(ctx context.Context, table, key string, which *bun.RawQuery, n int, do func(those *bun.RawQuery) *bun.RawQuery) error {
+	by := bun.Ident(key)
+	keys := s.raw("SELECT ? FROM ? WHERE ? LIMIT ?", by, bun.Ident(table), which, n)
+	if s.store.postgres {
+		_, err := do(s.raw("? ?", by, s.oneOf(keys))).Exec(ctx)
+		return err
 	}
-	return in, those
+	var found []int64
+	if err := keys.Scan(ctx, &found); err != nil {
+		return err
+	}
+	for _, one := range found {
+		if _, err := do(s.raw("? = ?", by, one)).Exec(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
