@@ -29,7 +29,7 @@ const (
 	JobUnassign = "conversations.unassign"
 	// JobDisband removes a deleted team from its conversations; Subject is the team.
 	JobDisband = "conversations.disband"
-	// JobIndexCustomer has the conversations of a customer found by the customer's new terms; Subject is the customer. See
+	// JobIndexCustomer gives the new search terms of a customer to the customer's conversations; Subject is the customer. See
 	// [Service.IndexCustomer].
 	JobIndexCustomer = "customers.index"
 	// JobWake wakes a snoozed conversation; Subject is its id. See [Service.Wake].

@@ -182,7 +182,7 @@ func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (
 			return err
 		}
 		if !slices.Equal(customerTerms(old), customerTerms(c)) {
-			if err := d.reindexCustomer(ctx, tx, c); err != nil {
+			if err := d.svc.reindexCustomer(ctx, tx, d.scope, c); err != nil {
 				return err
 			}
 		}
@@ -298,8 +298,8 @@ func (in CustomerInput) apply(c *Customer) error {
 	return problems.Err()
 }
 
-// sameAddresses gives addresses without an id that of the same address, unless another item has it: so messages keep their
-// reference to the address.
+// sameAddresses sets the id of items that have none but repeat an old address whose id no item has. Messages then still refer
+// to that address.
 func sameAddresses(items []Item, old []CustomerEmail) []Item {
 	for _, e := range old {
 		if slices.ContainsFunc(items, func(i Item) bool { return i.ID == e.ID }) {

@@ -1,7 +1,6 @@
 package helpdesk_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -9,19 +8,27 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
+// Conversations are found by what an import adds to their customer.
+func TestCustomerFilledByImport(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.annWrites(t, 3)
+	_, changed, err := b.svc.MoveIn().Customers(b.ctx, b.account.ID, []helpdesk.PastCustomer{{Emails: []string{"ann@example.com"}, Company: "Fjordline"}})
+	if err != nil || changed != 1 {
+		t.Fatalf("%d changed, %v", changed, err)
+	}
+	found := must(b.desk.Conversations(b.ctx, helpdesk.ConversationQuery{Query: "fjordline"}, storage.PageRequest{}))(t)
+	if len(found.Items) != 3 {
+		t.Errorf("%d found", len(found.Items))
+	}
+}
+
 // A customer with very many conversations is renamed at once; a job has the conversations found by the new name.
 func TestRenameWithManyConversations(t *testing.T) {
 	t.Parallel()
 	const conversations = 450
 	b := newBundle(t)
-	var customer int64
-	for n := range conversations {
-		c := must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
-			Channel: "email", To: "ann@example.com", Subject: fmt.Sprint("Question ", n), MailboxID: b.mailbox.ID,
-			Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeNote, Body: "Text."}},
-		}))(t)
-		customer = c.CustomerID
-	}
+	customer := b.annWrites(t, conversations)
 	found := func(query string) (n int) {
 		for cursor := ""; ; {
 			page := must(b.desk.Conversations(b.ctx, helpdesk.ConversationQuery{Query: query}, storage.PageRequest{Limit: 100, Cursor: cursor}))(t)

@@ -91,7 +91,7 @@ func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Custom
 	if err := tx.UpdateCustomer(ctx, &c); err != nil {
 		return Customer{}, err
 	}
-	if err := d.reindexCustomer(ctx, tx, c); err != nil {
+	if err := d.svc.reindexCustomer(ctx, tx, d.scope, c); err != nil {
 		return Customer{}, err
 	}
 	if err := d.emit(ctx, tx, "customer.deleted", id, 0); err != nil {

@@ -381,7 +381,7 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 		}
 	}
 	ctx = storage.Alone(ctx)
-	may := func(ctx context.Context, tx Tx) error { return mayDelete(ctx, tx, id, force) }
+	may := func(ctx context.Context, tx Tx) error { return mayDeleteMailbox(ctx, tx, id, force) }
 	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) {
 		if err := may(ctx, tx); err != nil {
 			return false, err
@@ -418,9 +418,9 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 	})
 }
 
-// mayDelete locks a mailbox, and refuses one that has conversations unless they are to be deleted, too. The store would
+// mayDeleteMailbox locks a mailbox, and refuses one that has conversations unless they are to be deleted, too. The store would
 // refuse it only after it has deleted everything else.
-func mayDelete(ctx context.Context, tx Tx, id int64, force bool) error {
+func mayDeleteMailbox(ctx context.Context, tx Tx, id int64, force bool) error {
 	if _, err := tx.Mailboxes().Lock(ctx, id); err != nil || force {
 		return err
 	}

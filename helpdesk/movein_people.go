@@ -107,7 +107,7 @@ func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []PastCusto
 				if err != nil {
 					return err
 				}
-				if err := indexCustomer(ctx, tx, c); err != nil {
+				if err := m.svc.reindexCustomer(ctx, tx, Scope{AccountID: accountID}, c); err != nil {
 					return err
 				}
 			}

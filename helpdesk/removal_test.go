@@ -40,6 +40,19 @@ func (t *tired) InTx(ctx context.Context, scope helpdesk.Scope, fn func(context.
 	})
 }
 
+// annWrites creates conversations of one customer, and returns the customer's id.
+func (b *bundle) annWrites(t *testing.T, conversations int) (customer int64) {
+	t.Helper()
+	for n := range conversations {
+		c := must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
+			Channel: "email", To: "ann@example.com", Subject: fmt.Sprint("Question ", n), MailboxID: b.mailbox.ID,
+			Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeNote, Body: "Text."}},
+		}))(t)
+		customer = c.CustomerID
+	}
+	return customer
+}
+
 // Objects with many conversations are removed in pieces: no transaction grows with their number, and an interrupted removal
 // continues when repeated.
 func TestRemovalInPieces(t *testing.T) {
@@ -53,14 +66,7 @@ func TestRemovalInPieces(t *testing.T) {
 			t.Parallel()
 			store := &tired{left: -1}
 			b := newBundle(t, func(cfg *helpdesk.Config) { store.Store = cfg.Store; cfg.Store = store })
-			var customer int64
-			for n := range conversations {
-				c := must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
-					Channel: "email", To: "ann@example.com", Subject: fmt.Sprint("Question ", n), MailboxID: b.mailbox.ID,
-					Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeNote, Body: "Text."}},
-				}))(t)
-				customer = c.CustomerID
-			}
+			customer := b.annWrites(t, conversations)
 			if err := remove(b, customer, false); !fault.Is(err, fault.Conflict) {
 				t.Errorf("without force: %v", err)
 			}

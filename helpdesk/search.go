@@ -46,29 +46,29 @@ func customerTerms(c Customer) []string {
 	return search.Terms(strings.Join(parts, "\n"))
 }
 
-// indexCustomer sets the search terms of a customer, which the conversations take over later.
+// indexCustomer sets the search terms of a customer who has no conversations yet.
 func indexCustomer(ctx context.Context, tx Tx, c Customer) error {
 	return tx.SetCustomerTerms(ctx, c.ID, customerTerms(c))
 }
 
-// spreadPiece is how many conversations take over the terms of their customer in one transaction.
+// spreadPiece is how many conversations get the terms of their customer in one transaction.
 const spreadPiece = 200
 
-// reindexCustomer sets the search terms of a customer who may have conversations. The latest of these take them over at once,
-// the others soon after by a job: there may be very many, some beyond the member's reach.
-func (d *Desk) reindexCustomer(ctx context.Context, tx Tx, c Customer) error {
+// reindexCustomer sets the search terms of a customer who may have conversations. The latest of these get them at once. A job
+// gives them to the others, because there may be very many, some outside the transaction's scope.
+func (s *Service) reindexCustomer(ctx context.Context, tx Tx, in Scope, c Customer) error {
 	if err := indexCustomer(ctx, tx, c); err != nil {
 		return err
 	}
 	next, err := spreadTerms(ctx, tx, c.ID, nil)
-	if err != nil || next == nil && d.scope.Mailboxes == nil {
+	if err != nil || next == nil && in.Mailboxes == nil {
 		return err
 	}
-	return tx.Enqueue(ctx, storage.Job{Kind: JobIndexCustomer, AccountID: d.scope.AccountID, Subject: c.ID, RunAt: d.svc.now()})
+	return tx.Enqueue(ctx, storage.Job{Kind: JobIndexCustomer, AccountID: in.AccountID, Subject: c.ID, RunAt: s.now()})
 }
 
-// IndexCustomer runs a [JobIndexCustomer] job: the conversations of a customer take over the customer's search terms, many at
-// a time. It is idempotent.
+// IndexCustomer runs a [JobIndexCustomer] job: it gives a customer's search terms to the customer's conversations, 200 in each
+// transaction. It is idempotent.
 func (s *Service) IndexCustomer(ctx context.Context, job storage.ClaimedJob) error {
 	var from *storage.Position
 	for done := false; !done; {
@@ -88,7 +88,7 @@ func (s *Service) IndexCustomer(ctx context.Context, job storage.ClaimedJob) err
 	return nil
 }
 
-// spreadTerms has some conversations of a customer, latest first from a position on, take over the customer's terms. It returns
+// spreadTerms gives the terms of a customer to some of the customer's conversations, latest first from a position on. It returns
 // where to continue; nil: there are no more.
 func spreadTerms(ctx context.Context, tx Tx, customerID int64, from *storage.Position) (*storage.Position, error) {
 	of := ConversationOrder{ConversationFilter: ConversationFilter{CustomerID: customerID}, Sort: ByCreated}

@@ -362,13 +362,13 @@ type RowLocks interface {
 type SearchIndex interface {
 	// SearchTerms returns a conversation's own terms as they were set, in any order.
 	SearchTerms(ctx context.Context, conversationID int64) ([]string, error)
-	// SetSearchTerms replaces a conversation's own terms, and takes over those of its customer. Searches match both. A
+	// SetSearchTerms replaces a conversation's own terms, and copies those of its customer to it. Searches match both. A
 	// conversation whose own terms were never set matches nothing.
 	SetSearchTerms(ctx context.Context, conversationID int64, terms []string) error
-	// SetCustomerTerms replaces the terms of a customer. Conversations keep those they took over, see SpreadCustomerTerms.
+	// SetCustomerTerms replaces the terms of a customer. The copies in conversations stay, see SpreadCustomerTerms.
 	SetCustomerTerms(ctx context.Context, customerID int64, terms []string) error
-	// SpreadCustomerTerms has conversations take over the terms of a customer again, as far as they are the customer's, even
-	// outside the scope. Other ids are ignored.
+	// SpreadCustomerTerms copies the terms of a customer to those of the conversations that are the customer's, even outside the
+	// scope. Other ids are ignored.
 	SpreadCustomerTerms(ctx context.Context, customerID int64, conversationIDs []int64) error
 }
 

@@ -41,8 +41,8 @@ type TransferWriter interface {
 	InsertRedirects(ctx context.Context, redirects []Redirect) error
 }
 
-// IndexCustomers makes customers, and their conversations, findable. It is for imports, in a transaction that has just
-// inserted them.
+// IndexCustomers makes customers findable, and the conversations that are indexed later by them. It is for imports, in a
+// transaction that has just inserted the customers.
 func IndexCustomers(ctx context.Context, tx Tx, customers []Customer) error {
 	for _, c := range customers {
 		if err := indexCustomer(ctx, tx, c); err != nil {

@@ -72,7 +72,27 @@ func TestStatements(t *testing.T) {
 	all := suiteShapes(t)
 	t.Run("NameTheAccount", func(t *testing.T) { nameTheAccount(t, app, all) })
 	t.Run("NameTheirColumns", func(t *testing.T) { nameTheirColumns(t, all) })
+	t.Run("KeepKeys", func(t *testing.T) { keepKeys(t, all) })
 	t.Run("FindListsByIndex", func(t *testing.T) { findListsByIndex(t, app, all) })
+}
+
+// setsKey matches an update that sets the account, which is part of the key that other rows refer to.
+var setsKey = regexp.MustCompile(`(?s)^UPDATE .*?\bSET\b((?:[^']|'[^']*')*?)\b(WHERE|FROM)\b`)
+
+// keepKeys checks that no update sets the account, not even to what it is: SQLite then reads all rows that refer to a row. None
+// refer to hosts of sites.
+func keepKeys(t *testing.T, all map[string]string) {
+	updates := 0
+	for shape := range all {
+		if set := setsKey.FindStringSubmatch(shape); set != nil {
+			if updates++; strings.Contains(set[1], "account_id") && !strings.HasPrefix(shape, "UPDATE hw_site_hosts ") {
+				t.Errorf("%.300s", shape)
+			}
+		}
+	}
+	if updates < 50 {
+		t.Errorf("%d updates", updates)
+	}
 }
 
 // nameTheAccount checks that every statement on rows of an account names the account, so that the tables can be distributed

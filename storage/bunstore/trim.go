@@ -63,9 +63,8 @@ func (s *querier) cut(ctx context.Context, d dependent, account, id int64, n int
 	return failure(ctx, err, "row", id)
 }
 
-// some runs statements for n of the rows of a table that meet a condition, which do returns for a condition that selects them by
-// their keys. On SQLite each row has its own: with statistics from when there were few rows, it would read all rows to find
-// those of a list.
+// some changes n of the rows of a table that meet a condition. do returns the statement for rows that are selected by their keys:
+// on PostgreSQL one for all, on SQLite one for each. With outdated statistics SQLite would read the whole table for a list.
 func (s *querier) some(ctx context.Context, table, key string, which *bun.RawQuery, n int, do func(those *bun.RawQuery) *bun.RawQuery) error {
 	by := bun.Ident(key)
 	keys := s.raw("SELECT ? FROM ? WHERE ? LIMIT ?", by, bun.Ident(table), which, n)
