@@ -77,6 +77,7 @@ func newBundle(t *testing.T, change ...func(*helpdesk.Config)) *bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.svc.HashCheaply()
 	operator := b.svc.Operator()
 	b.owner = must(operator.CreateUser(b.ctx, identity.UserInput{Email: "owner@example.org", Name: "Olga Owner"}))(t)
 	b.account = must(operator.CreateAccount(b.ctx, identity.AccountInput{Name: "Acme"}, b.owner.ID))(t)

@@ -91,7 +91,7 @@ func (s *Service) prove(ctx context.Context, user identity.User, email, password
 	}
 	hash := user.PasswordHash
 	if hash == "" {
-		hash = noPassword
+		hash = s.gate.cost.none()
 	}
 	right, err := s.checkPassword(ctx, hash, password)
 	if err == nil && (!right || user.PasswordHash == "") {

@@ -15,6 +15,9 @@ func (s *Service) KnownArea(kind string) bool {
 	return known && eventTypePattern.MatchString(kind)
 }
 
+// HashCheaply makes a service hash passwords without the cost, for tests that have many.
+func (s *Service) HashCheaply() { s.gate.cost = passwordCost{time: 1, memory: 8, threads: 1} }
+
 // MailWork has what is needed to answer a mail to a member.
 func (s *Service) MailWork(m Mailbox, userID, conversationID, seen int64) (replyTo, footer string) {
 	return s.mailWork(m, memberToken{

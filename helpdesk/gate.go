@@ -17,9 +17,10 @@ const (
 type gate struct {
 	slots   chan struct{}
 	waiting atomic.Int64
+	cost    passwordCost // of a new hash
 }
 
-func newGate() *gate { return &gate{slots: make(chan struct{}, hashesAtOnce)} }
+func newGate() *gate { return &gate{slots: make(chan struct{}, hashesAtOnce), cost: recommendedCost()} }
 
 // pass runs work when it is its turn, or returns when ctx is done.
 func (g *gate) pass(ctx context.Context, work func()) error {

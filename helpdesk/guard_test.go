@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
@@ -66,13 +67,16 @@ func TestPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !strings.HasPrefix(hash, "$argon2id$v=19$m=65536,t=3,p=4$") {
+		t.Errorf("the hash is %s", hash)
+	}
 	for _, tt := range []struct {
 		hash, password string
 		want           bool
 	}{
 		{hash, "correct horse", true},
 		{hash, "correct hors", false},
-		{noPassword, "", false},
+		{s.gate.cost.none(), "", false},
 		{"", "", false},
 		{"$argon2id$v=19$m=99999999,t=3,p=4$AA$AA", "x", false},
 		{"$argon2id$v=19$m=65536,t=1,p=0$AA$AA", "x", false},

@@ -11,33 +11,41 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Argon2id with the second recommended option of RFC 9106 section 4: 64 MiB, three passes, four lanes.
+// passwordCost is what hashing a password costs.
+type passwordCost struct {
+	time, memory uint32 // memory in KiB
+	threads      uint8
+}
+
+// recommendedCost returns the second recommended option of RFC 9106 section 4: 64 MiB, three passes, four lanes.
+func recommendedCost() passwordCost { return passwordCost{time: 3, memory: maxHashMemory, threads: 4} }
+
 const (
-	argonTime    = 3
-	argonMemory  = 64 << 10 // KiB
-	argonThreads = 4
-	argonKey     = 32
+	maxHashMemory = 64 << 10 // KiB
+	hashLength    = 32
 )
 
-// noPassword is the hash that is checked when there is none, so that the time is the same.
-const noPassword = "$argon2id$v=19$m=65536,t=3,p=4$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+// hash hashes a password with Argon2id and returns the PHC string.
+func (c passwordCost) hash(password string, salt []byte) string {
+	return c.encode(salt, argon2.IDKey([]byte(password), salt, c.time, c.memory, c.threads, hashLength))
+}
+
+func (c passwordCost) encode(salt, key []byte) string {
+	b64 := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.time, c.threads, b64.EncodeToString(salt), b64.EncodeToString(key))
+}
+
+// none returns the hash to check when there is no password, so that the time is the same.
+func (c passwordCost) none() string { return c.encode(make([]byte, 16), make([]byte, hashLength)) }
 
 // hashPassword returns a salted hash in PHC string form.
-func (s *Service) hashPassword(ctx context.Context, password string) (string, error) {
+func (s *Service) hashPassword(ctx context.Context, password string) (hash string, err error) {
 	salt, err := s.random(16)
 	if err != nil {
 		return "", err
 	}
-	var key []byte
-	err = s.gate.pass(ctx, func() {
-		key = argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey)
-	})
-	if err != nil {
-		return "", err
-	}
-	b64 := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
-		argon2.Version, argonMemory, argonTime, argonThreads, b64.EncodeToString(salt), b64.EncodeToString(key)), nil
+	err = s.gate.pass(ctx, func() { hash = s.gate.cost.hash(password, salt) })
+	return hash, err
 }
 
 // checkPassword runs verifyPassword within the memory limit; an impossible password fails at once.
@@ -57,7 +65,7 @@ func verifyPassword(hash, password string) bool {
 		return false
 	}
 	if _, err := fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &memory, &time, &threads); err != nil ||
-		version != argon2.Version || memory > argonMemory || time > 16 || threads < 1 || threads > 16 || time < 1 {
+		version != argon2.Version || memory > maxHashMemory || time > 16 || threads < 1 || threads > 16 || time < 1 {
 		return false
 	}
 	salt, err := base64.RawStdEncoding.DecodeString(parts[4])

@@ -88,7 +88,7 @@ func newHostileDesk(t *testing.T) *hostileDesk {
 	var me object[struct{ Email string }]
 	d.ok("GET", "/user", nil, &me)
 	d.at = "http://" + d.http + "/desk/a/1"
-	d.Tab = browser.Start(t).Tab(t, browser.View{})
+	d.Tab = browser.StartWhole(t).Tab(t, browser.View{})
 	d.Open("http://" + d.http + "/desk/sign-in")
 	d.Fill("[name=email]", me.Data.Email)
 	d.Fill("[name=password]", password)

@@ -27,13 +27,29 @@ const patience = 60 * time.Second
 // Browser is a running Chromium with an empty profile. It can reach only 127.0.0.1 and localhost.
 type Browser struct{ ctx context.Context } //nolint:containedctx // chromedp keeps its browser in a context
 
-// Start starts a browser that ends with the test. Without Chromium the test is skipped.
+// Start starts Chromium without its window, or the whole browser where the former is not installed. It ends with the test.
+// Without either the test is skipped. It opens pages like the whole browser, in half the time.
 func Start(t testing.TB) *Browser {
+	t.Helper()
+	if program, err := exec.LookPath("chromium-headless-shell"); err == nil {
+		return start(t, program)
+	}
+	return StartWhole(t)
+}
+
+// StartWhole starts the browser that readers have, whose viewers of images and films are its own. It ends with the test.
+// Without Chromium the test is skipped.
+func StartWhole(t testing.TB) *Browser {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
 	if err != nil {
 		testenv.Skip(t, "no browser: there is no chromium")
 	}
+	return start(t, program)
+}
+
+func start(t testing.TB, program string) *Browser {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "browser") // not t.TempDir: a helper process may still write when the browser has ended
 	if err != nil {
 		t.Fatal(err)

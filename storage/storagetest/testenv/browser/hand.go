@@ -55,9 +55,7 @@ func (t *Tab) Type(h Hand, selector, text string) {
 // tap touches the middle of an element.
 func (t *Tab) tap(selector string) {
 	t.t.Helper()
-	t.Wait(selector)
-	at := Eval[[]float64](t, `(() => { const e = document.querySelector(`+strconv.Quote(selector)+`); e.scrollIntoView({ block: "center" });
-		const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	at := t.middle(selector)
 	call(t, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchStart, TouchPoints: []*input.TouchPoint{{X: at[0], Y: at[1]}}})
 	call(t, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: input.DispatchTouchEventTypeTouchEnd, TouchPoints: []*input.TouchPoint{}})
 }

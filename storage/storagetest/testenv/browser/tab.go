@@ -295,8 +295,35 @@ func (t *Tab) Choose(selector string, files ...string) {
 // Click clicks on an element of the page.
 func (t *Tab) Click(selector string) {
 	t.t.Helper()
-	t.on(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector)))
+	at := t.middle(selector)
+	t.Do(chromedp.MouseClickXY(at[0], at[1]))
 }
+
+// middle waits until an element is visible, scrolls to it, and returns its middle. All that happens in one script, between
+// whose parts the page cannot replace the element.
+func (t *Tab) middle(selector string) (at [2]float64) {
+	t.t.Helper()
+	ctx, cancel := t.bounded()
+	defer cancel()
+	script := "(" + middleScript + ")(" + strconv.Quote(selector) + ")"
+	for {
+		found, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](script))
+		if err != nil || len(found) == len(at) {
+			t.check(err)
+			copy(at[:], found)
+			return at
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+const middleScript = `selector => {
+	const e = document.querySelector(selector);
+	if (!e?.checkVisibility({ visibilityProperty: true })) return [];
+	e.scrollIntoViewIfNeeded();
+	const r = e.getClientRects()[0];
+	return r ? [r.x + r.width / 2, r.y + r.height / 2] : [];
+}`
 
 // Text returns the visible text of the first selected element, on one line.
 func (t *Tab) Text(selector string) string {
