@@ -18,6 +18,7 @@ import (
 	"github.com/uptrace/bunrouter"
 
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/transport"
 )
 
@@ -292,7 +293,7 @@ func TestPanicIsLogged(t *testing.T) {
 // A failure after the answer began cuts the connection: the client must not accept half a file as complete.
 func TestPanicInTheMiddle(t *testing.T) {
 	t.Parallel()
-	log := &syncBuffer{}
+	log := &testenv.Output{}
 	table := transport.New(transport.Config{Logger: slog.New(slog.NewTextHandler(log, nil))})
 	s := newStore()
 	transport.HandleContent(table, s.resolve, transport.Operation{ID: "x", Method: "GET", Path: "/accounts/{account_id}/x"},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/internal/openapigen"
 	"github.com/helpwright/helpwright/transport/internal/openapitest"
@@ -298,23 +299,12 @@ type harness struct {
 	store   *store
 	handler http.Handler
 	check   *openapitest.Validator
-	log     *syncBuffer
-}
-
-type syncBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
+	log     *testenv.Output
 }
 
 func newAPI(t testing.TB) *harness {
 	t.Helper()
-	a := &harness{store: newStore(), log: &syncBuffer{}}
+	a := &harness{store: newStore(), log: &testenv.Output{}}
 	table := newTable(a.store, transport.Config{Logger: slog.New(slog.NewTextHandler(a.log, nil))})
 	document, err := openapigen.Generate(table, openapigen.Info{Title: "Tickets", Version: "1"})
 	if err != nil {

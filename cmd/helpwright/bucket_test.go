@@ -235,7 +235,7 @@ func TestCopyFollows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said output
+	var said testenv.Output
 	cmd := exec.Command(path, "blobs", "copy", "--follow", "--every=1s", "file:blobs", bucket.URL())
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(bucketEnv(bucket)[1:], "HOME="+dir), &said, &said
 	if err := cmd.Start(); err != nil {

@@ -147,7 +147,7 @@ func TestImage(t *testing.T) {
 		t.Error("a server that is not there is healthy")
 	}
 	run := func() (stop func()) {
-		log := &output{}
+		log := &testenv.Output{}
 		server := within(context.Background(), "serve") // it is ended below, also when the test has
 		server.Stderr = log
 		if err := server.Start(); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -80,7 +79,7 @@ type process struct {
 	token  string
 	cmd    *exec.Cmd
 	stderr *os.File
-	stdout *output
+	stdout *testenv.Output
 	next   string // page after the last answer
 }
 
@@ -146,28 +145,9 @@ func (s *process) start() {
 		text, _ := os.ReadFile(s.stderr.Name())
 		s.t.Fatalf("the server did not start: %q %v\n%s", first, err, text)
 	}
-	s.stdout = &output{}
+	s.stdout = &testenv.Output{}
 	_, _ = s.stdout.Write([]byte(first))
-	go func(to *output) { _, _ = io.Copy(to, lines) }(s.stdout)
-}
-
-// output is the output of a process, read while it is written.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
+	go func(to *testenv.Output) { _, _ = io.Copy(to, lines) }(s.stdout)
 }
 
 // kill ends the process at once, as a crash does.

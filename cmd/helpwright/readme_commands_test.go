@@ -209,7 +209,7 @@ func TestReadmeServers(t *testing.T) {
 	cmd := exec.Command("sh", "-e", "-c", script+"wait\n")
 	cmd.Dir, cmd.Env = dir, []string{"PATH=" + filepath.Dir(path) + ":" + os.Getenv("PATH"), "HOME=" + dir}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	said := &output{}
+	said := &testenv.Output{}
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package bunstore_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"fmt"
@@ -23,30 +22,12 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// journal is a log for tests, written to by several goroutines.
-type journal struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
-
 // replicated is a store with a replica, and another on the same primary that stands for another server.
 type replicated struct {
 	t          *testing.T
 	servers    testenv.Replicated
 	db, other  *bunstore.DB
-	log        *journal
+	log        *testenv.Output
 	replica    *sql.DB
 	scope      helpdesk.Scope
 	customerAt int
@@ -54,7 +35,7 @@ type replicated struct {
 
 func newReplicated(t *testing.T) *replicated {
 	t.Helper()
-	s := &replicated{t: t, servers: testenv.OwnReplicated(t), log: &journal{}}
+	s := &replicated{t: t, servers: testenv.OwnReplicated(t), log: &testenv.Output{}}
 	open := func(cfg bunstore.Config) *bunstore.DB {
 		db, err := postgres.Open(t.Context(), s.servers.PrimaryURL, cfg)
 		if err != nil {
@@ -408,7 +389,7 @@ func TestWrongReplica(t *testing.T) {
 // A replica that does not answer at the start is only logged.
 func TestReplicaAway(t *testing.T) {
 	t.Parallel()
-	log := &journal{}
+	log := &testenv.Output{}
 	db, err := postgres.Open(t.Context(), testenv.Postgres(t), bunstore.Config{
 		Replica: "postgres://127.0.0.1:1/postgres", Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})

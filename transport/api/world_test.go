@@ -82,18 +82,6 @@ func (c *clock) advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// syncBuffer is a buffer that several goroutines may write to.
-type syncBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
-}
-
 // counter is a source of random bytes that gives the same in every run.
 type counter struct {
 	mu sync.Mutex

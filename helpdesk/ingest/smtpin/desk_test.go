@@ -23,6 +23,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 const domain = "in.example"
@@ -61,24 +62,7 @@ type world struct {
 	svc   *helpdesk.Service
 	desks []*helpdesk.Desk
 	boxes []helpdesk.Mailbox // two of the first account, one of the second
-	log   *logBuffer
-}
-
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log   *testenv.Output
 }
 
 func must[T any](t testing.TB) func(T, error) T {
@@ -94,7 +78,7 @@ func must[T any](t testing.TB) func(T, error) T {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	ctx := context.Background()
-	w := &world{store: &flakyStore{Store: memstore.New()}, log: &logBuffer{}}
+	w := &world{store: &flakyStore{Store: memstore.New()}, log: &testenv.Output{}}
 	key := bytes.Repeat([]byte("k"), 32)
 	w.svc = must[*helpdesk.Service](t)(helpdesk.New(helpdesk.Config{
 		Store: w.store, Blobs: memblob.New(), Sealer: must[storage.Sealer](t)(storage.NewSealer(key)),

@@ -35,24 +35,7 @@ type authority struct {
 	http   net.Listener // of the first
 	https  net.Listener
 	files  *certs.Files // own ones, or nil
-	log    logged
-}
-
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+	log    testenv.Output
 }
 
 func listen(t *testing.T) net.Listener {
