@@ -1,7 +1,6 @@
 package testenv
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -20,7 +19,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -34,7 +32,7 @@ type PebbleServer struct {
 
 	management string
 	client     *http.Client
-	log        *pebbleLog
+	log        *Output
 }
 
 // Pebble starts an authority for this test alone. It resolves every host to 127.0.0.1, and uses these ports in place of 80
@@ -51,7 +49,7 @@ func Pebble(t testing.TB, httpPort, tlsPort int, validity time.Duration) *Pebble
 		Skip(t, "no Pebble: run .ci/setup")
 	}
 	dir := t.TempDir()
-	p := &PebbleServer{CAFile: filepath.Join(dir, "ca.pem"), log: &pebbleLog{}}
+	p := &PebbleServer{CAFile: filepath.Join(dir, "ca.pem"), log: &Output{}}
 	cert, key := selfSigned(t)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(cert)
@@ -142,24 +140,6 @@ func (p *PebbleServer) AskedByHTTP(host string) int {
 
 // Log returns its output.
 func (p *PebbleServer) Log() string { return p.log.String() }
-
-type pebbleLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *pebbleLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *pebbleLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 func freePort(t testing.TB) string {
 	t.Helper()

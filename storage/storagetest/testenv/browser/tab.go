@@ -308,10 +308,12 @@ func (t *Tab) middle(selector string) (at [2]float64) {
 	script := "(" + middleScript + ")(" + strconv.Quote(selector) + ")"
 	for {
 		found, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](script))
-		if err != nil || len(found) == len(at) {
+		if len(found) == len(at) {
+			return [2]float64(found)
+		}
+		if _, leaving := errors.AsType[*cdproto.Error](err); err != nil && (!leaving || ctx.Err() != nil) { // a page that is left runs no script
+			t.t.Logf("looking for %s", selector)
 			t.check(err)
-			copy(at[:], found)
-			return at
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
