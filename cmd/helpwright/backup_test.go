@@ -227,7 +227,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	s := newServer(t)
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 	l := newLoad(s, m.InternalEmailAddress)
-	eventually(t, "there is something to back up", time.Minute, func() bool { return l.mails.Load() > 20 && l.deleted.Load() > 5 })
+	testenv.Eventually(t, "there is something to back up", func() bool { return l.mails.Load() > 20 && l.deleted.Load() > 5 })
 	for range 4 {
 		mails := l.mails.Load()
 		archive := s.archived()
@@ -264,7 +264,7 @@ func TestBackupUnderLoad(t *testing.T) {
 		t.Logf("%d rows of mails, %d of attachments, %d files; %d mails came in meanwhile", len(rows["hw_inbound_mails"]), len(rows["hw_attachments"]), len(named), done)
 	}
 	l.stop()
-	eventually(t, "every mail is filed", 2*time.Minute, func() bool { return len(ledgerOf(s, m.ID, "received")) == 0 })
+	testenv.Eventually(t, "every mail is filed", func() bool { return len(ledgerOf(s, m.ID, "received")) == 0 })
 	s.stop()
 	s.sameAfterRestore(s.archived())
 }
@@ -288,7 +288,7 @@ func TestNothingIsRemovedDuringBackup(t *testing.T) {
 	defer func() { _ = files.Close() }()
 	err = blobs.Hold(t.Context(), files, func(context.Context) error {
 		s.ok("DELETE", conversation, nil, nil)
-		eventually(t, "the server has tried", time.Minute, func() bool {
+		testenv.Eventually(t, "the server has tried", func() bool {
 			log, err := os.ReadFile(s.stderr.Name())
 			return err == nil && bytes.Contains(log, []byte("Files cannot be removed while a backup is running."))
 		})
@@ -303,7 +303,7 @@ func TestNothingIsRemovedDuringBackup(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	eventually(t, "the file is removed", time.Minute, func() bool { still, _ := s.blobFiles(); return len(still) == 0 })
+	testenv.Eventually(t, "the file is removed", func() bool { still, _ := s.blobFiles(); return len(still) == 0 })
 }
 
 func (s *process) databaseURL() string {
@@ -388,7 +388,7 @@ func filled(t *testing.T) *process {
 		s.hurl(t.Context(), attachments, "file", fmt.Sprint(n, ".txt"), noise)
 	}
 	submitAll(s.intake, m.InternalEmailAddress, 60)
-	eventually(t, "every mail is filed", time.Minute, func() bool { return len(s.conversations()) == 61 })
+	testenv.Eventually(t, "every mail is filed", func() bool { return len(s.conversations()) == 61 })
 	s.stop()
 	return s
 }
@@ -494,7 +494,7 @@ func TestBackupRefuses(t *testing.T) {
 	s := newServer(t)
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 	submitAll(s.intake, m.InternalEmailAddress, 3)
-	eventually(t, "every mail is filed", time.Minute, func() bool { return len(s.conversations()) == 3 })
+	testenv.Eventually(t, "every mail is filed", func() bool { return len(s.conversations()) == 3 })
 	archive := s.archived()
 	nonsense := filepath.Join(t.TempDir(), "nonsense")
 	if err := os.WriteFile(nonsense, []byte("nonsense"), 0o600); err != nil {
@@ -586,7 +586,7 @@ func TestBackupOfLostFiles(t *testing.T) {
 	s := newServer(t)
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 	submitAll(s.intake, m.InternalEmailAddress, 5)
-	eventually(t, "every mail is filed", time.Minute, func() bool { return len(s.conversations()) == 5 })
+	testenv.Eventually(t, "every mail is filed", func() bool { return len(s.conversations()) == 5 })
 	files, _ := s.blobFiles()
 	if err := os.Remove(files[1]); err != nil {
 		t.Fatal(err)
@@ -702,7 +702,7 @@ func TestBackupWithPostgres(t *testing.T) {
 	s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL)
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 	l := newLoad(s, m.InternalEmailAddress)
-	eventually(t, "there is something to back up", time.Minute, func() bool { return l.mails.Load() > 20 && l.deleted.Load() > 5 })
+	testenv.Eventually(t, "there is something to back up", func() bool { return l.mails.Load() > 20 && l.deleted.Load() > 5 })
 	if !strings.Contains(databaseURL, "?") {
 		t.Fatalf("the address %s has no parameters", databaseURL)
 	}

@@ -53,7 +53,7 @@ func TestBucket(t *testing.T) {
 	if err := s.submitTo(m.InternalEmailAddress, 1); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the mail is filed", time.Minute, func() bool { return len(s.conversations()) == 1 })
+	testenv.Eventually(t, "the mail is filed", func() bool { return len(s.conversations()) == 1 })
 	if status := s.upload(s.notes(), 1000); status != http.StatusCreated {
 		t.Errorf("uploading a file: %d", status)
 	}
@@ -67,8 +67,8 @@ func TestBucket(t *testing.T) {
 	s.says(http.StatusServiceUnavailable, "")
 	bucket.Control(t, "start")
 	s.says(http.StatusOK, "ready")
-	eventually(t, "the intake takes mail again", time.Minute, func() bool { return s.submitTo(m.InternalEmailAddress, 2) == nil })
-	eventually(t, "the mail is filed", time.Minute, func() bool { return len(s.conversations()) == 3 }) // one has the note
+	testenv.Eventually(t, "the intake takes mail again", func() bool { return s.submitTo(m.InternalEmailAddress, 2) == nil })
+	testenv.Eventually(t, "the mail is filed", func() bool { return len(s.conversations()) == 3 }) // one has the note
 	if out, err := s.command("doctor"); err != nil || !strings.Contains(out, "ok    bucket of the files") || !strings.Contains(out, "ok    blobs") {
 		t.Errorf("the doctor says %v\n%s", err, out)
 	}
@@ -246,16 +246,16 @@ func TestCopyFollows(t *testing.T) {
 	there := func(key string) func() bool {
 		return func() bool { _, err := files.Stat(t.Context(), key); return err == nil }
 	}
-	eventually(t, "the first file is there", time.Minute, there("accounts/1/a"))
+	testenv.Eventually(t, "the first file is there", there("accounts/1/a"))
 	put("accounts/1/b", "second")
-	eventually(t, "the second file is there", time.Minute, there("accounts/1/b"))
+	testenv.Eventually(t, "the second file is there", there("accounts/1/b"))
 	bucket.Control(t, "stop")
 	put("accounts/1/c", "third")
-	eventually(t, "the copy says that it waits", time.Minute, func() bool { return strings.Contains(said.String(), "tried again soon") })
+	testenv.Eventually(t, "the copy says that it waits", func() bool { return strings.Contains(said.String(), "tried again soon") })
 	bucket.Control(t, "start")
-	eventually(t, "the third file is there", time.Minute, there("accounts/1/c"))
+	testenv.Eventually(t, "the third file is there", there("accounts/1/c"))
 	n := len(said.String())
-	eventually(t, "it waits for more", time.Minute, func() bool { return strings.Contains(said.String()[n:], "copied 0 of 3") })
+	testenv.Eventually(t, "it waits for more", func() bool { return strings.Contains(said.String()[n:], "copied 0 of 3") })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

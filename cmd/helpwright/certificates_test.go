@@ -68,7 +68,7 @@ func TestCertificates(t *testing.T) {
 		}
 		return res.StatusCode, serial, nil
 	}
-	eventually(t, "both are there by HTTPS", time.Minute, func() bool {
+	testenv.Eventually(t, "both are there by HTTPS", func() bool {
 		status, serial, err := get(client, "https://desk.example/readyz")
 		_, same, otherErr := get(otherClient, "https://desk.example/readyz")
 		return err == nil && otherErr == nil && status == 200 && serial == same
@@ -117,7 +117,7 @@ func TestCertificates(t *testing.T) {
 		t.Errorf("%d orders of 3 hosts, and then %d", orders, n)
 	}
 	for _, intake := range []string{s.intake, other.intake} {
-		eventually(t, "mail is taken over TLS", time.Minute, func() bool { return startTLS(t, intake, "mx.desk.example", pebble.Roots(t)) == nil })
+		testenv.Eventually(t, "mail is taken over TLS", func() bool { return startTLS(t, intake, "mx.desk.example", pebble.Roots(t)) == nil })
 	}
 	s.stop()
 	other.stop()
@@ -148,7 +148,7 @@ func TestCertificateOfMailAlone(t *testing.T) {
 	pebble := testenv.Pebble(t, portOf(plain), 1, 0)
 	s := newServer(t, "HELPWRIGHT_LISTEN="+plain, "HELPWRIGHT_ACME_HOSTS=mx.desk.example", "HELPWRIGHT_ACME_EMAIL=ops@desk.example",
 		"HELPWRIGHT_ACME_URL="+pebble.Directory, "HELPWRIGHT_ACME_CA="+pebble.CAFile)
-	eventually(t, "mail is taken over TLS", time.Minute, func() bool { return startTLS(t, s.intake, "mx.desk.example", pebble.Roots(t)) == nil })
+	testenv.Eventually(t, "mail is taken over TLS", func() bool { return startTLS(t, s.intake, "mx.desk.example", pebble.Roots(t)) == nil })
 	if pebble.AskedByHTTP("mx.desk.example") == 0 {
 		t.Error("not asked by HTTP")
 	}
@@ -171,9 +171,9 @@ func TestOwnCertificates(t *testing.T) {
 		_ = res.Body.Close()
 		return res.StatusCode == 200 && startTLS(t, s.intake, "desk.example", roots) == nil
 	}
-	eventually(t, "the certificate is shown", time.Minute, func() bool { return serves(first) })
+	testenv.Eventually(t, "the certificate is shown", func() bool { return serves(first) })
 	second := selfSigned(t, cert, key, "desk.example", time.Hour)
-	eventually(t, "the new certificate is shown", time.Minute, func() bool { return serves(second) && !serves(first) })
+	testenv.Eventually(t, "the new certificate is shown", func() bool { return serves(second) && !serves(first) })
 	res, err := httpsClient(s.http, nil).Get("http://desk.example/") // the client has a time limit
 	if err != nil {
 		t.Fatal(err)

@@ -238,7 +238,7 @@ func TestSecondSignal(t *testing.T) {
 		}
 	}
 	signal()
-	eventually(t, "nobody is let in any more", 30*time.Second, func() bool {
+	testenv.Eventually(t, "nobody is let in any more", func() bool {
 		c, err := net.Dial("tcp", s.http)
 		if err == nil {
 			_ = c.Close()
@@ -264,7 +264,7 @@ func TestBootstrapToken(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_BOOTSTRAP_TOKEN=")
 	printed := func() bool { return strings.Contains(s.stdout.String(), "TOKEN='hwp_") }
-	eventually(t, "the token is printed", 30*time.Second, printed)
+	testenv.Eventually(t, "the token is printed", printed)
 	s.stop()
 	s.start()
 	s.stop()

@@ -12,10 +12,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // A file with unknown or ineffective settings is refused, with the probable name.
@@ -268,7 +269,7 @@ func TestListenEverywhere(t *testing.T) {
 		}
 		s.env = append(s.env, "HELPWRIGHT_LISTEN="+listen)
 		s.start()
-		eventually(t, "the tour is printed", time.Minute, func() bool { return strings.Contains(s.stdout.String(), "api $API/conversations/1/interactions\n\n") })
+		testenv.Eventually(t, "the tour is printed", func() bool { return strings.Contains(s.stdout.String(), "api $API/conversations/1/interactions\n\n") })
 		out := s.stdout.String()
 		token := regexp.MustCompile(`hwp_\w+`).FindString(out)
 		s.token = token
@@ -296,9 +297,9 @@ func TestDataFolder(t *testing.T) {
 	s := newServer(t, "HELPWRIGHT_DATA=else/where")
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 	submitAll(s.intake, m.InternalEmailAddress, 1)
-	eventually(t, "the mail is filed", time.Minute, func() bool { return len(s.conversations()) == 1 })
+	testenv.Eventually(t, "the mail is filed", func() bool { return len(s.conversations()) == 1 })
 	s.ok("POST", "/accounts/1/conversations/1/interactions", url.Values{"type": {"user"}, "body": {"Answer"}}, nil)
-	eventually(t, "the answer is spooled", time.Minute, func() bool {
+	testenv.Eventually(t, "the answer is spooled", func() bool {
 		mails, _ := filepath.Glob(filepath.Join(s.dir, "else", "where", "outbox", "*.eml"))
 		return len(mails) == 1
 	})

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // demoProcess is a running demo.
@@ -118,7 +119,7 @@ func TestDemoAfterKill(t *testing.T) {
 	if err := next.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the folder of the killed demo is removed", 30*time.Second, func() bool {
+	testenv.Eventually(t, "the folder of the killed demo is removed", func() bool {
 		_, err := os.Stat(filepath.Join(d.temp, filepath.Base(before[len(before)-1])))
 		return os.IsNotExist(err)
 	})

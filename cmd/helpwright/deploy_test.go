@@ -161,7 +161,7 @@ func TestImage(t *testing.T) {
 				t.Log(log)
 			}
 		})
-		eventually(t, "the server is healthy", 60*time.Second, func() bool {
+		testenv.Eventually(t, "the server is healthy", func() bool {
 			select {
 			case err := <-ended:
 				t.Fatalf("the server ended with %v\n%s", err, log)
@@ -222,7 +222,7 @@ func TestProxies(t *testing.T) {
 			via := *s
 			via.http = freeAddress(t)
 			start(t, via.http, s.http)
-			eventually(t, "the proxy answers", 30*time.Second, func() bool {
+			testenv.Eventually(t, "the proxy answers", func() bool {
 				res, err := http.Get("http://" + via.http + "/readyz")
 				if err != nil {
 					return false

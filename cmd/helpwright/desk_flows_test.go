@@ -71,8 +71,8 @@ func (a *agents) answer() {
 		a.expect("the toast", tab.Text(".toast"), "Reply goes out in")
 		a.expect("the thread", tab.Text("#thread"), "It is not.")
 		a.submit(tab, scripts, ".toast button")
-		eventually(a.t, "the toast says so", 20*time.Second, func() bool { return strings.Contains(seen(tab, ".toast"), "a draft again") })
-		eventually(a.t, "the answer is a draft again", 20*time.Second, func() bool {
+		testenv.Eventually(a.t, "the toast says so", func() bool { return strings.Contains(seen(tab, ".toast"), "a draft again") })
+		testenv.Eventually(a.t, "the answer is a draft again", func() bool {
 			said := a.bodies(id)
 			return len(said) == 2 && strings.HasPrefix(said[1], "user draft:")
 		})
@@ -87,9 +87,9 @@ func (a *agents) answer() {
 		} else {
 			tab.Click(".split summary")
 			tab.Click(".split [value=close]")
-			eventually(a.t, "the conversation is closed", 20*time.Second, func() bool { return a.status(id) == "closed" })
+			testenv.Eventually(a.t, "the conversation is closed", func() bool { return a.status(id) == "closed" })
 		}
-		eventually(a.t, "the answer is posted", 20*time.Second, func() bool {
+		testenv.Eventually(a.t, "the answer is posted", func() bool {
 			said := a.bodies(id)
 			return len(said) == 2 && strings.HasPrefix(said[1], "user posted:")
 		})
@@ -119,9 +119,9 @@ func (a *agents) draft() {
 	tab := a.member(browser.View{})
 	tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
 	a.write(tab, true, "Try the other")
-	eventually(a.t, "the draft is saved", 20*time.Second, func() bool { return len(a.bodies(id)) == 2 })
+	testenv.Eventually(a.t, "the draft is saved", func() bool { return len(a.bodies(id)) == 2 })
 	tab.Press(" end.")
-	eventually(a.t, "the draft has all", 20*time.Second, func() bool {
+	testenv.Eventually(a.t, "the draft has all", func() bool {
 		said := a.bodies(id)
 		return len(said) == 2 && strings.Contains(said[1], "Try the other end.")
 	})
@@ -147,7 +147,7 @@ func (a *agents) crossing() {
 			a.t.Fatalf("it was sent: %q", said)
 		}
 		a.submit(tab, scripts, ".crossing [name=anyway]")
-		eventually(a.t, "the answer is sent", 20*time.Second, func() bool {
+		testenv.Eventually(a.t, "the answer is sent", func() bool {
 			said := a.bodies(id)
 			return len(said) == 3 && strings.Contains(said[2], "Turn it left.") && strings.HasPrefix(said[2], "user posted")
 		})
@@ -173,7 +173,7 @@ func (a *agents) bulk() {
 			a.t.Error(got)
 		}
 		a.submit(tab, scripts, ".toast button")
-		eventually(a.t, "both are open again", 20*time.Second, func() bool { return statuses() == "posted posted" })
+		testenv.Eventually(a.t, "both are open again", func() bool { return statuses() == "posted posted" })
 	})
 }
 
@@ -195,12 +195,12 @@ func (a *agents) keys() {
 	tab.Press("n")
 	tab.Press("She called.")
 	browser.Eval[any](tab, "document.activeElement.closest('form').requestSubmit(document.querySelector('[data-send]'))")
-	eventually(a.t, "the note is there", 20*time.Second, func() bool { return len(a.bodies(second)) == 2 })
+	testenv.Eventually(a.t, "the note is there", func() bool { return len(a.bodies(second)) == 2 })
 	tab.Wait("#thread .note")
 	browser.Eval[any](tab, "document.activeElement.blur()")
 	tab.Press("e")
-	eventually(a.t, "it is closed", 20*time.Second, func() bool { return a.status(second) == "closed" })
-	eventually(a.t, "the next is shown", 20*time.Second, func() bool { return strings.Contains(seen(tab, ".head h1"), "Alpha") })
+	testenv.Eventually(a.t, "it is closed", func() bool { return a.status(second) == "closed" })
+	testenv.Eventually(a.t, "the next is shown", func() bool { return strings.Contains(seen(tab, ".head h1"), "Alpha") })
 	tab.Press("z") // nothing has this key
 	if got := a.status(first); got != "posted" {
 		a.t.Error(got)
@@ -215,7 +215,7 @@ func (a *agents) live() {
 	talk.Open(fmt.Sprintf("%s/c/%d", a.at, id))
 	a.write(talk, true, "While I write")
 	a.ok("POST", fmt.Sprintf("/accounts/1/conversations/%d/interactions", id), url.Values{"type": {"customer"}, "body": {"It leaks now."}}, nil)
-	eventually(a.t, "the message is shown", 30*time.Second, func() bool { return strings.Contains(seen(talk, "#thread"), "It leaks now.") })
+	testenv.Eventually(a.t, "the message is shown", func() bool { return strings.Contains(seen(talk, "#thread"), "It leaks now.") })
 	a.expect("what was being written", talk.Text(".editor"), "While I write")
 	a.fresh("The drain")
 	list.Wait("#fresh")
@@ -228,7 +228,7 @@ func (a *agents) search() {
 		tab.Open(a.at + "/search")
 		if scripts {
 			tab.Fill(".searchbar input", "grind")
-			eventually(a.t, "the address has the word", 20*time.Second, func() bool { return browser.Eval[string](tab, "location.search") == "?q=grind" })
+			testenv.Eventually(a.t, "the address has the word", func() bool { return browser.Eval[string](tab, "location.search") == "?q=grind" })
 			a.expect("the results", tab.Text("#list"), "Mill hums")
 			return
 		}
@@ -255,14 +255,14 @@ func (a *agents) reply() {
 	tab.Wait("[data-replies] input[type=search]")
 	tab.Press("kno")
 	tab.Click("[data-reply]")
-	eventually(a.t, "the reply is there", 20*time.Second, func() bool { return strings.Contains(seen(tab, ".editor"), "Turn it,") })
+	testenv.Eventually(a.t, "the reply is there", func() bool { return strings.Contains(seen(tab, ".editor"), "Turn it,") })
 	if got := seen(tab, ".editor"); strings.Contains(got, "/") {
 		a.t.Errorf("the slash stays: %q", got)
 	}
 	tab.Choose(".attach input", file)
-	eventually(a.t, "the file is attached", 20*time.Second, func() bool { return strings.Contains(seen(tab, "[data-list]"), "knob.txt") })
+	testenv.Eventually(a.t, "the file is attached", func() bool { return strings.Contains(seen(tab, "[data-list]"), "knob.txt") })
 	tab.Click("[data-send]")
-	eventually(a.t, "the answer is posted with its file", 20*time.Second, func() bool {
+	testenv.Eventually(a.t, "the answer is posted with its file", func() bool {
 		said := a.bodies(id)
 		return len(said) == 2 && strings.HasPrefix(said[1], "user posted: Hello.") && strings.Contains(seen(tab, "#thread"), "knob.txt")
 	})
@@ -296,22 +296,22 @@ func (a *agents) bell() {
 	other.Press("Ask @")
 	other.Wait("[data-members] [role=option]")
 	other.Press("maj")
-	eventually(a.t, "one member is left", 20*time.Second, func() bool {
+	testenv.Eventually(a.t, "one member is left", func() bool {
 		return browser.Eval[string](other, "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.dataset.member || ''") == "Maja Lindqvist"
 	})
 	other.Press("\r")
-	eventually(a.t, "the mention is there", 20*time.Second, func() bool { return strings.Contains(seen(other, ".editor"), "@Maja Lindqvist") })
+	testenv.Eventually(a.t, "the mention is there", func() bool { return strings.Contains(seen(other, ".editor"), "@Maja Lindqvist") })
 	other.Press("please.")
 	if got := strings.Join(strings.Fields(seen(other, ".editor")), " "); got != "Ask @Maja Lindqvist please." {
 		a.t.Errorf("written: %q", got)
 	}
 	browser.Eval[any](other, "document.activeElement.closest('form').requestSubmit(document.querySelector('[data-send]'))")
-	eventually(a.t, "the bell rings", 30*time.Second, func() bool { return label() != quiet && strings.Contains(label(), "unread") })
+	testenv.Eventually(a.t, "the bell rings", func() bool { return label() != quiet && strings.Contains(label(), "unread") })
 	// Mail of earlier parts that cannot be delivered is told as well.
 	about := func() string {
 		return browser.Eval[string](owner, "(window.told || []).filter((said) => said.endsWith(': The gasket')).join()")
 	}
-	eventually(a.t, "the browser tells", 30*time.Second, func() bool { return about() != "" })
+	testenv.Eventually(a.t, "the browser tells", func() bool { return about() != "" })
 	if diff := cmp.Diff("Jonas Weber mentioned you in a note: The gasket", about()); diff != "" {
 		a.t.Error(diff)
 	}
@@ -323,7 +323,7 @@ func (a *agents) bell() {
 	owner.Wait(".talk")
 	a.expect("the address", owner.Location(), fmt.Sprintf("/c/%d?m=", id))
 	a.expect("the note", owner.Text("#thread .mention.me"), "@Maja Lindqvist")
-	eventually(a.t, "it is read", 20*time.Second, func() bool { return label() == quiet })
+	testenv.Eventually(a.t, "it is read", func() bool { return label() == quiet })
 	plain := a.colleague("jonas", browser.View{NoScript: true})
 	plain.Open(a.at + "/notifications")
 	a.expect("the list", plain.Text(".told"), "New and unassigned")
@@ -361,20 +361,18 @@ func (a *agents) outage() {
 	}
 	browser.Eval[any](tab, `window.fetch = window.there`)
 	tab.Click(".toast.bad button")
-	eventually(a.t, "the second try closes it", 20*time.Second, func() bool { return a.status(id) == "closed" })
+	testenv.Eventually(a.t, "the second try closes it", func() bool { return a.status(id) == "closed" })
 }
 
 // holdBack keeps the browser's requests that a condition on their address (u) and options (h) chooses until release.
-func holdBack(tab *browser.Tab, condition string) (release func()) {
+func (a *agents) holdBack(tab *browser.Tab, condition string) (release func()) {
 	browser.Eval[any](tab, `window.there ??= window.fetch; window.held = []; window.fetch = (u, h) => {
 		if (!(`+condition+`)) return there(u, h);
 		return new Promise((yes) => held.push(yes)).then(() => there(u, h)).finally(() => held.pop());
 	}`)
 	return func() {
 		browser.Eval[any](tab, `window.fetch = there; for (const go of [...held]) go(); held.length`)
-		for end := time.Now().Add(20 * time.Second); browser.Eval[int](tab, "held.length") > 0 && time.Now().Before(end); {
-			time.Sleep(20 * time.Millisecond)
-		}
+		testenv.Eventually(a.t, "what was held back has come", func() bool { return browser.Eval[int](tab, "held.length") == 0 })
 	}
 }
 
@@ -386,16 +384,16 @@ func (a *agents) late() {
 	tab := a.member(browser.View{})
 	leave := func() {
 		browser.Eval[any](tab, fmt.Sprintf(`{ const link = document.createElement("a"); link.href = %q; document.querySelector("#main").append(link); link.click(); }`, address(second)))
-		eventually(a.t, "the other conversation is shown", 20*time.Second, func() bool {
+		testenv.Eventually(a.t, "the other conversation is shown", func() bool {
 			a.t.Log(tab.Location(), seen(tab, "#main h1"), seen(tab, ".toast"))
 			return strings.Contains(seen(tab, "#main h1"), "The right hinge")
 		})
 	}
 
 	tab.Open(address(first))
-	release := holdBack(tab, `(h?.headers?.["Desk-Target"] || "").includes("thread")`)
+	release := a.holdBack(tab, `(h?.headers?.["Desk-Target"] || "").includes("thread")`)
 	a.ok("POST", fmt.Sprintf("/accounts/1/conversations/%d/interactions", first), url.Values{"type": {"customer"}, "body": {"It is on the left."}}, nil)
-	eventually(a.t, "the thread is asked for", 30*time.Second, func() bool { return browser.Eval[int](tab, "held.length") > 0 })
+	testenv.Eventually(a.t, "the thread is asked for", func() bool { return browser.Eval[int](tab, "held.length") > 0 })
 	leave()
 	release()
 	stays := func() {
@@ -411,9 +409,9 @@ func (a *agents) late() {
 	a.write(tab, true, "Hello. /")
 	tab.Wait("[data-replies] input[type=search]")
 	tab.Press("left")
-	release = holdBack(tab, `u.includes("/replies/")`)
+	release = a.holdBack(tab, `u.includes("/replies/")`)
 	tab.Press("\r")
-	eventually(a.t, "the reply is asked for", 20*time.Second, func() bool { return browser.Eval[int](tab, "held.length") > 0 })
+	testenv.Eventually(a.t, "the reply is asked for", func() bool { return browser.Eval[int](tab, "held.length") > 0 })
 	leave()
 	release()
 	stays()
@@ -444,10 +442,10 @@ func (a *agents) quick() {
 	tab := a.member(browser.View{})
 	tab.Open(fmt.Sprintf("%s/c/%d", a.at, first))
 	a.write(tab, true, "Tighten it.")
-	release := holdBack(tab, `String(u).endsWith("/draft")`)
+	release := a.holdBack(tab, `String(u).endsWith("/draft")`)
 	tab.Click("[data-send]")
 	browser.Eval[any](tab, fmt.Sprintf(`{ const link = document.createElement("a"); link.href = "%s/c/%d"; document.querySelector("#main").append(link); link.click(); }`, a.at, second))
-	eventually(a.t, "the other conversation is shown", 20*time.Second, func() bool { return strings.Contains(seen(tab, "#main h1"), "The right bolt") })
+	testenv.Eventually(a.t, "the other conversation is shown", func() bool { return strings.Contains(seen(tab, "#main h1"), "The right bolt") })
 	release()
 	tab.Wait(".toast")
 	a.expect("the toast", tab.Text(".toast"), "Reply goes out in")
@@ -466,20 +464,20 @@ func (a *agents) upload() {
 	tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
 	a.write(tab, true, "As attached. ")
 	browser.Eval[any](tab, `document.execCommand("insertText", false, "Turn it again. ".repeat(6000))`)
-	eventually(a.t, "a long draft is saved", 20*time.Second, func() bool {
+	testenv.Eventually(a.t, "a long draft is saved", func() bool {
 		said := a.bodies(id)
 		return len(said) == 2 && len(said[1]) > 80_000
 	})
-	release := holdBack(tab, `u.includes("/files")`)
+	release := a.holdBack(tab, `u.includes("/files")`)
 	tab.Choose(".attach input", file)
-	eventually(a.t, "the file is on its way", 20*time.Second, func() bool { return browser.Eval[int](tab, "held.length") > 0 })
+	testenv.Eventually(a.t, "the file is on its way", func() bool { return browser.Eval[int](tab, "held.length") > 0 })
 	tab.Click("[data-send]")
 	a.expect("the composer", tab.Text(".saved"), "Uploading its files")
 	if said := a.bodies(id); !strings.HasPrefix(said[1], "user draft:") {
 		a.t.Errorf("sent without its file: %.60q", said[1])
 	}
 	release()
-	eventually(a.t, "the answer is posted with its file", 20*time.Second, func() bool {
+	testenv.Eventually(a.t, "the answer is posted with its file", func() bool {
 		said := a.bodies(id)
 		return len(said) == 2 && strings.HasPrefix(said[1], "user posted: As attached.") && strings.Contains(seen(tab, "#thread"), "crank.txt")
 	})
@@ -560,7 +558,7 @@ func (a *agents) refusedElsewhere() {
 		a.t.Errorf("of the article %q is left", got)
 	}
 	again(tab)
-	eventually(a.t, "the article is published", 20*time.Second, func() bool {
+	testenv.Eventually(a.t, "the article is published", func() bool {
 		var article object[struct {
 			Translations map[string]struct{ Content string }
 		}]
@@ -577,14 +575,14 @@ func (a *agents) refusedElsewhere() {
 	tab.Wait(".toast.bad button")
 	a.expect("the saved reply", tab.Text(".editor"), "Rinse it.")
 	again(tab)
-	eventually(a.t, "the reply is saved", 20*time.Second, func() bool { return strings.Contains(seen(tab, "#main"), "Rinsing") })
+	testenv.Eventually(a.t, "the reply is saved", func() bool { return strings.Contains(seen(tab, "#main"), "Rinsing") })
 
 	id := a.fresh("The tap")
 	tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
 	browser.Eval[any](tab, refuse)
 	tab.Click(".button[value=close]")
 	again(tab)
-	eventually(a.t, "the conversation is closed", 20*time.Second, func() bool { return a.status(id) == "closed" })
+	testenv.Eventually(a.t, "the conversation is closed", func() bool { return a.status(id) == "closed" })
 }
 
 // once expects one answer or note behind the customer's message.
@@ -607,7 +605,7 @@ func (a *agents) panel() {
 	}
 	tab.Fill(about, "Prefers to be called")
 	a.ok("POST", fmt.Sprintf("/accounts/1/conversations/%d/interactions", id), url.Values{"type": {"customer"}, "body": {"It squeaks."}}, nil)
-	eventually(a.t, "the message is shown", 30*time.Second, func() bool { return strings.Contains(seen(tab, "#thread"), "It squeaks.") })
+	testenv.Eventually(a.t, "the message is shown", func() bool { return strings.Contains(seen(tab, "#thread"), "It squeaks.") })
 	if got := browser.Eval[string](tab, `document.querySelector("`+about+`").value`); got != "Prefers to be called" {
 		a.t.Errorf("of the note about the customer %q is left", got)
 	}
@@ -646,7 +644,7 @@ func (a *agents) notes() {
 	a.expect("the files", tab.Text("[data-list]"), "sprocket.txt")
 	tab.Click(`[aria-label="Remove slip.txt"]`)
 	a.submit(tab, true, "[data-send]")
-	eventually(a.t, "the note is there with its files", 20*time.Second, func() bool {
+	testenv.Eventually(a.t, "the note is there with its files", func() bool {
 		said, shown := a.bodies(id), seen(tab, "#thread")
 		return len(said) == 2 && strings.HasPrefix(said[1], "note: Count them.") && strings.Contains(shown, "sprocket.txt") && strings.Contains(shown, "chain.txt")
 	})

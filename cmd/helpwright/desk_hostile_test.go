@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv/browser"
@@ -116,7 +115,7 @@ func (d *hostileDesk) file(mails [][]byte) {
 		}
 		taken++
 	}
-	eventually(d.t, "every mail is filed", 3*time.Minute, func() bool { return len(ledgerOf(d.process, d.box.ID, "received")) == 0 })
+	testenv.Eventually(d.t, "every mail is filed", func() bool { return len(ledgerOf(d.process, d.box.ID, "received")) == 0 })
 	d.t.Logf("%d of %d mails came in, %d were ignored, %d quarantined", taken, len(mails),
 		len(ledgerOf(d.process, d.box.ID, "ignored")), len(ledgerOf(d.process, d.box.ID, "quarantined")))
 }

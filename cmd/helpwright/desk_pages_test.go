@@ -145,11 +145,11 @@ func (a *agents) makeTeam(tab *browser.Tab) {
 	tab.Open(a.at + "/settings/teams")
 	tab.Fill("[name=name]", "Repairs & returns")
 	tab.Click(".part .primary")
-	eventually(a.t, "the team is made", 20*time.Second, func() bool { return strings.Contains(seen(tab, "#main .top h1"), "Repairs") })
+	testenv.Eventually(a.t, "the team is made", func() bool { return strings.Contains(seen(tab, "#main .top h1"), "Repairs") })
 	tab.Open(fmt.Sprintf("%s/c/%d?in=all", a.at, a.waiting()))
 	tab.Click("#acts [data-key=a]")
 	tab.Click("#acts [name=team]")
-	eventually(a.t, "the conversation is the team's", 20*time.Second, func() bool { return strings.Contains(seen(tab, "#acts"), "Repairs") })
+	testenv.Eventually(a.t, "the conversation is the team's", func() bool { return strings.Contains(seen(tab, "#acts"), "Repairs") })
 }
 
 // eachPage checks every kind of page in every view. With HELPWRIGHT_TEST_SCREENS it saves pictures of all in that folder.
@@ -200,7 +200,7 @@ func (a *agents) doors() {
 	}
 	eachView(a.t, tab, check, "forgot-sent")
 	link := ""
-	eventually(a.t, "the link is mailed", 30*time.Second, func() bool {
+	testenv.Eventually(a.t, "the link is mailed", func() bool {
 		mails, _ := filepath.Glob(filepath.Join(a.temp, "helpwright-demo-*", "outbox", "*.eml"))
 		for _, name := range mails {
 			raw, _ := os.ReadFile(name)

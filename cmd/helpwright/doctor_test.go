@@ -45,7 +45,7 @@ func TestDoctorLooksAtPorts(t *testing.T) {
 		t.Errorf("nothing runs: %d\n%s", code, out)
 	}
 	s := newServer(t, env...)
-	eventually(t, "the server is ready", time.Minute, func() bool {
+	testenv.Eventually(t, "the server is ready", func() bool {
 		code, out, _ = command(t, s.dir, env, "doctor")
 		return strings.Count(out, ": a server of this kind runs there") == 5
 	})
@@ -109,7 +109,7 @@ func TestDoctorLooksAtTheAuthority(t *testing.T) {
 	}
 	s := newServer(t, env...)
 	out := ""
-	eventually(t, "the certificate is there", time.Minute, func() bool {
+	testenv.Eventually(t, "the certificate is there", func() bool {
 		_, out, _ = command(t, s.dir, env, "doctor")
 		return strings.Contains(out, "note  certificates of the authority: 1 are good")
 	})

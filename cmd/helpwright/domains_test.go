@@ -10,9 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/foxcpp/go-mockdns"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // typeTXT is the number of TXT records (RFC 1035 section 3.2.2).
@@ -114,7 +115,7 @@ func TestPGPFailsClosed(t *testing.T) {
 			{deliveries("ada@example.com"), "sent"},
 			{deliveries("bob@example.com", "ada@example.com"), "failed The mail was not sent to anybody: it has to be encrypted, and bob@example.com has no PGP key."},
 		} {
-			eventually(t, "it is tried", 20*time.Second, func() bool { return !strings.HasPrefix(tt.got(), "queued") })
+			testenv.Eventually(t, "it is tried", func() bool { return !strings.HasPrefix(tt.got(), "queued") })
 			if got := tt.got(); !strings.HasPrefix(got, tt.want) {
 				t.Error(got)
 			}

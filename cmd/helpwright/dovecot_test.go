@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,7 +19,7 @@ func TestImportFromDovecot(t *testing.T) {
 		appendAll(t, dovecot, user, mails)
 		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL, "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true")
 		m := s.mailbox(imapForm(dovecot, user, "support@example.org", "INBOX", "Archive"))
-		eventually(t, "all mails are in the ledger and none waits", 3*time.Minute, func() bool {
+		testenv.Eventually(t, "all mails are in the ledger and none waits", func() bool {
 			return len(ledgerOf(s, m.ID)) == len(mails) && len(ledgerOf(s, m.ID, "received")) == 0
 		})
 		got := tally{Ignored: len(ledgerOf(s, m.ID, "ignored")), Quarantined: len(ledgerOf(s, m.ID, "quarantined"))}
@@ -51,7 +50,7 @@ func TestImportFromDovecot(t *testing.T) {
 		}
 		// Mail that comes now is noticed by IDLE.
 		appendAll(t, dovecot, user, []folderMail{{"INBOX", strings.ReplaceAll(head(9999, "\nLate.\n"), "\n", "\r\n")}})
-		eventually(t, "a late mail is filed", time.Minute, func() bool { return len(s.conversations()) == want.Conversations+1 })
+		testenv.Eventually(t, "a late mail is filed", func() bool { return len(s.conversations()) == want.Conversations+1 })
 		s.stop()
 	})
 }

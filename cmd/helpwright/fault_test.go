@@ -79,7 +79,7 @@ func TestFrozenDatabase(t *testing.T) {
 			t.Errorf("readyz: %d", status)
 		}
 		proxy.Pass()
-		eventually(t, "the server works again", 30*time.Second, func() bool {
+		testenv.Eventually(t, "the server works again", func() bool {
 			one, _ := s.status("GET", apiBase+mailboxPath(m.ID), nil, 5*time.Second)
 			two, _ := s.status("GET", "/readyz", nil, 5*time.Second)
 			return one == http.StatusOK && two == http.StatusOK
@@ -188,7 +188,7 @@ func outage(t *testing.T, databaseURL string, restart bool, access func(*process
 		}, nil)
 	}
 	flow()
-	eventually(t, "answers leave", time.Minute, func() bool { mails, _ := relay.counts(); return mails >= 8 })
+	testenv.Eventually(t, "answers leave", func() bool { mails, _ := relay.counts(); return mails >= 8 })
 	long := outageTime(t)
 	away()
 	time.Sleep(long * 2 / 5)
@@ -204,7 +204,7 @@ func outage(t *testing.T, databaseURL string, restart bool, access func(*process
 	if restart {
 		s.start()
 	}
-	eventually(t, "every answer is sent", 2*time.Minute, func() bool {
+	testenv.Eventually(t, "every answer is sent", func() bool {
 		for _, c := range s.conversations() {
 			if i := s.interactions(c.ID)[0]; len(i.Deliveries) != 1 || i.Deliveries[0].State != "sent" {
 				return false

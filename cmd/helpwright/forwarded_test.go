@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // TestMailsNameNoForwardedHost sends the headers of a proxy that forwards the client's own, and a Host of the client's
@@ -53,7 +54,7 @@ func TestMailsNameNoForwardedHost(t *testing.T) {
 			mailed := func(what, word string) string {
 				t.Helper()
 				var found string
-				eventually(t, what+" is mailed", 30*time.Second, func() bool {
+				testenv.Eventually(t, what+" is mailed", func() bool {
 					files, _ := filepath.Glob(filepath.Join(s.dir, "data", "outbox", "*.eml"))
 					for _, file := range files {
 						if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), word) {

@@ -9,9 +9,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // TestInvitation follows the link of an invitation's mail in the way of a browser.
@@ -21,7 +21,7 @@ func TestInvitation(t *testing.T) {
 		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL)
 		s.ok("POST", "/accounts/1/invitations", url.Values{"email": {"lise@example.org"}, "name": {"Lise"}, "roles[]": {"3"}}, nil)
 		var spooled []string
-		eventually(t, "the invitation is mailed", 30*time.Second, func() bool {
+		testenv.Eventually(t, "the invitation is mailed", func() bool {
 			spooled, _ = filepath.Glob(filepath.Join(s.dir, "data", "outbox", "*.eml"))
 			return len(spooled) == 1
 		})

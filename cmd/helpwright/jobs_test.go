@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // TestJobsCommand lists, retries and drops jobs that were given up, while the server runs, which does those that are
@@ -87,7 +88,7 @@ func TestJobsCommand(t *testing.T) {
 		run(exitUsage, "drop", "7", "--kind", "test.old")
 		has(run(exitIncomplete, "retry", "999999"), "job 999999: there is none", "retried 0 jobs")
 		has(run(0, "retry", fmt.Sprint(mail)), "retried 1 jobs")
-		eventually(t, "the server has done the job", 20*time.Second, func() bool {
+		testenv.Eventually(t, "the server has done the job", func() bool {
 			g, err := db.Gauges(t.Context(), time.Now())
 			if err != nil {
 				t.Fatal(err)

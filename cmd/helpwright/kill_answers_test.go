@@ -240,7 +240,7 @@ func (a *answering) isBack(id int64) bool {
 func (a *answering) arrived(deaths int) {
 	a.t.Helper()
 	var answers map[int64]answered
-	eventually(a.t, "every answer has left", 2*time.Minute, func() bool {
+	testenv.Eventually(a.t, "every answer has left", func() bool {
 		answers = a.answers()
 		for _, one := range answers {
 			if one.waits {
@@ -250,7 +250,7 @@ func (a *answering) arrived(deaths int) {
 		return true
 	})
 	got := map[string]map[string]int{} // copies by text and Message-ID
-	eventually(a.t, "every answer has arrived", time.Minute, func() bool {
+	testenv.Eventually(a.t, "every answer has arrived", func() bool {
 		clear(got)
 		for _, raw := range a.postfix.Mails(a.t, a.customer) {
 			m, err := mail.Parse([]byte(raw), mail.Limits{})

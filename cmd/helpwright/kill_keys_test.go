@@ -142,7 +142,7 @@ func keyedPosts(s *process, n int) []keyedPost {
 // doneOnce checks that each of n rounds of keyedPosts was done once.
 func doneOnce(t *testing.T, s *process, relay *sink, n int) {
 	t.Helper()
-	eventually(t, "every mail is sent", 3*time.Minute, func() bool { mails, _ := relay.counts(); return mails >= n })
+	testenv.Eventually(t, "every mail is sent", func() bool { mails, _ := relay.counts(); return mails >= n })
 	count := map[string]int{}
 	for _, c := range s.conversations() {
 		count["conversation "+c.Subject]++

@@ -85,7 +85,7 @@ func TestKillWhileMailTrickles(t *testing.T) {
 		filed := func(want int) {
 			t.Helper()
 			for kind, id := range boxes {
-				eventually(t, kind+": every mail is filed", 3*time.Minute, func() bool {
+				testenv.Eventually(t, kind+": every mail is filed", func() bool {
 					return len(ledgerOf(s, id, "filed")) >= want && len(ledgerOf(s, id, "received")) == 0
 				})
 			}
@@ -106,7 +106,7 @@ func TestKillWhileMailTrickles(t *testing.T) {
 		<-delivered
 		for death := range idleDeaths {
 			filed(trickled + death)
-			eventually(t, "it waits for mail", time.Minute, func() bool {
+			testenv.Eventually(t, "it waits for mail", func() bool {
 				var status object[struct{ Connected bool }]
 				s.ok("GET", mailboxPath(boxes["imap"])+"/status", nil, &status)
 				return status.Data.Connected

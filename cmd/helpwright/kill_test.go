@@ -45,7 +45,7 @@ func TestKillDuringImport(t *testing.T) {
 		wait.Go(func() { submitAll(s.intake, forward.InternalEmailAddress, submitted) })
 		killing(s)
 		wait.Wait()
-		eventually(t, "every mail is filed", 3*time.Minute, func() bool {
+		testenv.Eventually(t, "every mail is filed", func() bool {
 			return len(ledgerOf(s, m.ID, "received")) == 0 && len(ledgerOf(s, forward.ID, "received")) == 0 && len(s.conversations()) >= fetched+submitted
 		})
 		subjects := map[string]int{}
@@ -97,7 +97,7 @@ func TestKillDuringSending(t *testing.T) {
 		}
 		killing(s)
 		sent := map[int64]bool{} // a delivery that is sent stays so
-		eventually(t, "every answer is sent", 4*time.Minute, func() bool {
+		testenv.Eventually(t, "every answer is sent", func() bool {
 			for _, c := range s.conversations() {
 				if !sent[c.ID] {
 					i := s.interactions(c.ID)[0]

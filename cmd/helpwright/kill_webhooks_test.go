@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // hookReceiver records events, and fails now and then.
@@ -103,7 +104,7 @@ func TestKillDuringWebhooks(t *testing.T) {
 			State   string
 			EventID string `json:"event_id"`
 		}
-		eventually(t, "every event is delivered", 3*time.Minute, func() bool {
+		testenv.Eventually(t, "every event is delivered", func() bool {
 			return len(all[delivery](s, path+"?state=delivered")) >= len(want)
 		})
 		made := all[delivery](s, path)

@@ -9,8 +9,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/transport"
 )
 
@@ -73,7 +73,7 @@ func TestLogLevelWhileServing(t *testing.T) {
 	if text := logged(); strings.Contains(text, `"msg":"request"`) {
 		t.Error(text)
 	}
-	eventually(t, "the level is changed", time.Minute, func() bool {
+	testenv.Eventually(t, "the level is changed", func() bool {
 		code, out, _ := command(t, s.dir, env, "log", "level", "info")
 		return code == exitDone && out == "level info, format json\n"
 	})
@@ -81,7 +81,7 @@ func TestLogLevelWhileServing(t *testing.T) {
 		t.Errorf("%d %s%s", code, out, stderr)
 	}
 	s.ok("GET", "/accounts", nil, nil)
-	eventually(t, "the request is logged", time.Minute, func() bool { return strings.Contains(logged(), "level=INFO msg=request method=GET") })
+	testenv.Eventually(t, "the request is logged", func() bool { return strings.Contains(logged(), "level=INFO msg=request method=GET") })
 
 	for _, tt := range []struct {
 		method, path string

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // A Maildir is imported while a server runs, on either database. Killed at random moments and run again, the import files
@@ -59,7 +61,7 @@ func TestMailImport(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 		answered := 0
-		eventually(t, "all mails are filed", 30*time.Second, func() bool {
+		testenv.Eventually(t, "all mails are filed", func() bool {
 			answered = 0
 			for _, c := range s.conversations() {
 				if c.Status == "closed" {

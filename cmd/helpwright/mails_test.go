@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/foxcpp/go-mockdns"
 	"github.com/google/go-cmp/cmp"
@@ -166,7 +165,7 @@ func (in intakeOf) rows() []failureView {
 // settled waits until so many mails are dealt with.
 func (in intakeOf) settled(n int) []failureView {
 	in.t.Helper()
-	eventually(in.t, fmt.Sprintf("%d mails are dealt with", n), time.Minute, func() bool {
+	testenv.Eventually(in.t, fmt.Sprintf("%d mails are dealt with", n), func() bool {
 		return len(in.rows()) >= n && len(ledgerOf(in.process, in.mailbox.ID, "received")) == 0
 	})
 	return in.rows()
@@ -200,7 +199,7 @@ func (in intakeOf) open(mails []*wildMail) map[string]wildConversation {
 		if c.id == 0 {
 			continue
 		}
-		eventually(in.t, "the answer to "+m.Opens+" is sent", time.Minute, func() bool {
+		testenv.Eventually(in.t, "the answer to "+m.Opens+" is sent", func() bool {
 			i := in.interactions(c.id)[1]
 			c.answer = i.MessageID
 			return i.Deliveries[0].State == "sent"

@@ -35,10 +35,10 @@ func TestWorkFromMail(t *testing.T) {
 			w.start()
 		}
 		// Three deaths in a row may have parked the mailbox for a minute.
-		eventually(t, "the conversation is closed", 3*time.Minute, func() bool { return w.conversation(id).Status == "closed" })
-		eventually(t, "the answer reaches the customer", 2*time.Minute, func() bool { return len(w.postfix.Mails(t, w.customer)) > 0 })
+		testenv.Eventually(t, "the conversation is closed", func() bool { return w.conversation(id).Status == "closed" })
+		testenv.Eventually(t, "the answer reaches the customer", func() bool { return len(w.postfix.Mails(t, w.customer)) > 0 })
 		w.answers(told, "fail", "Never send this.")
-		eventually(t, "the forged mail comes back", time.Minute, func() bool { return w.mailed("Not accepted") > 0 })
+		testenv.Eventually(t, "the forged mail comes back", func() bool { return w.mailed("Not accepted") > 0 })
 
 		var got []string
 		for _, i := range all[struct{ Type, Body string }](w.process, fmt.Sprintf("/accounts/1/conversations/%d/interactions", id)) {
@@ -94,7 +94,7 @@ func (w *memberWork) assigned() int64 {
 		w.t.Fatal(stderr)
 	}
 	w.comes(w.customer, w.postfix.Box(w.box), "pass", "Subject: Printer jams\n", "It eats paper.")
-	eventually(w.t, "the mail is filed", time.Minute, func() bool { return len(w.conversations()) == 1 })
+	testenv.Eventually(w.t, "the mail is filed", func() bool { return len(w.conversations()) == 1 })
 	id := w.conversations()[0].ID
 	w.ok("PUT", fmt.Sprintf("/accounts/1/conversations/%d", id), url.Values{"subject": {"Printer jams"}, "user_id": {"2"}}, nil)
 	return id
@@ -103,7 +103,7 @@ func (w *memberWork) assigned() int64 {
 // told waits for the notification mail to the member.
 func (w *memberWork) told() *mail.Message {
 	w.t.Helper()
-	eventually(w.t, "the member is told by mail", time.Minute, func() bool { return w.mailed("Assigned to you") > 0 })
+	testenv.Eventually(w.t, "the member is told by mail", func() bool { return w.mailed("Assigned to you") > 0 })
 	for _, raw := range w.postfix.Mails(w.t, w.member) {
 		if m, err := mail.Parse([]byte(raw), mail.Limits{}); err == nil && strings.Contains(m.Subject, "Assigned to you") {
 			if len(m.ReplyTo) != 1 {

@@ -84,7 +84,7 @@ func TestMemoryOfLargeMails(t *testing.T) {
 			s := newServer(t, "HELPWRIGHT_DATABASE_URL=sqlite:data/helpwright.db", "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true", "HELPWRIGHT_MAIL_PER_ADDRESS=0")
 			before := s.peak()
 			all := c(t, s)
-			eventually(t, "all mails are filed", 5*time.Minute, func() bool {
+			testenv.Eventually(t, "all mails are filed", func() bool {
 				filed := 0
 				for _, b := range all {
 					filed += len(ledgerOf(s, b.ID, "filed"))

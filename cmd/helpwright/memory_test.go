@@ -139,7 +139,7 @@ func TestMemoryOfClientsThatDoNotRead(t *testing.T) {
 			answered, wait := s.deaf(n, c.path, c.from)
 			for range crowd(3, 10) {
 				s.ok("GET", "/accounts/1/conversations", nil, nil)
-				eventually(t, "a large answer among clients that do not read", time.Minute, func() bool { return s.call("GET", large, nil, nil) == http.StatusOK })
+				testenv.Eventually(t, "a large answer among clients that do not read", func() bool { return s.call("GET", large, nil, nil) == http.StatusOK })
 			}
 			wait()
 			most := s.peak()

@@ -13,7 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // TestMetrics scrapes a server that has served, received, filed and sent: all metrics in the dashboard and the alerts of the
@@ -33,7 +34,7 @@ func TestMetrics(t *testing.T) {
 		if err := smtp.SendMail(s.intake, nil, "nora@customer.example", []string{forwarded.InternalEmailAddress}, []byte(mail)); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the mail is filed", 20*time.Second, func() bool { return len(s.conversations()) == 1 })
+		testenv.Eventually(t, "the mail is filed", func() bool { return len(s.conversations()) == 1 })
 		s.call("GET", "http://"+s.http+"/nowhere/nora@customer.example", nil, nil)
 		s.call("GET", "http://"+s.http+"/desk/sign-in", nil, nil)
 		scrape := func() string {
@@ -49,7 +50,7 @@ func TestMetrics(t *testing.T) {
 			return string(text)
 		}
 		var text string
-		eventually(t, "the mail and the mailbox are counted", 40*time.Second, func() bool { // results of the database are cached for a while
+		testenv.Eventually(t, "the mail and the mailbox are counted", func() bool { // results of the database are cached for a while
 			text = scrape()
 			return strings.Contains(text, `helpwright_inbound_mails_settled_total{state="filed"} 1`) && strings.Contains(text, `helpwright_mailbox_connected{mailbox=`)
 		})

@@ -60,7 +60,7 @@ func TestPagesOfTwoServers(t *testing.T) {
 		}
 		version := fmt.Sprintf("Version %d.", round)
 		var content string
-		eventually(t, fmt.Sprintf("round %d: both show what the database has", round), 30*time.Second, func() bool {
+		testenv.Eventually(t, fmt.Sprintf("round %d: both show what the database has", round), func() bool {
 			content = articleText(other, api) // a change whose server was killed may be committed afterwards
 			for _, s := range servers {
 				if _, body := read("http://" + s.http + page); !strings.Contains(body, content) {

@@ -70,8 +70,8 @@ func TestDeadlyMailboxIsParked(t *testing.T) {
 			t.Helper()
 			maildir(t, dovecot, user, head(mails, fmt.Sprintf("Message-ID: <%d.%s@example.com>\n\nText.\n", mails, user)))
 			mails++
-			eventually(t, when+", mail comes", time.Minute, func() bool { return len(ledgerOf(s, healthy, "filed")) == mails })
-			eventually(t, when+", it waits for mail", time.Minute, func() bool { return of(healthy).Connected })
+			testenv.Eventually(t, when+", mail comes", func() bool { return len(ledgerOf(s, healthy, "filed")) == mails })
+			testenv.Eventually(t, when+", it waits for mail", func() bool { return of(healthy).Connected })
 		}
 		works("at first")
 		for range 4 { // while it does nothing
@@ -93,7 +93,7 @@ func TestDeadlyMailboxIsParked(t *testing.T) {
 			s.kill()
 			s.start()
 		}
-		eventually(t, "it is parked", time.Minute, func() bool { return of(box).State == "parked" })
+		testenv.Eventually(t, "it is parked", func() bool { return of(box).State == "parked" })
 		if st := of(box); !strings.Contains(st.LastError, "Test the connection") {
 			t.Errorf("the status is %+v", st)
 		}
@@ -110,6 +110,6 @@ func TestDeadlyMailboxIsParked(t *testing.T) {
 		if !test.Data.OK {
 			t.Error("the test of a tame server fails")
 		}
-		eventually(t, "it is fetched again", time.Minute, func() bool { return of(box).State == "connected" })
+		testenv.Eventually(t, "it is fetched again", func() bool { return of(box).State == "connected" })
 	})
 }

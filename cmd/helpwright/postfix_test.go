@@ -82,7 +82,7 @@ func TestPostfixAsSource(t *testing.T) {
 			submitted := make(chan error, 1)
 			go func() { submitted <- submit(p, box.InternalEmailAddress, raws...) }()
 			for death := range deaths { // each in the midst of it
-				eventually(t, "mails come in", time.Minute, func() bool { return len(ledgerOf(s, box.ID)) >= (death+1)*mails/(deaths+2) })
+				testenv.Eventually(t, "mails come in", func() bool { return len(ledgerOf(s, box.ID)) >= (death+1)*mails/(deaths+2) })
 				time.Sleep(time.Duration(rand.IntN(50)) * time.Millisecond)
 				s.kill()
 				s.start()
@@ -90,7 +90,7 @@ func TestPostfixAsSource(t *testing.T) {
 			if err := <-submitted; err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "every mail is filed", time.Minute, func() bool {
+			testenv.Eventually(t, "every mail is filed", func() bool {
 				return !queued(t, p, domain) && len(ledgerOf(s, box.ID, "received")) == 0
 			})
 			subjects := map[string]int{}
@@ -182,7 +182,7 @@ func TestBouncesOfPostfix(t *testing.T) {
 		}
 		return "", ""
 	}
-	eventually(t, "a delay is reported", time.Minute, func() bool {
+	testenv.Eventually(t, "a delay is reported", func() bool {
 		_, response := state(gone)
 		return strings.HasPrefix(response, "Delayed on its way") && strings.Contains(response, "full just now")
 	})
@@ -191,7 +191,7 @@ func TestBouncesOfPostfix(t *testing.T) {
 	}
 	s.ok("PUT", path, url.Values{"subject": {"Order"}, "status": {"closed"}}, nil)
 	refusal.Store("550 5.1.1 There is nobody of that name")
-	eventually(t, "a failure is reported", time.Minute, func() bool {
+	testenv.Eventually(t, "a failure is reported", func() bool {
 		now, response := state(gone)
 		return now == "bounced" && strings.Contains(response, "nobody of that name")
 	})

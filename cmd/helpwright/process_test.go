@@ -296,18 +296,6 @@ func (s *process) interactions(conversation int64) []interactionView {
 	return all[interactionView](s, fmt.Sprintf("/accounts/1/conversations/%d/interactions", conversation))
 }
 
-// eventually waits until a condition holds. It is bounded, and no measurement.
-func eventually(t *testing.T, what string, limit time.Duration, holds func() bool) {
-	t.Helper()
-	pause := 20 * time.Millisecond
-	for end := time.Now().Add(limit); !holds(); time.Sleep(pause) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-		pause = min(pause*3/2, 500*time.Millisecond) // long waits poll rarely, as polling costs the server time
-	}
-}
-
 func mailboxPath(id int64) string { return fmt.Sprintf("/accounts/1/mailboxes/%d", id) }
 
 // ledgerOf lists the received mails of a mailbox in given states; none means all.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -222,7 +221,7 @@ func TestReadmeServers(t *testing.T) {
 		}
 	})
 	for _, address := range addresses {
-		eventually(t, address+" is ready", time.Minute, func() bool { status, _ := read("http://" + address + "/readyz"); return status == http.StatusOK })
+		testenv.Eventually(t, address+" is ready", func() bool { status, _ := read("http://" + address + "/readyz"); return status == http.StatusOK })
 	}
 }
 
@@ -249,5 +248,5 @@ func (s *process) received() {
 	s.t.Helper()
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 	submitAll(s.intake, m.InternalEmailAddress, 3)
-	eventually(s.t, "every mail is filed", time.Minute, func() bool { return len(s.conversations()) == 3 && len(ledgerOf(s, m.ID, "received")) == 0 })
+	testenv.Eventually(s.t, "every mail is filed", func() bool { return len(s.conversations()) == 3 && len(ledgerOf(s, m.ID, "received")) == 0 })
 }

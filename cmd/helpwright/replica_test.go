@@ -46,7 +46,7 @@ func TestReplicaOfServer(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	unserved := `helpwright_database_replica_reads_total{by="replica"} 0`
-	eventually(t, "the replica serves", 20*time.Second, func() bool {
+	testenv.Eventually(t, "the replica serves", func() bool {
 		s.conversations()
 		return shows("helpwright_database_replica_current 1") && !shows(unserved)
 	})
@@ -57,11 +57,11 @@ func TestReplicaOfServer(t *testing.T) {
 	for range 10 {
 		add()
 	}
-	eventually(t, "the metrics tell", 20*time.Second, func() bool { return shows("helpwright_database_replica_current 0") })
+	testenv.Eventually(t, "the metrics tell", func() bool { return shows("helpwright_database_replica_current 0") })
 	_, out, _ = command(t, s.dir, append(env, "HELPWRIGHT_LISTEN=127.0.0.1:0", "HELPWRIGHT_INTAKE_LISTEN="), "doctor")
 	says(t, "without it", out, "FAIL  replica of the database: it does not answer")
 	servers.Start(t)
-	eventually(t, "the replica serves again", 20*time.Second, func() bool { return shows("helpwright_database_replica_current 1") })
+	testenv.Eventually(t, "the replica serves again", func() bool { return shows("helpwright_database_replica_current 1") })
 	add()
 }
 

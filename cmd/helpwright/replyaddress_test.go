@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -119,7 +118,7 @@ func TestReplyAddressOfPostfix(t *testing.T) {
 			var status object[struct {
 				Tagged taggedView `json:"tagged_address"`
 			}]
-			eventually(t, "the probe has ended", time.Minute, func() bool {
+			testenv.Eventually(t, "the probe has ended", func() bool {
 				s.ok("GET", path+"/status", nil, &status)
 				return status.Data.Tagged.State != "pending"
 			})
@@ -135,10 +134,10 @@ func TestReplyAddressOfPostfix(t *testing.T) {
 			if err := submit(p.PostfixServer, p.Box(support), crlf(raw)); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the mail is filed", time.Minute, func() bool { return len(s.conversations()) == 1 })
+			testenv.Eventually(t, "the mail is filed", func() bool { return len(s.conversations()) == 1 })
 			id := s.conversations()[0].ID
 			s.ok("POST", fmt.Sprintf("/accounts/1/conversations/%d/interactions", id), url.Values{"type": {"user"}, "body": {"Pull."}, "cc[]": {gone}}, nil)
-			eventually(t, "the answer arrives", time.Minute, func() bool { return len(p.inbox(t, customer)) == 1 })
+			testenv.Eventually(t, "the answer arrives", func() bool { return len(p.inbox(t, customer)) == 1 })
 			answer := p.inbox(t, customer)[0].Header
 			reply := answer.Get("Reply-To")
 			if reply == "" {
@@ -159,7 +158,7 @@ func TestReplyAddressOfPostfix(t *testing.T) {
 			if test.want == "subaddress" {
 				rule = "token"
 			}
-			eventually(t, "the reply is filed", time.Minute, func() bool { return len(s.interactions(id)) == 3 })
+			testenv.Eventually(t, "the reply is filed", func() bool { return len(s.interactions(id)) == 3 })
 			if got := s.interactions(id)[2].Threading.Rule; got != rule {
 				t.Errorf("the reply is filed by %s", got)
 			}
@@ -172,7 +171,7 @@ func TestReplyAddressOfPostfix(t *testing.T) {
 				}
 				return ""
 			}
-			eventually(t, "the bounce is known", time.Minute, func() bool { return state(gone) == "bounced" })
+			testenv.Eventually(t, "the bounce is known", func() bool { return state(gone) == "bounced" })
 			if got := state(p.Box(customer)); got != "sent" {
 				t.Errorf("the delivery to the customer is %s", got)
 			}

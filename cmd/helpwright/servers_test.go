@@ -58,8 +58,8 @@ func testTwoServers(t *testing.T, database string) {
 			"interactions[0][type]": {"user"}, "interactions[0][body]": {"Text."},
 		}, nil)
 	}
-	eventually(t, "all mails are filed", 2*time.Minute, func() bool { return len(ledgerOf(other, m.ID, "filed")) == fetched })
-	eventually(t, "all answers are sent", time.Minute, func() bool { n, _ := relay.counts(); return n == answers })
+	testenv.Eventually(t, "all mails are filed", func() bool { return len(ledgerOf(other, m.ID, "filed")) == fetched })
+	testenv.Eventually(t, "all answers are sent", func() bool { n, _ := relay.counts(); return n == answers })
 	subjects, numbers := map[string]int{}, map[int64]int{}
 	for _, c := range other.conversations() {
 		subjects[c.Subject]++
@@ -86,7 +86,7 @@ func TestUnreachableRelay(t *testing.T) {
 	s.ok("POST", "/accounts/1/conversations", url.Values{
 		"channel": {"email"}, "to": {"ada@example.com"}, "interactions[0][type]": {"user"}, "interactions[0][body]": {"Text."},
 	}, nil)
-	eventually(t, "the delivery is deferred", 30*time.Second, func() bool {
+	testenv.Eventually(t, "the delivery is deferred", func() bool {
 		d := s.interactions(1)[0].Deliveries
 		return len(d) == 1 && d[0].State == "deferred" && strings.Contains(d[0].Response, "connect")
 	})
@@ -109,7 +109,7 @@ func testRollingRestart(t *testing.T, database string) {
 	via := *servers[0]
 	via.http = freeAddress(t)
 	startNginx(t, via.http, servers[0].http, servers[1].http, servers[2].http)
-	eventually(t, "the proxy answers", 30*time.Second, func() bool { status, _ := read("http://" + via.http + "/readyz"); return status == http.StatusOK })
+	testenv.Eventually(t, "the proxy answers", func() bool { status, _ := read("http://" + via.http + "/readyz"); return status == http.StatusOK })
 	via.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 	notes, _, _ := strings.Cut(via.notes(), "/1/attachments")
 	before := len(all[interactionView](&via, notes))

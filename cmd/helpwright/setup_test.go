@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -79,11 +78,11 @@ var setUpLink = regexp.MustCompile(`http://\S+/desk/setup(\?token=hwr_[A-Z2-7]+)
 func TestSetUp(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_BOOTSTRAP_TOKEN=")
-	eventually(t, "the link is printed", 30*time.Second, func() bool { return setUpLink.MatchString(s.stdout.String()) })
+	testenv.Eventually(t, "the link is printed", func() bool { return setUpLink.MatchString(s.stdout.String()) })
 	link := setUpLink.FindString(s.stdout.String())
 	s.stop()
 	s.start()
-	eventually(t, "the link is printed again", 30*time.Second, func() bool { return strings.Contains(s.stdout.String(), link+"\n") })
+	testenv.Eventually(t, "the link is printed again", func() bool { return strings.Contains(s.stdout.String(), link+"\n") })
 
 	v := s.visitor()
 	if _, page, status := v.visit(link, nil); status != http.StatusOK || !strings.Contains(page, `name="password"`) {
@@ -137,7 +136,7 @@ func (v *visitor) ownToken() string {
 func (s *process) joins(address string) {
 	s.t.Helper()
 	var raw []byte
-	eventually(s.t, "the invitation is mailed", 30*time.Second, func() bool {
+	testenv.Eventually(s.t, "the invitation is mailed", func() bool {
 		all, _ := filepath.Glob(filepath.Join(s.dir, "data", "outbox", "*.eml"))
 		for _, file := range all {
 			if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), "X-Envelope-To: "+address) {
@@ -166,7 +165,7 @@ func (s *process) joins(address string) {
 func TestSetUpWithOwnToken(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	eventually(t, "the page is printed", 30*time.Second, func() bool { return setUpLink.MatchString(s.stdout.String()) })
+	testenv.Eventually(t, "the page is printed", func() bool { return setUpLink.MatchString(s.stdout.String()) })
 	if strings.Contains(s.stdout.String(), "hwr_") {
 		t.Error("a secret is printed")
 	}
@@ -220,7 +219,7 @@ func TestSetUpMailbox(t *testing.T) {
 	user := testenv.Name("setup")
 	appendAll(t, dovecot, user, []folderMail{{"INBOX", crlf("From: ada@example.com\nTo: support@example.org\nSubject: Door\nMessage-ID: <1@example.com>\n\nStuck.\n")}})
 	s := newServer(t, "HELPWRIGHT_BOOTSTRAP_TOKEN=", "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true")
-	eventually(t, "the link is printed", 30*time.Second, func() bool { return setUpLink.MatchString(s.stdout.String()) })
+	testenv.Eventually(t, "the link is printed", func() bool { return setUpLink.MatchString(s.stdout.String()) })
 	link := setUpLink.FindString(s.stdout.String())
 	v := s.visitor()
 	v.step("/desk/setup", url.Values{"token": {link[strings.Index(link, "hwr_"):]}, "name": {"Maya"}, "email": {"maya@example.org"}, "password": {"correct horse"}}, "/desk/a/1/setup/team")
@@ -241,5 +240,5 @@ func TestSetUpMailbox(t *testing.T) {
 	}
 	v.step("/desk/a/1/setup/mailbox", url.Values{"act": {"start"}, "start": {"all"}}, "/desk/a/1/setup/colleagues")
 	s.token = regexp.MustCompile(`hwp_[A-Z2-7]+`).FindString(v.ownToken())
-	eventually(t, "the mail is there", 30*time.Second, func() bool { return len(s.conversations()) == 1 })
+	testenv.Eventually(t, "the mail is there", func() bool { return len(s.conversations()) == 1 })
 }

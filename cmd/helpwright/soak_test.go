@@ -150,7 +150,7 @@ func (k *soak) round(d time.Duration) {
 	load.Wait()
 	k.settle(forward, int(mails.Load()))
 	k.settle(fetched, int(fetches.Load()))
-	eventually(k.T, "all answers are sent", time.Minute, func() bool { n, _ := k.relay.counts(); return int64(n) == k.done.answers.Load() })
+	testenv.Eventually(k.T, "all answers are sent", func() bool { n, _ := k.relay.counts(); return int64(n) == k.done.answers.Load() })
 	if _, again := k.relay.counts(); again != 0 {
 		k.Errorf("%d answers were sent again", again)
 	}
@@ -163,7 +163,7 @@ func (k *soak) round(d time.Duration) {
 // settle waits until a mailbox has filed all its mails, each once.
 func (k *soak) settle(m mailboxView, want int) {
 	k.Helper()
-	eventually(k.T, "all mails are filed", 2*time.Minute, func() bool { return len(ledgerOf(k.server, m.ID, "filed")) == want })
+	testenv.Eventually(k.T, "all mails are filed", func() bool { return len(ledgerOf(k.server, m.ID, "filed")) == want })
 	if rest := ledgerOf(k.server, m.ID, "ignored", "quarantined", "received"); len(rest) > 0 {
 		k.Errorf("%d mails were not filed, the first: %+v", len(rest), rest[0])
 	}
@@ -384,7 +384,7 @@ func (k *soak) size() serverSize {
 	k.Helper()
 	var s serverSize
 	last := -1
-	eventually(k.T, "the server comes to rest", 2*time.Minute, func() bool {
+	testenv.Eventually(k.T, "the server comes to rest", func() bool {
 		s = serverSize{goroutines: k.profile("goroutine?debug=1", goroutineCount), heap: k.profile("heap?gc=1&debug=1", heapAlloc), files: k.files()}
 		still := s.files == last && s.goroutines < 150
 		last = s.files

@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -77,7 +76,7 @@ func (s *story) write(selector, text string) { s.t.Helper(); s.Tab.Type(s.hand, 
 // shows waits until a page shows a text, without being loaded again.
 func (s *story) shows(tab *browser.Tab, selector, text string) {
 	s.t.Helper()
-	eventually(s.t, fmt.Sprintf("%s shows %q", selector, text), time.Minute, func() bool { return strings.Contains(seen(tab, selector), text) })
+	testenv.Eventually(s.t, fmt.Sprintf("%s shows %q", selector, text), func() bool { return strings.Contains(seen(tab, selector), text) })
 }
 
 // picks chooses an option by the letter that it begins with.
@@ -99,7 +98,7 @@ func (s *story) comes(subject, text, more string) {
 func (s *story) gets(box string, n int) *mail.Message {
 	s.t.Helper()
 	var all []string
-	eventually(s.t, fmt.Sprintf("mail %d reaches %s", n, box), time.Minute, func() bool {
+	testenv.Eventually(s.t, fmt.Sprintf("mail %d reaches %s", n, box), func() bool {
 		all = s.postfix.Mails(s.t, box)
 		return len(all) >= n
 	})
@@ -112,7 +111,7 @@ func (s *story) gets(box string, n int) *mail.Message {
 
 // setsUp goes from the printed link to the inbox, and has a colleague join by the mail.
 func (s *story) setsUp() {
-	eventually(s.t, "the link is printed", 30*time.Second, func() bool { return setUpLink.MatchString(s.stdout.String()) })
+	testenv.Eventually(s.t, "the link is printed", func() bool { return setUpLink.MatchString(s.stdout.String()) })
 	s.Open(setUpLink.FindString(s.stdout.String()))
 	s.write("[name=name]", "Maya Lind")
 	s.write("[name=email]", "maya@example.org")
@@ -277,7 +276,7 @@ func (s *story) closesMany() {
 	s.use("#all")
 	s.use(".selection [value=close]")
 	s.shows(s.Tab, ".toast", "Closed 4")
-	eventually(s.t, "they are out of the list", time.Minute, func() bool { return !strings.Contains(seen(s.Tab, "#list"), "Question") })
+	testenv.Eventually(s.t, "they are out of the list", func() bool { return !strings.Contains(seen(s.Tab, "#list"), "Question") })
 	s.use(".toast button")
-	eventually(s.t, "they are open again", time.Minute, func() bool { return listed() >= 3 })
+	testenv.Eventually(s.t, "they are open again", func() bool { return listed() >= 3 })
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // blobFiles are the files in the folder of blobs: blobs of accounts, and temporary ones.
@@ -157,7 +158,7 @@ func TestSweepAfterKills(t *testing.T) {
 		}
 		stop()
 		wait.Wait()
-		eventually(t, "every mail is filed", 2*time.Minute, func() bool { return len(ledgerOf(s, m.ID, "received")) == 0 })
+		testenv.Eventually(t, "every mail is filed", func() bool { return len(ledgerOf(s, m.ID, "received")) == 0 })
 		s.stop()
 		swept(t, s, databaseURL)
 	})
@@ -214,10 +215,10 @@ func TestBlobsOfAReadOnlyDatabase(t *testing.T) {
 			t.Errorf("%d files and %d temporary ones were left", len(files)-len(before), len(temporary))
 		}
 		thaw()
-		eventually(t, "the mail is accepted", time.Minute, func() bool {
+		testenv.Eventually(t, "the mail is accepted", func() bool {
 			return smtp.SendMail(s.intake, nil, "a@example.com", []string{m.InternalEmailAddress}, []byte(raw)) == nil
 		})
-		eventually(t, "the mail is filed", time.Minute, func() bool { return len(s.conversations()) == 1 })
+		testenv.Eventually(t, "the mail is filed", func() bool { return len(s.conversations()) == 1 })
 	})
 }
 

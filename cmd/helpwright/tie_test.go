@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // ready requests /readyz.
@@ -35,7 +37,7 @@ func (s *process) ready() (status int, text string) {
 // says waits until /readyz gives this answer.
 func (s *process) says(status int, text string) {
 	s.t.Helper()
-	eventually(s.t, fmt.Sprint("readyz says ", status, " ", text), time.Minute, func() bool {
+	testenv.Eventually(s.t, fmt.Sprint("readyz says ", status, " ", text), func() bool {
 		got, body := s.ready()
 		return got == status && strings.Contains(body, text)
 	})
@@ -66,7 +68,7 @@ func TestLostBlobs(t *testing.T) {
 			}
 		}
 		burst()
-		eventually(t, "the first mails are filed", time.Minute, func() bool { return len(s.conversations()) == sent })
+		testenv.Eventually(t, "the first mails are filed", func() bool { return len(s.conversations()) == sent })
 		s.says(http.StatusOK, "ready")
 		for _, restart := range []bool{false, true} {
 			burst()
@@ -103,8 +105,8 @@ func TestLostBlobs(t *testing.T) {
 			}
 			back()
 			s.says(http.StatusOK, "ready")
-			eventually(t, "every mail is filed", time.Minute, func() bool { return len(ledgerOf(s, m.ID, "filed")) == sent })
-			eventually(t, "the answer is sent", time.Minute, func() bool {
+			testenv.Eventually(t, "every mail is filed", func() bool { return len(ledgerOf(s, m.ID, "filed")) == sent })
+			testenv.Eventually(t, "the answer is sent", func() bool {
 				return s.interactions(c.Data.ID)[0].Deliveries[0].State == "sent"
 			})
 		}
@@ -151,7 +153,7 @@ func TestLostDatabase(t *testing.T) {
 	if err := smtp.SendMail(s.intake, nil, "a@example.com", []string{m.InternalEmailAddress}, []byte(raw)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the mail is filed", time.Minute, func() bool { return len(s.conversations()) == 1 })
+	testenv.Eventually(t, "the mail is filed", func() bool { return len(s.conversations()) == 1 })
 	s.stop()
 	file := filepath.Join(s.dir, "data", "helpwright.db")
 	files, _ := s.blobFiles()

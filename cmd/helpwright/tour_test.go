@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
@@ -23,7 +22,7 @@ func TestTour(t *testing.T) {
 		}
 	}
 	s := newServer(t)
-	eventually(t, "the tour is printed", 30*time.Second, func() bool { return strings.Contains(s.stdout.String(), "REPLY_TO") })
+	testenv.Eventually(t, "the tour is printed", func() bool { return strings.Contains(s.stdout.String(), "REPLY_TO") })
 	_, tour, _ := strings.Cut(s.stdout.String(), "(with curl):\n")
 	cmd := exec.CommandContext(t.Context(), "bash", "-eu", "-o", "pipefail", "-c", tour)
 	cmd.Dir = s.dir
@@ -91,7 +90,7 @@ func TestHostileMail(t *testing.T) {
 				t.Fatalf("%.60q: %v", raw, err)
 			}
 		}
-		eventually(t, "all seven mails are dealt with", 90*time.Second, func() bool {
+		testenv.Eventually(t, "all seven mails are dealt with", func() bool {
 			return len(ledgerOf(s, m.ID)) == 7 && len(ledgerOf(s, m.ID, "received")) == 0
 		})
 		for _, f := range ledgerOf(s, m.ID, "quarantined") {
@@ -137,7 +136,7 @@ func TestRefusedLogin(t *testing.T) {
 	}]
 	for id, want := range map[int64]string{m.ID: "login", p.ID: "login", no.ID: "pop3: starttls: the server's answer was not understood"} {
 		var status view
-		eventually(t, "an error is shown", time.Minute, func() bool {
+		testenv.Eventually(t, "an error is shown", func() bool {
 			s.ok("GET", mailboxPath(id)+"/status", nil, &status)
 			return status.Data.LastError != ""
 		})
@@ -156,7 +155,7 @@ func TestRefusedLogin(t *testing.T) {
 	right := imapForm(dovecot, testenv.Name("login"), "a@example.org")
 	s.ok("PUT", mailboxPath(m.ID), right, nil)
 	var status view
-	eventually(t, "it is connected", time.Minute, func() bool {
+	testenv.Eventually(t, "it is connected", func() bool {
 		s.ok("GET", mailboxPath(m.ID)+"/status", nil, &status)
 		return status.Data.Connected
 	})

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/tracing"
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // otlpReceiver takes traces by OTLP over HTTP.
@@ -106,7 +106,7 @@ func TestTraces(t *testing.T) {
 		{request, ""}, {"transaction", request}, {"INSERT", "transaction"}, {"INSERT", request},
 		{"send mail", "job mail.send"}, {"send webhook", "job " + helpdesk.JobWebhook}, {"transaction", "job mail.send"},
 	} {
-		eventually(t, want.name+" within "+want.within, 30*time.Second, func() bool { return traces.find(want.name, want.within) != nil })
+		testenv.Eventually(t, want.name+" within "+want.within, func() bool { return traces.find(want.name, want.within) != nil })
 	}
 	if got := hex.EncodeToString(traces.find(request, "").GetTraceId()); got != traceID {
 		t.Errorf("the request is in the trace %s", got)

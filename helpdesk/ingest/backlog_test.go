@@ -37,9 +37,9 @@ func TestBacklogOverIMAP(t *testing.T) {
 		_ = fetcher.Run(run)
 	}()
 	defer func() { cancel(); <-done }()
-	until(t, "the backlog", func() bool { return len(b.rows(id)) == 1 })
+	testenv.Eventually(t, "the backlog", func() bool { return len(b.rows(id)) == 1 })
 	maildir(t, dovecot, user, letter(2))
-	until(t, "the new mail", func() bool { return len(b.rows(id)) == 2 })
+	testenv.Eventually(t, "the new mail", func() bool { return len(b.rows(id)) == 2 })
 	before := time.Now().Add(-time.Hour)
 	if err := b.filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{AccountID: b.desk.AccountID(), Subject: id}}); err != nil {
 		t.Fatal(err)

@@ -162,7 +162,7 @@ func TestBadNetwork(t *testing.T) {
 				defer close(done)
 				_ = f.Run(ctx)
 			}()
-			until(t, "all mails are in the ledger", func() bool { return len(b.rows(id)) >= mails })
+			testenv.Eventually(t, "all mails are in the ledger", func() bool { return len(b.rows(id)) >= mails })
 			cancel()
 			<-done
 			if n := network.total.Load(); n < 4 {

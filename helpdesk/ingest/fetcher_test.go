@@ -114,16 +114,6 @@ func (b *bundle) count(mailbox int64) int {
 	}
 }
 
-// until waits for a condition. The timeout is a bound and not a measurement.
-func until(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(3 * time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
 func (b *bundle) fetch() (stop func()) {
 	b.t.Helper()
 	return b.fetchTraced(nil)
@@ -190,7 +180,7 @@ func TestSlowServersDelayNoOthers(t *testing.T) {
 		slowBoxes = append(slowBoxes, b.fetched(fmt.Sprintf("slow%d@example.org", i), inbound(t, kind, slow, "u", "p")))
 	}
 	b.fetch()
-	until(t, "the slow servers are connected to", func() bool { return connections.Load() >= 20 })
+	testenv.Eventually(t, "the slow servers are connected to", func() bool { return connections.Load() >= 20 })
 	boxes := map[int64]string{}
 	for name, addr := range map[ledger.InboundType]string{ledger.InboundIMAP: dovecot.Addr, ledger.InboundPOP3: dovecot.POP3Addr} {
 		user := testenv.Name("fetch")
@@ -198,7 +188,7 @@ func TestSlowServersDelayNoOthers(t *testing.T) {
 		boxes[b.fetched(string(name)+"@example.org", inbound(t, name, addr, user, dovecot.Password))] = user
 	}
 	for id := range boxes {
-		until(t, "all mails are there", func() bool { return b.count(id) == 30 })
+		testenv.Eventually(t, "all mails are there", func() bool { return b.count(id) == 30 })
 	}
 	// New settings for the slow ones: those that work go on.
 	for _, id := range slowBoxes {
@@ -208,13 +198,13 @@ func TestSlowServersDelayNoOthers(t *testing.T) {
 	}
 	for id, user := range boxes {
 		maildir(t, dovecot, user, letters("late", 5)...)
-		until(t, "late mails are there", func() bool { return b.count(id) == 35 })
+		testenv.Eventually(t, "late mails are there", func() bool { return b.count(id) == 35 })
 		st, err := b.desk.FetchStatus(t.Context(), id)
 		if err != nil || !st.Connected || st.LastError != "" || st.NeedsReauth {
 			t.Errorf("status: %+v, %v", st, err)
 		}
 	}
-	until(t, "the changed ones are connected to", func() bool { return connections.Load() >= 40 })
+	testenv.Eventually(t, "the changed ones are connected to", func() bool { return connections.Load() >= 40 })
 }
 
 // The commands of a fetch are traced within it, by kind only.
@@ -234,8 +224,8 @@ func TestFetchIsTraced(t *testing.T) {
 			maildir(t, dovecot, user, letters("traced", 3)...)
 			id := b.fetched("traced@example.org", inbound(t, kind, c.addr, user, dovecot.Password))
 			stop := b.fetchTraced(tracer)
-			until(t, "the mails", func() bool { return b.count(id) == 3 })
-			until(t, "the end of a fetch", func() bool { return slices.Contains(tracer.Ended(), spans.Span{Name: "fetch mails"}) })
+			testenv.Eventually(t, "the mails", func() bool { return b.count(id) == 3 })
+			testenv.Eventually(t, "the end of a fetch", func() bool { return slices.Contains(tracer.Ended(), spans.Span{Name: "fetch mails"}) })
 			stop()
 			within, stray := map[string]bool{}, map[string]bool{}
 			for _, s := range tracer.Ended() {
@@ -270,12 +260,12 @@ func TestMoveToAnotherServer(t *testing.T) {
 			maildir(t, dovecot, second, letters("second", 4)...)
 			id := b.fetched("moved@example.org", inbound(t, kind, addr, first, dovecot.Password))
 			b.fetch()
-			until(t, "the first server's mails", func() bool { return b.count(id) == 10 })
+			testenv.Eventually(t, "the first server's mails", func() bool { return b.count(id) == 10 })
 			in := inbound(t, kind, addr, second, dovecot.Password)
 			if _, err := b.desk.UpdateMailbox(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
 				t.Fatal(err)
 			}
-			until(t, "the second server's mails", func() bool { return b.count(id) == 14 })
+			testenv.Eventually(t, "the second server's mails", func() bool { return b.count(id) == 14 })
 		})
 	}
 }
@@ -350,12 +340,12 @@ func TestOAuthAtDovecot(t *testing.T) {
 					ClientID: "client", TokenURL: endpoint.URL, RefreshToken: storage.Some("refresh"), ClientSecret: storage.Some("s"),
 				}
 				id := b.fetched(string(kind)+"@example.org", in)
-				until(t, string(kind)+": all mails are there", func() bool { return b.count(id) == 3 })
+				testenv.Eventually(t, string(kind)+": all mails are there", func() bool { return b.count(id) == 3 })
 				in.OAuth.RefreshToken = storage.Some("gone")
 				if _, err := b.desk.UpdateMailbox(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
 					t.Fatal(err)
 				}
-				until(t, string(kind)+": needs access again", func() bool {
+				testenv.Eventually(t, string(kind)+": needs access again", func() bool {
 					st, err := b.desk.FetchStatus(t.Context(), id)
 					return err == nil && st.NeedsReauth && strings.Contains(st.LastError, "invalid_grant")
 				})
@@ -363,7 +353,7 @@ func TestOAuthAtDovecot(t *testing.T) {
 				if _, err := b.desk.UpdateMailbox(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
 					t.Fatal(err)
 				}
-				until(t, string(kind)+": has access again", func() bool {
+				testenv.Eventually(t, string(kind)+": has access again", func() bool {
 					st, err := b.desk.FetchStatus(t.Context(), id)
 					return err == nil && !st.NeedsReauth && st.Connected
 				})
@@ -396,8 +386,8 @@ func TestRotatedRefreshTokenIsKept(t *testing.T) {
 		}
 		return ""
 	}
-	until(t, "the new refresh token is kept", func() bool { return stored() == "refresh-2" })
-	until(t, "the server is connected to", func() bool { return connections.Load() == 1 })
+	testenv.Eventually(t, "the new refresh token is kept", func() bool { return stored() == "refresh-2" })
+	testenv.Eventually(t, "the server is connected to", func() bool { return connections.Load() == 1 })
 	stop()
 	if n := connections.Load(); n != 1 {
 		t.Errorf("%d connections, want 1", n)

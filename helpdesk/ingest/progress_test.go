@@ -202,7 +202,7 @@ func TestBackfillInPieces(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- runner.Run(ctx) }()
-	until(t, "all are there", func() bool { return len(b.rows(id)) == 320 })
+	testenv.Eventually(t, "all are there", func() bool { return len(b.rows(id)) == 320 })
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)

@@ -30,7 +30,7 @@ func (b *bundle) importOnce(limit int64, mailbox int64, mails int) {
 		defer close(done)
 		_ = f.Run(ctx)
 	}()
-	until(b.t, fmt.Sprint(mails, " mails"), func() bool { return len(b.rows(mailbox)) >= mails })
+	testenv.Eventually(b.t, fmt.Sprint(mails, " mails"), func() bool { return len(b.rows(mailbox)) >= mails })
 	cancel()
 	<-done
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/jobs"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
@@ -472,21 +473,13 @@ func TestSilentRelayHoldsNoWorkers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until := func(what string, holds func() bool) {
-		t.Helper()
-		for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("waited in vain: %s", what)
-			}
-		}
-	}
 	send(1)
-	until("the relay has proven itself", func() bool { return done.Load() == 1 })
+	testenv.Eventually(t, "the relay has proven itself", func() bool { return done.Load() == 1 })
 	silenced.Store(true)
 	send(workers)
-	until("all workers wait", func() bool { _, mails, _ := first.seen(); return len(mails) == 1+workers })
+	testenv.Eventually(t, "all workers wait", func() bool { _, mails, _ := first.seen(); return len(mails) == 1+workers })
 	send(others)
-	until("the others have got their answers or went elsewhere", func() bool {
+	testenv.Eventually(t, "the others have got their answers or went elsewhere", func() bool {
 		_, here, _ := first.seen()
 		_, there, _ := second.seen()
 		return len(here)+len(there) == 1+workers+others

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -55,14 +54,12 @@ func (s *tee) Send(ctx context.Context, from string, to []string, m *outbound.Ma
 // arrived waits for the only mail of a box, with the newlines of mail.
 func arrived(t testing.TB, p testenv.PostfixServer, box string) string {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if mails := p.Mails(t, box); len(mails) > 0 {
-			return strings.ReplaceAll(mails[0], "\n", "\r\n")
-		}
-		if time.Now().After(end) {
-			t.Fatalf("no mail arrived at %s", box)
-		}
-	}
+	var mails []string
+	testenv.Eventually(t, "a mail arrives at "+box, func() bool {
+		mails = p.Mails(t, box)
+		return len(mails) > 0
+	})
+	return strings.ReplaceAll(mails[0], "\n", "\r\n")
 }
 
 // Postfix delivers the composed mail byte for byte, below its own prepended lines; so both signatures are valid.

@@ -384,27 +384,17 @@ func TestParallel(t *testing.T) {
 		}
 		return n
 	}
-	eventually(t, "the quick one has all, the slow one its four", func() bool { return delivered(quickHook) == 30 && now.Load() == 4 })
+	testenv.Eventually(t, "the quick one has all, the slow one its four", func() bool { return delivered(quickHook) == 30 && now.Load() == 4 })
 	if delivered(slowHook) != 0 {
 		t.Error("the slow one has answered")
 	}
 	close(release)
-	eventually(t, "the slow one has all", func() bool { return delivered(slowHook) == 30 })
+	testenv.Eventually(t, "the slow one has all", func() bool { return delivered(slowHook) == 30 })
 	if most.Load() != 4 {
 		t.Errorf("%d were in flight at a time", most.Load())
 	}
 	if ids := slow.subjects(); len(ids) != 30 || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != 30 {
 		t.Errorf("subjects %v", ids)
-	}
-}
-
-// eventually waits until a condition holds. It is bounded, and no measurement.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
 	}
 }
 
@@ -498,7 +488,7 @@ func TestTwoProcesses(t *testing.T) {
 			})
 			wait.Wait()
 			for _, hook := range hooks {
-				eventually(t, "all are delivered", func() bool {
+				testenv.Eventually(t, "all are delivered", func() bool {
 					all := w.deliveries(hook)
 					return len(all) == writers*each &&
 						!slices.ContainsFunc(all, func(d subscription.WebhookDelivery) bool { return d.State != subscription.WebhookDelivered })
@@ -509,7 +499,7 @@ func TestTwoProcesses(t *testing.T) {
 			if len(got) != writers*each || len(slices.Compact(got)) != writers*each {
 				t.Errorf("subjects %v", got)
 			}
-			eventually(t, "nothing waits for what was switched off", func() bool {
+			testenv.Eventually(t, "nothing waits for what was switched off", func() bool {
 				return !slices.ContainsFunc(w.deliveries(toggled), func(d subscription.WebhookDelivery) bool { return d.State == subscription.WebhookPending })
 			})
 		})

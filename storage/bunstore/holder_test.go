@@ -2,6 +2,7 @@ package bunstore_test
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"testing"
@@ -47,9 +48,10 @@ func TestTakeOver(t *testing.T) {
 			defer func() { cancel(); <-done; <-done }()
 			bunstore.Die(dying)
 			var got []storage.ClaimedJob
-			for end := time.Now().Add(time.Minute); len(got) == 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			testenv.Eventually(t, "the dead one's job is taken over", func() bool {
 				got = claim(t, heir, "orphaned", time.Now(), lease)
-			}
+				return len(got) > 0
+			})
 			if len(got) != 1 || got[0].Attempt != 2 {
 				t.Errorf("took over %v", got)
 			}
@@ -114,15 +116,13 @@ func TestLives(t *testing.T) {
 			bunstore.Die(dying)
 			for name, want := range names {
 				// PostgreSQL notices with a delay that a connection has ended.
-				var got bool
-				for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-					if got, err = here.Lives(ctx, name); err != nil || got == want || time.Now().After(end) {
-						break
+				testenv.Eventually(t, fmt.Sprintf("%q lives: %v", name, want), func() bool {
+					got, err := here.Lives(ctx, name)
+					if err != nil {
+						t.Fatal(err)
 					}
-				}
-				if got != want || err != nil {
-					t.Errorf("%q lives: %v, %v; want %v", name, got, err, want)
-				}
+					return got == want
+				})
 			}
 		})
 	}
@@ -158,17 +158,12 @@ func TestServerKeepsSession(t *testing.T) {
 	done := make(chan struct{})
 	go func() { _ = db.Run(run); close(done) }()
 	defer func() { cancel(); <-done }()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	testenv.Eventually(t, "the job is claimed", func() bool {
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
 		got, err := db.Claim(limited, map[string]int{"two": 1}, time.Now(), time.Now().Add(time.Hour))
-		cancel()
-		if err == nil && len(got) == 1 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("claimed %v, %v", got, err)
-		}
-	}
+		return err == nil && len(got) == 1
+	})
 	if again, err := db.Process(ctx); again != name || err != nil {
 		t.Errorf("it is %q now and was %q, %v", again, name, err)
 	}

@@ -66,12 +66,7 @@ func newReplicated(t *testing.T) *replicated {
 // waitFor waits until the replica has a state.
 func (s *replicated) waitFor(state bunstore.ReplicaState) {
 	s.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if s.db.Replica().State == state {
-			return
-		}
-	}
-	s.t.Fatalf("the replica is %+v, not %s; %s", s.db.Replica(), state, s.log)
+	s.eventually("the replica is "+string(state), func() bool { return s.db.Replica().State == state })
 }
 
 // add inserts a customer through one of the stores.
@@ -99,12 +94,7 @@ func (s *replicated) listed() (n int, byReplica bool) {
 // served waits until the replica answers.
 func (s *replicated) served() {
 	s.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if _, yes := s.listed(); yes {
-			return
-		}
-	}
-	s.t.Fatalf("the replica does not serve: %+v; %s", s.db.Replica(), s.log)
+	s.eventually("the replica serves", func() bool { _, yes := s.listed(); return yes })
 }
 
 // alwaysLagging reads with scopes that may lag.
@@ -351,12 +341,12 @@ func TestReplicaCancels(t *testing.T) {
 
 func (s *replicated) eventually(what string, is func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if is() {
-			return
+	defer func() {
+		if s.t.Failed() {
+			s.t.Logf("the replica is %+v; %s", s.db.Replica(), s.log)
 		}
-	}
-	s.t.Fatalf("not so: %s", what)
+	}()
+	testenv.Eventually(s.t, what, is)
 }
 
 // What is no replica of the database is refused with the reason.

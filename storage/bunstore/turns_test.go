@@ -17,6 +17,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 var errTurn = errors.New("the transaction does not want to be committed")
@@ -94,12 +95,7 @@ func outcome(err error) string {
 // awaitTurns waits until so many transactions wait for their turn.
 func awaitTurns(t *testing.T, db *bunstore.DB, want int) {
 	t.Helper()
-	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(time.Millisecond) {
-		if _, waiting := bunstore.Commits(db); waiting == want {
-			return
-		}
-	}
-	t.Fatalf("there are not %d transactions that wait", want)
+	testenv.Eventually(t, fmt.Sprint(want, " transactions wait"), func() bool { _, waiting := bunstore.Commits(db); return waiting == want })
 }
 
 // inTurn runs transactions, of which each waits for the turn of the one before, and returns their outcomes. It calls queued

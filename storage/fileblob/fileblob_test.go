@@ -15,6 +15,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/fileblob"
 	"github.com/helpwright/helpwright/storage/storagetest"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 func open(t testing.TB, dir string) *fileblob.Blobs {
@@ -175,15 +176,10 @@ func TestAnotherDirectory(t *testing.T) {
 	other := open(t, dir)
 	found := func(key string, want bool) {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		testenv.Eventually(t, fmt.Sprint(key, " is there: ", want), func() bool {
 			_, err := b.Stat(t.Context(), key)
-			if (err == nil) == want {
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatalf("%s: %v", key, err)
-			}
-		}
+			return (err == nil) == want
+		})
 	}
 	found("a/b", false)
 	put("a/c")

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/transport/server"
 )
 
@@ -62,7 +63,7 @@ func (r *reader) ask(t *testing.T, fields string) (got answer, fast bool) {
 // both repeats a request until it was answered both by net/http and without it.
 func (r *reader) both(t *testing.T, fields string) (slow, fast answer) {
 	t.Helper()
-	eventually(t, "an answer without net/http", func() bool {
+	testenv.Eventually(t, "an answer without net/http", func() bool {
 		got, ok := r.ask(t, fields)
 		fast = got
 		return ok
@@ -108,7 +109,7 @@ func TestKeptPages(t *testing.T) {
 			t.Errorf("%q: %s", fields, diff)
 		}
 	}
-	eventually(t, "an answer without net/http", func() bool {
+	testenv.Eventually(t, "an answer without net/http", func() bool {
 		_, fast := r.ask(t, "If-None-Match: *\r\n")
 		return fast
 	})
@@ -120,7 +121,7 @@ func TestKeptPages(t *testing.T) {
 	if err := editor.DeleteArticle(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the change", func() bool {
+	testenv.Eventually(t, "the change", func() bool {
 		got, _ := r.ask(t, "")
 		return got.Status == "404 Not Found"
 	})

@@ -119,16 +119,6 @@ func missing(err error) []string {
 	return fields
 }
 
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("not in time: " + what)
-		}
-	}
-}
-
 func TestNewListsMissingFields(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -229,7 +219,7 @@ func TestMailInAndOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c helpdesk.Conversation
-	eventually(t, "the mail becomes a conversation", func() bool {
+	testenv.Eventually(t, "the mail becomes a conversation", func() bool {
 		page, err := m.desk.Conversations(t.Context(), helpdesk.ConversationQuery{}, storage.PageRequest{})
 		if err != nil || len(page.Items) == 0 {
 			return false

@@ -13,6 +13,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
@@ -196,19 +197,11 @@ func TestSilentConnectionShows(t *testing.T) {
 			sink := newSink()
 			source := newSource(t, cfg, sink)
 			wiretest.Run(t, source)
-			wait := func(what string, ok func() bool) {
-				t.Helper()
-				for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-					if time.Now().After(end) {
-						t.Fatalf("waited in vain until %s: %+v", what, source.Status())
-					}
-				}
-			}
-			wait("all is read", func() bool { return !source.Status().LastSuccess.IsZero() })
+			testenv.Eventually(t, "all is read", func() bool { return !source.Status().LastSuccess.IsZero() })
 			proxy.Freeze()
-			wait("it shows", func() bool { st := source.Status(); return !st.Connected && errors.Is(st.LastError, imap.ErrTimeout) })
+			testenv.Eventually(t, "it shows", func() bool { st := source.Status(); return !st.Connected && errors.Is(st.LastError, imap.ErrTimeout) })
 			proxy.Pass()
-			wait("it is connected again", func() bool { return source.Status().Connected })
+			testenv.Eventually(t, "it is connected again", func() bool { return source.Status().Connected })
 		})
 	}
 }
