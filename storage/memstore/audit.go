@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -14,21 +13,15 @@ func (r reader) AuditLog(ctx context.Context, f helpdesk.AuditFilter, seek stora
 		order := func(e *helpdesk.AuditEntry) storage.Position {
 			return storage.Position{Key: e.CreatedAt.UnixMicro(), ID: e.ID}
 		}
-		var found []row[helpdesk.AuditEntry]
+		var found []row
 		for id, e := range db.audit.all(r.scope.AccountID) {
 			user, given := f.UserID.Get()
 			if (e.MailboxID == 0 || sees(r.scope, e.MailboxID)) && (!given || e.UserID == user) && (!f.UserID.IsNull() || e.UserID == 0) &&
 				(f.Action == "" || e.Action == f.Action) && !e.CreatedAt.Before(f.Since.Truncate(time.Microsecond)) && beyond(order(e), seek) {
-				found = append(found, row[helpdesk.AuditEntry]{id, e})
+				found = append(found, row{id, e})
 			}
 		}
-		slices.SortFunc(found, func(a, b row[helpdesk.AuditEntry]) int {
-			if seek.Desc {
-				a, b = b, a
-			}
-			return comparePositions(order(a.value), order(b.value))
-		})
-		return copies(found[:min(max(seek.Limit, 0), len(found))]), nil
+		return sorted(found, seek, order), nil
 	})
 }
 

@@ -8,13 +8,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/kb"
-	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
-)
-
-var (
-	_ storage.BlobRows = (*Store)(nil)
-	_ storage.Marks    = (*Store)(nil)
 )
 
 // blobKeys returns the blob keys that rows refer to.
@@ -38,7 +32,7 @@ func collect[T any](keys map[string]bool, t *table[T], key func(*T) string) {
 }
 
 // NamedBlobs implements storage.BlobRows.
-func (s *Store) NamedBlobs(ctx context.Context, keys []string) ([]string, error) {
+func (s *store) NamedBlobs(ctx context.Context, keys []string) ([]string, error) {
 	return query(ctx, s, func(db *data) ([]string, error) {
 		var named []string
 		all := db.blobKeys()
@@ -53,7 +47,7 @@ func (s *Store) NamedBlobs(ctx context.Context, keys []string) ([]string, error)
 }
 
 // ListNamedBlobs implements storage.BlobRows.
-func (s *Store) ListNamedBlobs(ctx context.Context, after string, limit int) ([]string, error) {
+func (s *store) ListNamedBlobs(ctx context.Context, after string, limit int) ([]string, error) {
 	return query(ctx, s, func(db *data) ([]string, error) {
 		var keys []string
 		for _, key := range slices.Sorted(maps.Keys(db.blobKeys())) {
@@ -66,12 +60,12 @@ func (s *Store) ListNamedBlobs(ctx context.Context, after string, limit int) ([]
 }
 
 // Mark implements storage.Marks.
-func (s *Store) Mark(ctx context.Context) (string, error) {
+func (s *store) Mark(ctx context.Context) (string, error) {
 	return query(ctx, s, func(db *data) (string, error) { return db.mark, nil })
 }
 
 // SetMark implements storage.Marks.
-func (s *Store) SetMark(ctx context.Context, former, mark string) error {
+func (s *store) SetMark(ctx context.Context, former, mark string) error {
 	return s.transact(ctx, func(ctx context.Context, open *session) error {
 		return change(ctx, open, func(db *data) error {
 			if db.mark != former {

@@ -85,7 +85,7 @@ func (d directory) MailboxByLocal(ctx context.Context, local string) (helpdesk.M
 
 func (d directory) MailboxesToFetch(ctx context.Context, seek storage.Seek) ([]helpdesk.Mailbox, error) {
 	return query(ctx, d.src, func(db *data) ([]helpdesk.Mailbox, error) {
-		everywhere := func(yield func(row[helpdesk.Mailbox]) bool) {
+		everywhere := func(yield func(row) bool) {
 			for _, rows := range db.mailboxes.rows {
 				for _, r := range rows {
 					if !yield(r) {

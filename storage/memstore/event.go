@@ -33,7 +33,7 @@ func (o outbox) Emit(ctx context.Context, events ...storage.Event) error {
 }
 
 // Events reads an account's log.
-func (s *Store) Events(ctx context.Context, accountID, after int64, limit int) ([]storage.Event, error) {
+func (s *store) Events(ctx context.Context, accountID, after int64, limit int) ([]storage.Event, error) {
 	return query(ctx, s, func(db *data) ([]storage.Event, error) {
 		seek := storage.Seek{From: &storage.Position{ID: after}, Limit: limit}
 		return db.events.list(accountID, seek, every), nil
@@ -64,4 +64,4 @@ func (r reader) LastEvent(ctx context.Context) (int64, error) {
 }
 
 // NotifyEvents registers fn to be called after commits.
-func (s *Store) NotifyEvents(fn func(accountID int64)) (stop func()) { return s.watchers.Add(fn) }
+func (s *store) NotifyEvents(fn func(accountID int64)) (stop func()) { return s.watchers.Add(fn) }

@@ -9,8 +9,6 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-var _ storage.Idempotency = (*Store)(nil)
-
 func ownNote(n storage.Note) *storage.Note {
 	n.Key, n.Request, n.Answer = slices.Clone(n.Key), slices.Clone(n.Request), slices.Clone(n.Answer)
 	return &n
@@ -28,7 +26,7 @@ func (db *data) setNote(key string, n *storage.Note) {
 }
 
 // Noted implements storage.Idempotency.
-func (s *Store) Noted(ctx context.Context, key []byte, now time.Time) (storage.Note, error) {
+func (s *store) Noted(ctx context.Context, key []byte, now time.Time) (storage.Note, error) {
 	return query(ctx, s, func(db *data) (storage.Note, error) {
 		if n := db.notes[string(key)]; n != nil && n.Until.After(now) {
 			return *ownNote(*n), nil
@@ -38,7 +36,7 @@ func (s *Store) Noted(ctx context.Context, key []byte, now time.Time) (storage.N
 }
 
 // Note implements storage.Idempotency.
-func (s *Store) Note(ctx context.Context, n storage.Note, now time.Time) error {
+func (s *store) Note(ctx context.Context, n storage.Note, now time.Time) error {
 	note := func(db *data) error {
 		if there := db.notes[string(n.Key)]; there != nil && there.Until.After(now) && there.Holder != n.Holder {
 			return storage.ErrNoted
@@ -53,7 +51,7 @@ func (s *Store) Note(ctx context.Context, n storage.Note, now time.Time) error {
 }
 
 // Sweep implements storage.Idempotency.
-func (s *Store) Sweep(ctx context.Context, now time.Time, n int) (int, error) {
+func (s *store) Sweep(ctx context.Context, now time.Time, n int) (int, error) {
 	swept := 0
 	err := s.transact(ctx, func(ctx context.Context, open *session) error {
 		return change(ctx, open, func(db *data) error {

@@ -58,19 +58,13 @@ func (t tx) Interactions() storage.Rows[helpdesk.Interaction, helpdesk.Interacti
 // ordered lists interactions in the order of conversations.
 func (db *data) ordered(account int64, seek storage.Seek, keep func(i *helpdesk.Interaction) bool) []helpdesk.Interaction {
 	order := func(i *helpdesk.Interaction) storage.Position { return storage.Position{Key: i.SortKey(), ID: i.ID} }
-	var found []row[helpdesk.Interaction]
+	var found []row
 	for id, i := range db.interactions.all(account) {
 		if keep(i) && beyond(order(i), seek) {
-			found = append(found, row[helpdesk.Interaction]{id, i})
+			found = append(found, row{id, i})
 		}
 	}
-	slices.SortFunc(found, func(a, b row[helpdesk.Interaction]) int {
-		if seek.Desc {
-			a, b = b, a
-		}
-		return comparePositions(order(a.value), order(b.value))
-	})
-	return copies(found[:min(max(seek.Limit, 0), len(found))])
+	return sorted(found, seek, order)
 }
 
 func (r reader) LastArrived(ctx context.Context, conversationID int64) (int64, error) {

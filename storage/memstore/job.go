@@ -68,25 +68,25 @@ func (o outbox) Enqueue(ctx context.Context, jobs ...storage.Job) error {
 }
 
 // Claim takes due jobs.
-func (s *Store) Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]storage.ClaimedJob, error) {
+func (s *store) Claim(ctx context.Context, most map[string]int, now, lease time.Time) ([]storage.ClaimedJob, error) {
 	var claimed []storage.ClaimedJob
 	err := s.update(ctx, func(db *data) error {
-		var due []row[jobRow]
+		var due []row
 		for id, j := range db.jobs.all(global) {
 			if !j.Buried && most[j.Kind] > 0 && !j.due().After(now) {
-				due = append(due, row[jobRow]{id, j})
+				due = append(due, row{id, j})
 			}
 		}
-		slices.SortStableFunc(due, func(a, b row[jobRow]) int {
-			return cmp.Or(a.value.due().Compare(b.value.due()), cmp.Compare(a.id, b.id))
+		slices.SortStableFunc(due, func(a, b row) int {
+			return cmp.Or(value[jobRow](a).due().Compare(value[jobRow](b).due()), cmp.Compare(a.id, b.id))
 		})
 		taken := map[string]int{}
 		for _, r := range due {
-			if taken[r.value.Kind] == most[r.value.Kind] {
+			j := *clone(value[jobRow](r))
+			if taken[j.Kind] == most[j.Kind] {
 				continue
 			}
-			taken[r.value.Kind]++
-			j := *clone(r.value)
+			taken[j.Kind]++
 			j.Attempt++
 			j.Lease = lease
 			db.jobs.set(global, r.id, clone(&j))
@@ -100,7 +100,7 @@ func (s *Store) Claim(ctx context.Context, most map[string]int, now, lease time.
 }
 
 // Finish deletes completed jobs.
-func (s *Store) Finish(ctx context.Context, jobs ...storage.ClaimedJob) error {
+func (s *store) Finish(ctx context.Context, jobs ...storage.ClaimedJob) error {
 	return s.update(ctx, func(db *data) error {
 		for _, job := range jobs {
 			if db.held(job) != nil {
@@ -112,7 +112,7 @@ func (s *Store) Finish(ctx context.Context, jobs ...storage.ClaimedJob) error {
 }
 
 // Retry makes a job due again.
-func (s *Store) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Time, reason string) error {
+func (s *store) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Time, reason string) error {
 	return s.result(ctx, job, func(j *jobRow) {
 		j.RunAt, j.Lease, j.Reason = runAt, time.Time{}, reason
 		j.Failed, j.Away, j.Settled = job.Failed, job.Away, j.Attempt
@@ -120,12 +120,12 @@ func (s *Store) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Ti
 }
 
 // Bury gives a job up.
-func (s *Store) Bury(ctx context.Context, job storage.ClaimedJob, reason string) error {
+func (s *store) Bury(ctx context.Context, job storage.ClaimedJob, reason string) error {
 	return s.result(ctx, job, func(j *jobRow) { j.Buried, j.Lease, j.Reason = true, time.Time{}, reason })
 }
 
 // result updates a job, unless another attempt has taken it over.
-func (s *Store) result(ctx context.Context, job storage.ClaimedJob, note func(*jobRow)) error {
+func (s *store) result(ctx context.Context, job storage.ClaimedJob, note func(*jobRow)) error {
 	return s.update(ctx, func(db *data) error {
 		held := db.held(job)
 		if held == nil {
@@ -138,7 +138,7 @@ func (s *Store) result(ctx context.Context, job storage.ClaimedJob, note func(*j
 }
 
 // Extend prolongs the lease of a job.
-func (s *Store) Extend(ctx context.Context, job storage.ClaimedJob, lease time.Time) error {
+func (s *store) Extend(ctx context.Context, job storage.ClaimedJob, lease time.Time) error {
 	return s.update(ctx, func(db *data) error {
 		held := db.held(job)
 		if held == nil {
@@ -206,7 +206,7 @@ func (t tx) buriedJob(db *data, id int64) (*jobRow, error) {
 }
 
 // Buried lists buried jobs by id, newest first with seek.Desc.
-func (s *Store) Buried(ctx context.Context, seek storage.Seek) ([]storage.BuriedJob, error) {
+func (s *store) Buried(ctx context.Context, seek storage.Seek) ([]storage.BuriedJob, error) {
 	return query(ctx, s, func(db *data) ([]storage.BuriedJob, error) {
 		return db.buried(seek, func(*jobRow) bool { return true }), nil
 	})
@@ -227,10 +227,10 @@ func (db *data) buried(seek storage.Seek, among func(*jobRow) bool) []storage.Bu
 }
 
 // Wake returns a channel that receives a value soon after jobs were committed.
-func (s *Store) Wake() <-chan struct{} { return s.wake }
+func (s *store) Wake() <-chan struct{} { return s.wake }
 
 // update changes the queue outside of any transaction. fn must check before it changes anything.
-func (s *Store) update(ctx context.Context, fn func(db *data) error) error {
+func (s *store) update(ctx context.Context, fn func(db *data) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}

@@ -9,15 +9,15 @@ import (
 )
 
 // KB returns the knowledge base's store on the same data, with the same transactions.
-func (s *Store) KB() kb.Store { return kbStore{s} }
+func (s *store) KB() kb.Store { return kbStore{s} }
 
 // kbStore implements kb.Store.
-type kbStore struct{ store *Store }
+type kbStore struct{ store *store }
 
 // Within returns the readers of a scope. Each call reads its own snapshot.
 func (s kbStore) Within(scope kb.Scope) kb.Reader { return kbReader{s.store, scope} }
 
-// InTx runs fn in one transaction, see [Store.InTx].
+// InTx runs fn in one transaction, see [helpdesk.Store].
 func (s kbStore) InTx(ctx context.Context, scope kb.Scope, fn func(ctx context.Context, tx kb.Tx) error) error {
 	return s.store.transact(ctx, func(ctx context.Context, open *session) error {
 		return fn(ctx, kbTx{kbReader{open, scope}, outbox{open, scope.AccountID}})

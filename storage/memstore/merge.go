@@ -76,8 +76,8 @@ func (t tx) MergeConversation(ctx context.Context, m helpdesk.Move) error {
 		db.mergeMarks(account, id, into)
 		db.mergeFollowers(account, id, into)
 		for _, r := range slices.Clone(db.redirects.rows[account]) {
-			if r.value.into == id {
-				db.redirects.set(account, r.id, &redirect{into, r.value.mailbox})
+			if old := value[redirect](r); old.into == id {
+				db.redirects.set(account, r.id, &redirect{into, old.mailbox})
 			}
 		}
 		db.redirects.set(account, id, &redirect{into, from.MailboxID})

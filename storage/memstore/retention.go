@@ -69,7 +69,7 @@ func (t tx) PruneEvents(ctx context.Context, before time.Time, n int) (removed i
 		removed = 0
 		first := slices.Clone(db.events.rows[account])
 		for _, e := range first[:min(max(n, 0), len(first))] {
-			if e.id < needed && e.value.Time.Before(before.Truncate(time.Microsecond)) {
+			if e.id < needed && value[storage.Event](e).Time.Before(before.Truncate(time.Microsecond)) {
 				db.events.set(account, e.id, nil)
 				removed++
 			}
@@ -109,7 +109,7 @@ func (t systemTx) PruneBuriedJobs(ctx context.Context, before time.Time, n int) 
 	err = change(ctx, t.open, func(db *data) error {
 		removed = 0
 		for _, j := range slices.Clone(db.jobs.rows[global]) {
-			if removed < n && j.value.Buried && j.value.RunAt.Before(before.Truncate(time.Microsecond)) {
+			if job := value[jobRow](j); removed < n && job.Buried && job.RunAt.Before(before.Truncate(time.Microsecond)) {
 				db.jobs.set(global, j.id, nil)
 				removed++
 			}

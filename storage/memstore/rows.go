@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -122,29 +121,22 @@ func (r rows[S, T, F]) Get(ctx context.Context, id int64) (T, error) {
 // List implements [storage.RowReader].
 func (r rows[S, T, F]) List(ctx context.Context, f F, seek storage.Seek) ([]T, error) {
 	return query(ctx, r.src, func(db *data) ([]T, error) {
-		var found []row[T]
-		position := func(id int64, t *T) storage.Position {
+		var found []row
+		position := func(t *T) storage.Position {
 			if r.noun.key == nil {
-				return storage.Position{ID: id}
+				return storage.Position{ID: *r.noun.ID(t)}
 			}
-			return storage.Position{Key: r.noun.key(f, t), ID: id}
+			return storage.Position{Key: r.noun.key(f, t), ID: *r.noun.ID(t)}
 		}
 		if r.noun.key == nil && seek.From != nil {
 			seek.From = &storage.Position{ID: seek.From.ID}
 		}
 		for id, t := range r.noun.of(db).all(r.account) {
-			if r.sees(db, t) && (r.noun.match == nil || r.noun.match(db, r.scope, f, t)) && beyond(position(id, t), seek) {
-				found = append(found, row[T]{id, t})
+			if r.sees(db, t) && (r.noun.match == nil || r.noun.match(db, r.scope, f, t)) && beyond(position(t), seek) {
+				found = append(found, row{id, t})
 			}
 		}
-		slices.SortFunc(found, func(a, b row[T]) int {
-			if seek.Desc {
-				a, b = b, a
-			}
-			p, q := position(a.id, a.value), position(b.id, b.value)
-			return cmp.Or(cmp.Compare(p.Key, q.Key), cmp.Compare(p.ID, q.ID))
-		})
-		return r.shown(db, copies(found[:min(max(seek.Limit, 0), len(found))])), nil
+		return r.shown(db, sorted(found, seek, position)), nil
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/internal/notify"
@@ -23,7 +24,33 @@ import (
 
 // Store holds the data of all accounts, the job queue and the event logs. Create it with [New]. It is safe for concurrent
 // use.
-type Store struct {
+type Store struct{ everything }
+
+// everything is what a [Store] does. It hides the tables: each package that sees the type of a table compiles all its methods
+// once more, which takes seconds.
+type everything interface {
+	helpdesk.Store
+	storage.Jobs
+	storage.EventLog
+	storage.EventNotifier
+	storage.Idempotency
+	storage.BlobRows
+	storage.Marks
+	storage.Vault
+	storage.Units
+	KB() kb.Store // the knowledge base's, with the same data
+}
+
+// New returns an empty store.
+//
+//go:noinline // inlined, it would show the tables
+func New() *Store {
+	s := &store{db: newData(), wake: make(chan struct{}, 1)}
+	s.directory = directory{s}
+	return &Store{s}
+}
+
+type store struct {
 	directory
 	mu       sync.RWMutex
 	db       *data
@@ -31,44 +58,29 @@ type Store struct {
 	watchers notify.Watchers
 }
 
-var (
-	_ helpdesk.Store   = (*Store)(nil)
-	_ storage.Jobs     = (*Store)(nil)
-	_ storage.EventLog = (*Store)(nil)
-
-	_ storage.EventNotifier = (*Store)(nil)
-)
-
-// New returns an empty store.
-func New() *Store {
-	s := &Store{db: newData(), wake: make(chan struct{}, 1)}
-	s.directory = directory{s}
-	return s
-}
-
 // Within returns the readers of a scope. Each call reads its own snapshot.
-func (s *Store) Within(scope helpdesk.Scope) helpdesk.Reader {
+func (s *store) Within(scope helpdesk.Scope) helpdesk.Reader {
 	return reader{s, cloneScope(scope)}
 }
 
 // InTx runs fn in one transaction, once. An error of fn is returned unchanged and a panic passes through; both roll back.
-func (s *Store) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
+func (s *store) InTx(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return s.transact(ctx, func(ctx context.Context, open *session) error {
 		return fn(ctx, newTx(open, scope))
 	})
 }
 
 // InSystemTx is InTx for data that belongs to no account yet.
-func (s *Store) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
+func (s *store) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
 	return s.transact(ctx, func(ctx context.Context, open *session) error {
 		return fn(ctx, systemTx{directory{open}, open})
 	})
 }
 
 // inside marks the contexts of a store's running transactions.
-type inside struct{ *Store }
+type inside struct{ *store }
 
-func (s *Store) transact(ctx context.Context, fn func(context.Context, *session) error) error {
+func (s *store) transact(ctx context.Context, fn func(context.Context, *session) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
@@ -81,7 +93,7 @@ func (s *Store) transact(ctx context.Context, fn func(context.Context, *session)
 }
 
 // attempt runs fn in a transaction of its own and returns the accounts whose logs have grown.
-func (s *Store) attempt(ctx context.Context, fn func(context.Context, *session) error) (grown []int64, err error) {
+func (s *store) attempt(ctx context.Context, fn func(context.Context, *session) error) (grown []int64, err error) {
 	s.mu.Lock()
 	open := &session{db: s.db}
 	committed := false
@@ -104,7 +116,7 @@ func (s *Store) attempt(ctx context.Context, fn func(context.Context, *session) 
 }
 
 // leave commits the changes of a transaction, releases the lock and returns the accounts whose logs have grown.
-func (s *Store) leave() []int64 {
+func (s *store) leave() []int64 {
 	grown, enqueued := s.db.emitted, s.db.enqueued
 	s.db.undo, s.db.recording, s.db.emitted, s.db.enqueued = nil, false, nil, false
 	s.mu.Unlock()
@@ -118,13 +130,13 @@ func (s *Store) leave() []int64 {
 }
 
 // tell notifies the watchers of the accounts' logs, once others can read again.
-func (s *Store) tell(accounts []int64) {
+func (s *store) tell(accounts []int64) {
 	for _, account := range accounts {
 		s.watchers.Notify(account)
 	}
 }
 
-func (s *Store) usable(ctx context.Context) error {
+func (s *store) usable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -139,7 +151,7 @@ type source interface {
 	begin(ctx context.Context) (db *data, end func(), err error)
 }
 
-func (s *Store) begin(ctx context.Context) (*data, func(), error) {
+func (s *store) begin(ctx context.Context) (*data, func(), error) {
 	if err := s.usable(ctx); err != nil {
 		return nil, nil, err
 	}

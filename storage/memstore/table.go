@@ -214,22 +214,28 @@ type table[T any] struct {
 	db   *data
 	noun string
 	last int64
-	rows map[int64][]row[T]
+	rows map[int64][]row
 }
 
-type row[T any] struct {
+// row is a row of any table: what sorts and moves rows is compiled once, not for each table.
+type row struct {
 	id    int64
-	value *T
+	value any // *T of a table[T]
+}
+
+// value returns the value of a row of a table[T].
+func value[T any](r row) *T {
+	return r.value.(*T) //nolint:forcetypeassert // a table has only its own rows
 }
 
 func (t *table[T]) make(db *data, noun string) {
-	t.db, t.noun, t.rows = db, noun, map[int64][]row[T]{}
+	t.db, t.noun, t.rows = db, noun, map[int64][]row{}
 }
 
 func (t *table[T]) missing(id int64) error { return fault.Missing(t.noun, id) }
 
 func (t *table[T]) find(account, id int64) (int, bool) {
-	return slices.BinarySearchFunc(t.rows[account], id, func(r row[T], id int64) int { return cmp.Compare(r.id, id) })
+	return slices.BinarySearchFunc(t.rows[account], id, func(r row, id int64) int { return cmp.Compare(r.id, id) })
 }
 
 // get returns the stored value, not a copy.
@@ -238,7 +244,7 @@ func (t *table[T]) get(account, id int64) (*T, error) {
 	if !ok {
 		return nil, t.missing(id)
 	}
-	return t.rows[account][i].value, nil
+	return value[T](t.rows[account][i]), nil
 }
 
 // set stores a value, or deletes it when v is nil.
@@ -248,12 +254,12 @@ func (t *table[T]) set(account, id int64, v *T) {
 	var old *T
 	switch {
 	case found && v == nil:
-		old = rows[i].value
+		old = value[T](rows[i])
 		t.rows[account] = slices.Delete(rows, i, i+1)
 	case found:
-		old, rows[i].value = rows[i].value, v
+		old, rows[i].value = value[T](rows[i]), v
 	case v != nil:
-		t.rows[account] = slices.Insert(rows, i, row[T]{id, v})
+		t.rows[account] = slices.Insert(rows, i, row{id, v})
 	default:
 		return
 	}
@@ -289,7 +295,7 @@ func (t *table[T]) removeAll(account int64) {
 // removeIf deletes the rows that match.
 func (t *table[T]) removeIf(account int64, match func(*T) bool) {
 	for _, r := range slices.Clone(t.rows[account]) {
-		if match(r.value) {
+		if match(value[T](r)) {
 			t.set(account, r.id, nil)
 		}
 	}
@@ -299,7 +305,7 @@ func (t *table[T]) removeIf(account int64, match func(*T) bool) {
 func (t *table[T]) all(account int64) iter.Seq2[int64, *T] {
 	return func(yield func(int64, *T) bool) {
 		for _, r := range t.rows[account] {
-			if !yield(r.id, r.value) {
+			if !yield(r.id, value[T](r)) {
 				return
 			}
 		}
@@ -332,38 +338,49 @@ func (t *table[T]) list(account int64, seek storage.Seek, match func(*T) bool) [
 	return page(slices.Values(t.rows[account]), seek, match)
 }
 
-func page[T any](rows iter.Seq[row[T]], seek storage.Seek, match func(*T) bool) []T {
-	var found []row[T]
+func page[T any](rows iter.Seq[row], seek storage.Seek, match func(*T) bool) []T {
+	var found []row
 	for r := range rows {
 		beyond := seek.From == nil || !seek.Desc && r.id > seek.From.ID || seek.Desc && r.id < seek.From.ID
-		if beyond && match(r.value) {
+		if beyond && match(value[T](r)) {
 			found = append(found, r)
 		}
 	}
-	slices.SortFunc(found, func(a, b row[T]) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(found, func(a, b row) int { return cmp.Compare(a.id, b.id) })
 	if seek.Desc {
 		slices.Reverse(found)
 	}
-	return copies(found[:min(max(seek.Limit, 0), len(found))])
+	return copies[T](found[:min(max(seek.Limit, 0), len(found))])
 }
 
-func copies[T any](rows []row[T]) []T {
+// sorted copies those of the rows that a list begins with, in the order of their positions.
+func sorted[T any](rows []row, seek storage.Seek, position func(*T) storage.Position) []T {
+	slices.SortFunc(rows, func(a, b row) int {
+		if seek.Desc {
+			a, b = b, a
+		}
+		return comparePositions(position(value[T](a)), position(value[T](b)))
+	})
+	return copies[T](rows[:min(max(seek.Limit, 0), len(rows))])
+}
+
+func copies[T any](rows []row) []T {
 	out := make([]T, len(rows))
 	for i, r := range rows {
-		out[i] = *clone(r.value)
+		out[i] = *clone(value[T](r))
 	}
 	return out
 }
 
 // where copies all rows that match, by id.
 func (t *table[T]) where(account int64, match func(*T) bool) []T {
-	var found []row[T]
+	var found []row
 	for id, v := range t.all(account) {
 		if match(v) {
-			found = append(found, row[T]{id, v})
+			found = append(found, row{id, v})
 		}
 	}
-	return copies(found)
+	return copies[T](found)
 }
 
 func unique(code, message string) error {

@@ -12,7 +12,7 @@ var tags = noun[helpdesk.Scope, helpdesk.Tag, storage.NoFilter]{
 	Noun: nouns.Tags, of: func(db *data) *table[helpdesk.Tag] { return &db.tags },
 	remove: func(db *data, s helpdesk.Scope, id int64) error {
 		for _, r := range slices.Clone(db.taggings.rows[s.AccountID]) {
-			left := slices.DeleteFunc(slices.Clone(*r.value), func(tag int64) bool { return tag == id })
+			left := slices.DeleteFunc(slices.Clone(*value[[]int64](r)), func(tag int64) bool { return tag == id })
 			db.taggings.set(s.AccountID, r.id, &left)
 		}
 		return nil

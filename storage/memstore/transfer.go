@@ -13,14 +13,14 @@ import (
 // take makes a table's rows those of another table. Values are shared: they are never changed.
 func (t *table[T]) take(of any) {
 	from := of.(*table[T]) //nolint:forcetypeassert // the same table of other data
-	t.last, t.rows = from.last, make(map[int64][]row[T], len(from.rows))
+	t.last, t.rows = from.last, make(map[int64][]row, len(from.rows))
 	for account, rows := range from.rows {
 		t.rows[account] = slices.Clone(rows)
 	}
 }
 
 // freeze copies all rows.
-func (s *Store) freeze(ctx context.Context) (*session, error) {
+func (s *store) freeze(ctx context.Context) (*session, error) {
 	db, end, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (s *Store) freeze(ctx context.Context) (*session, error) {
 }
 
 // InSnapshot implements [helpdesk.Store] with a copy of all rows.
-func (s *Store) InSnapshot(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, r helpdesk.Reader) error) error {
+func (s *store) InSnapshot(ctx context.Context, scope helpdesk.Scope, fn func(ctx context.Context, r helpdesk.Reader) error) error {
 	then, err := s.freeze(ctx)
 	if err != nil {
 		return err

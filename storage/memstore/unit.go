@@ -9,7 +9,7 @@ import (
 
 // unit implements [storage.Unit]. It holds the store's lock from its first transaction on.
 type unit struct {
-	store *Store
+	store *store
 	first func(ctx context.Context) error
 	open  *session // nil: no transaction is open
 	parts int      // how many have succeeded
@@ -17,16 +17,16 @@ type unit struct {
 }
 
 // unitOf marks the contexts that carry a unit of a store.
-type unitOf struct{ *Store }
+type unitOf struct{ *store }
 
 // Begin implements [storage.Units].
-func (s *Store) Begin(ctx context.Context, first func(ctx context.Context) error) (context.Context, storage.Unit) {
+func (s *store) Begin(ctx context.Context, first func(ctx context.Context) error) (context.Context, storage.Unit) {
 	u := &unit{store: s, first: first}
 	return context.WithValue(ctx, unitOf{s}, u), u
 }
 
 // unit returns the open unit of a context, or nil.
-func (s *Store) unit(ctx context.Context) *unit {
+func (s *store) unit(ctx context.Context) *unit {
 	if u, ok := ctx.Value(unitOf{s}).(*unit); ok && !u.ended {
 		return u
 	}

@@ -12,15 +12,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-var _ storage.Vault = (*Store)(nil)
-
 // vaultLock records who holds a lock, and until when.
 type vaultLock struct {
 	holder string
 	until  time.Time
 }
 
-func (s *Store) changeVault(ctx context.Context, fn func(db *data)) error {
+func (s *store) changeVault(ctx context.Context, fn func(db *data)) error {
 	return s.transact(ctx, func(ctx context.Context, open *session) error {
 		return change(ctx, open, func(db *data) error {
 			items, locks := maps.Clone(db.items), maps.Clone(db.locks)
@@ -32,7 +30,7 @@ func (s *Store) changeVault(ctx context.Context, fn func(db *data)) error {
 }
 
 // Item implements storage.Vault.
-func (s *Store) Item(ctx context.Context, key string) (storage.VaultItem, error) {
+func (s *store) Item(ctx context.Context, key string) (storage.VaultItem, error) {
 	return query(ctx, s, func(db *data) (storage.VaultItem, error) {
 		item, ok := db.items[key]
 		if !ok {
@@ -46,7 +44,7 @@ func (s *Store) Item(ctx context.Context, key string) (storage.VaultItem, error)
 func below(key, top string) bool { return top == "" || key == top || strings.HasPrefix(key, top+"/") }
 
 // Items implements storage.Vault.
-func (s *Store) Items(ctx context.Context, key string) ([]storage.VaultItem, error) {
+func (s *store) Items(ctx context.Context, key string) ([]storage.VaultItem, error) {
 	return query(ctx, s, func(db *data) (items []storage.VaultItem, err error) {
 		for _, k := range slices.Sorted(maps.Keys(db.items)) {
 			if below(k, key) {
@@ -60,7 +58,7 @@ func (s *Store) Items(ctx context.Context, key string) ([]storage.VaultItem, err
 }
 
 // SetItem implements storage.Vault.
-func (s *Store) SetItem(ctx context.Context, item storage.VaultItem) error {
+func (s *store) SetItem(ctx context.Context, item storage.VaultItem) error {
 	return s.changeVault(ctx, func(db *data) {
 		item.Value, item.Size, item.Modified = bytes.Clone(item.Value), len(item.Value), item.Modified.UTC()
 		db.items[item.Key] = item
@@ -68,7 +66,7 @@ func (s *Store) SetItem(ctx context.Context, item storage.VaultItem) error {
 }
 
 // ReplaceValue implements storage.Vault.
-func (s *Store) ReplaceValue(ctx context.Context, key string, old, value []byte) (done bool, err error) {
+func (s *store) ReplaceValue(ctx context.Context, key string, old, value []byte) (done bool, err error) {
 	err = s.changeVault(ctx, func(db *data) {
 		item, ok := db.items[key]
 		if done = ok && bytes.Equal(item.Value, old); done {
@@ -80,14 +78,14 @@ func (s *Store) ReplaceValue(ctx context.Context, key string, old, value []byte)
 }
 
 // DeleteItems implements storage.Vault.
-func (s *Store) DeleteItems(ctx context.Context, key string) error {
+func (s *store) DeleteItems(ctx context.Context, key string) error {
 	return s.changeVault(ctx, func(db *data) {
 		maps.DeleteFunc(db.items, func(k string, _ storage.VaultItem) bool { return below(k, key) })
 	})
 }
 
 // TakeLock implements storage.Vault.
-func (s *Store) TakeLock(ctx context.Context, name, holder string, now, until time.Time) (taken bool, err error) {
+func (s *store) TakeLock(ctx context.Context, name, holder string, now, until time.Time) (taken bool, err error) {
 	err = s.changeVault(ctx, func(db *data) {
 		if l, ok := db.locks[name]; !ok || l.holder == holder || !l.until.After(now) {
 			db.locks[name], taken = vaultLock{holder, until}, true
@@ -97,7 +95,7 @@ func (s *Store) TakeLock(ctx context.Context, name, holder string, now, until ti
 }
 
 // FreeLock implements storage.Vault.
-func (s *Store) FreeLock(ctx context.Context, name, holder string) error {
+func (s *store) FreeLock(ctx context.Context, name, holder string) error {
 	return s.changeVault(ctx, func(db *data) {
 		if db.locks[name].holder == holder {
 			delete(db.locks, name)
