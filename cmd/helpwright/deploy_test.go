@@ -253,7 +253,7 @@ func TestProxies(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(30 * time.Second):
+			case <-time.After(testenv.Patience):
 				t.Error("events do not come through")
 			}
 			tellsClients(t, via.http)

@@ -230,7 +230,7 @@ const lookScript = `async () => {
 	const frames = [...document.querySelectorAll("iframe.mail")];
 	const loaded = frame => frame.contentDocument?.readyState === "complete" && frame.contentWindow.location.href !== "about:blank";
 	for (const frame of frames) frame.loading = "eager";
-	for (let wait = 0; wait < 600 && !frames.every(loaded); wait++) await new Promise(then => setTimeout(then, 50));
+	for (let wait = 0; wait < 4800 && !frames.every(loaded); wait++) await new Promise(then => setTimeout(then, 50));
 	const places = [...document.querySelectorAll("#thread .text")].map(place => ({ where: place.closest("li").id, place, frame: false }));
 	for (const frame of frames) {
 		const where = frame.closest("li").id;

@@ -87,7 +87,7 @@ func TestDeadlyMailboxIsParked(t *testing.T) {
 		for range 3 {
 			select {
 			case <-d.kills:
-			case <-time.After(time.Minute):
+			case <-time.After(testenv.Patience):
 				t.Fatal("the deadly server is not asked")
 			}
 			s.kill()

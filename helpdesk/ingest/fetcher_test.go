@@ -138,7 +138,7 @@ func (b *bundle) fetchTraced(tracer storage.Tracer) (stop func()) {
 			if err != nil {
 				b.t.Errorf("Run: %v", err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(testenv.Patience):
 			b.t.Error("Run does not end")
 		}
 	}

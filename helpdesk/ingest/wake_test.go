@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // TestNewMailboxIsFetchedAtOnce checks that a fetcher that reads the settings once an hour is woken by the event of a
@@ -54,7 +55,7 @@ func TestNewMailboxIsFetchedAtOnce(t *testing.T) {
 	}))(t)
 	select {
 	case <-calls:
-	case <-time.After(30 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Fatal("nobody called the server")
 	}
 	if s := check(b.desk.FetchStatus(t.Context(), m.ID))(t); s.State() != ledger.FetchConnecting {

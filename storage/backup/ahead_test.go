@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/storage/backup"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // distant is a blob store that answers only once four blobs have been requested concurrently.
@@ -41,7 +42,7 @@ func (d *distant) Stat(ctx context.Context, key string) (storage.BlobInfo, error
 	}
 	select {
 	case <-d.enough:
-	case <-time.After(30 * time.Second):
+	case <-time.After(testenv.Patience):
 		return storage.BlobInfo{}, errors.New("nobody asks ahead")
 	case <-ctx.Done():
 	}

@@ -70,7 +70,7 @@ func TestLostClaim(t *testing.T) {
 func unheardClaim(t *testing.T, db *bunstore.DB, dsn, kind string, lease time.Time) {
 	t.Helper()
 	plain, _ := bunstore.Plain(open(t, dsn, bunstore.Config{}))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // A transaction ends with its context and locks nothing from then on, although its function goes on.
@@ -41,7 +41,7 @@ func TestTransactionsEndWithTheirContext(t *testing.T) {
 					return err
 				}
 				cancel()
-				other, done := context.WithTimeout(t.Context(), 20*time.Second)
+				other, done := context.WithTimeout(t.Context(), testenv.Patience)
 				defer done()
 				if err := db.InTx(other, scope, func(ctx context.Context, tx helpdesk.Tx) error { return insert(ctx, tx, "kept") }); err != nil {
 					t.Errorf("another transaction: %v", err)

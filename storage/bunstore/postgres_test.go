@@ -96,7 +96,7 @@ func woken(t *testing.T, db *bunstore.DB) {
 	t.Helper()
 	select {
 	case <-db.Wake():
-	case <-time.After(30 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Fatal("the jobs of another process did not wake this one")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // New jobs wake the workers of their process once, and on PostgreSQL those of others, for jobs of their kinds.
@@ -43,7 +44,7 @@ func TestWokenKinds(t *testing.T) {
 			for n, db := range all {
 				select {
 				case <-db.Wake():
-				case <-time.After(10 * time.Second):
+				case <-time.After(testenv.Patience):
 					t.Fatal("nothing woke", n)
 				}
 				got, any := db.Woken()

@@ -269,7 +269,7 @@ func TestSilentServer(t *testing.T) {
 	b := open(t, s3blob.Config{
 		Endpoint: "http://" + l.Addr().String(), Bucket: "bucket", AccessKey: "k", SecretKey: "s", Silence: 100 * time.Millisecond, Attempts: 1,
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	for name, err := range map[string]error{
 		"Put": second(b.Put(ctx, "k", strings.NewReader("x"))), "Get": second(b.Get(ctx, "k")), "List": second(b.List(ctx, "", "", 1)),

@@ -235,7 +235,7 @@ func TestMailInAndOut(t *testing.T) {
 		if diff := cmp.Diff([]string{"ada@example.com"}, mail.to); diff != "" || !strings.Contains(mail.text, "Have you tried to pull?") {
 			t.Errorf("%s\n%s", diff, mail.text)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Error("the answer has not left")
 	}
 }

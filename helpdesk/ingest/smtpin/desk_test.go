@@ -142,7 +142,7 @@ func (w *world) start(t testing.TB, cfg smtpin.Config) (addr string, stop func()
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("Run: %v", err)
 				}
-			case <-time.After(30 * time.Second):
+			case <-time.After(testenv.Patience):
 				t.Error("Run does not end")
 			}
 			if log := w.log.String(); strings.Contains(log, "@") || strings.Contains(log, "panic") {

@@ -17,9 +17,6 @@ import (
 	"time"
 )
 
-// browserTimeout limits one visit.
-const browserTimeout = 90 * time.Second
-
 // Page is a page as a browser rendered it.
 type Page struct {
 	DOM      string   // as HTML, after its scripts have run
@@ -47,7 +44,7 @@ func Browse(t testing.TB, url string) Page {
 	if os.Getuid() == 0 {
 		args = slices.Insert(args, 0, "--no-sandbox") // Chromium's sandbox refuses to run as root
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), browserTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	var out, problems bytes.Buffer
 	browser := exec.CommandContext(ctx, program, args...)

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// patience ends a test that waits in vain. It is no measurement: a busy machine may take minutes.
-const patience = 5 * time.Minute
+// Patience ends what would wait forever in a test that fails. It is no measurement: a busy machine may take minutes.
+const Patience = 5 * time.Minute
 
-// Eventually waits until a condition holds, for five minutes at most.
+// Eventually waits until a condition holds, and ends the test when [Patience] is over.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	pause := time.Millisecond
-	for end := time.Now().Add(patience); !holds(); time.Sleep(pause) {
+	for end := time.Now().Add(Patience); !holds(); time.Sleep(pause) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}

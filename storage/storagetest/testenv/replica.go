@@ -43,7 +43,7 @@ func (r Replicated) Database(t testing.TB) (primaryURL, replicaURL string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	for end := time.Now().Add(postgresTimeout); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(Patience); ; time.Sleep(20 * time.Millisecond) {
 		err := db.PingContext(t.Context())
 		if err == nil {
 			return of(r.PrimaryURL), of(r.ReplicaURL)

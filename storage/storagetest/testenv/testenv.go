@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the "pgx" driver
 )
@@ -41,9 +40,6 @@ const (
 	EnvS3Ctl           = "HELPWRIGHT_TEST_S3_CTL"           // a program taking start, stop, restart
 	EnvScreens         = "HELPWRIGHT_TEST_SCREENS"          // a folder for screenshots; unset: they are not kept
 )
-
-// postgresTimeout limits the creation and the removal of one database.
-const postgresTimeout = 60 * time.Second
 
 // DovecotServer describes the Dovecot of the test run. It accepts any user name with the one password. Each user has
 // separate mail folders, empty at first, so a test uses a user name of its own (see [Name]). Other tests use the server at
@@ -103,7 +99,7 @@ func execPostgres(t testing.TB, dsn, statement string) {
 	}
 	defer func() { _ = db.Close() }()
 	// Not t.Context(), which has ended when a cleanup runs.
-	ctx, cancel := context.WithTimeout(context.Background(), postgresTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	if _, err := db.ExecContext(ctx, statement); err != nil {
 		t.Fatalf("%s: %v", statement, err)

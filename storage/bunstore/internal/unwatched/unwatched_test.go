@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // watching is a driver that claims to watch the contexts of its queries.
@@ -58,7 +59,7 @@ func TestWaiting(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(testenv.Patience):
 		t.Error("it waits for a connection, whatever becomes of its context")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -20,9 +19,6 @@ import (
 
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
-
-// patience limits the time for one step. It is a safety limit, not a measurement.
-const patience = 60 * time.Second
 
 // Browser is a running Chromium with an empty profile. It can reach only 127.0.0.1 and localhost.
 type Browser struct{ ctx context.Context } //nolint:containedctx // chromedp keeps its browser in a context

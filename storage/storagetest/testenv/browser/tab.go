@@ -23,6 +23,8 @@ import (
 	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // Keys that [Tab.Press] accepts besides letters.
@@ -133,7 +135,7 @@ func (t *Tab) bounded() (context.Context, context.CancelFunc) {
 		t.at = "about:blank"
 		return t.ctx, func() {}
 	}
-	return context.WithTimeout(t.ctx, patience)
+	return context.WithTimeout(t.ctx, testenv.Patience)
 }
 
 // on runs steps on an element. It repeats them while the page replaces the element between its look-up and the first thing
