@@ -222,6 +222,37 @@ func (a *agents) live() {
 	a.expect("the list", list.Text("#fresh"), "new")
 }
 
+// behind has the refresh of a page fail: what is new shows all the same, without another event.
+func (a *agents) behind() {
+	for name, failure := range map[string]string{
+		"lost":        `Promise.reject(new TypeError("no network"))`,
+		"unavailable": `Promise.resolve(new Response("busy", {status: 503}))`,
+		"too many":    `Promise.resolve(new Response("slower", {status: 429}))`,
+	} {
+		id := a.fresh("The gasket")
+		tab := a.member(browser.View{})
+		tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+		browser.Eval[any](tab, `{ let left = 2; const there = window.fetch;
+			window.fetch = (u, h) => (h?.headers?.["Desk-Target"] || "").includes("thread") && left-- > 0 ? `+failure+` : there(u, h); }`)
+		a.ok("POST", fmt.Sprintf("/accounts/1/conversations/%d/interactions", id), url.Values{"type": {"customer"}, "body": {"It is torn."}}, nil)
+		testenv.Eventually(a.t, name+": the message is shown", func() bool { return strings.Contains(seen(tab, "#thread"), "It is torn.") })
+	}
+
+	// The sidebar does not change below the fingers, but as soon as they have left it.
+	tab := a.member(browser.View{})
+	tab.Open(a.at + "/inbox/closed")
+	const all = `#sidebar a[href*="/inbox/all"]`
+	before := seen(tab, all)
+	browser.Eval[any](tab, fmt.Sprintf(`document.querySelector(%q).focus()`, all))
+	a.fresh("The spring")
+	time.Sleep(2 * time.Second) // the event has come
+	if now := seen(tab, all); now != before {
+		a.t.Errorf("the sidebar changed in use, from %q to %q", before, now)
+	}
+	browser.Eval[any](tab, `document.activeElement.blur()`)
+	testenv.Eventually(a.t, "the sidebar counts the new conversation", func() bool { return seen(tab, all) != before })
+}
+
 // search looks for words while they are typed, and with the key alone.
 func (a *agents) search() {
 	a.eachWay(func(a *agents, tab *browser.Tab, scripts bool) {

@@ -50,6 +50,7 @@ func TestDeskWork(t *testing.T) {
 	a.run("Bulk", (*agents).bulk)
 	a.run("Keys", (*agents).keys)
 	a.run("Live", (*agents).live)
+	a.run("Behind", (*agents).behind)
 	a.run("Bell", (*agents).bell)
 	a.run("Search", (*agents).search)
 	a.run("Outage", (*agents).outage)

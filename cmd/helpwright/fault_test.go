@@ -27,8 +27,11 @@ func behind(t *testing.T) (*testnet.Proxy, string) {
 	if err != nil {
 		t.Fatal("not a URL")
 	}
+	query := u.Query()
+	query.Del("connect_timeout") // the server's own is tested
+	u.RawQuery = query.Encode()
 	proxy := testnet.NewProxy(t, u.Host)
-	return proxy, proxy.URL(t, dsn)
+	return proxy, proxy.URL(t, u.String())
 }
 
 // status sends a request with a short timeout and returns the status, 0 for no answer in time.

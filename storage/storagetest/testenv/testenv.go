@@ -87,6 +87,9 @@ func Postgres(t testing.TB) string {
 	execPostgres(t, server, `CREATE DATABASE `+name+` TEMPLATE template0 ENCODING 'UTF8'`)
 	t.Cleanup(func() { execPostgres(t, server, `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`) })
 	u.Path = "/" + name
+	query := u.Query()
+	query.Set("connect_timeout", "60") // a server that starts gives up after 10 seconds, which a busy machine may need
+	u.RawQuery = query.Encode()
 	return u.String()
 }
 

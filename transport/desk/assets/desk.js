@@ -25,7 +25,7 @@ function swap(text, { title = true, quiet = false, only } = {}) {
     const id = /** @type {HTMLElement} */ (t).dataset.swap || "", old = document.getElementById(id);
     const fresh = document.importNode(/** @type {HTMLTemplateElement} */ (t).content, true);
     if (!old || only && !only.includes(id)) continue;
-    if (quiet && busy(old)) { threadChanged = true; setTimeout(counted, 2000); continue; }
+    if (quiet && busy(old)) { behind.add(id); setTimeout(counted, 2000); continue; }
     if (id === "main") old.replaceChildren(fresh);
     else {
       const ticked = id === "list" ? $$("input:checked", old).map((e) => /** @type {HTMLInputElement} */ (e).value) : [];
@@ -82,6 +82,7 @@ async function go(url, { init = {}, push = true, want = parts, quiet = false, re
   const slow = signal && want.includes("main") ? waiting(signal) : () => {};
   const answer = await fetch(url, { ...init, signal, headers: { ...init.headers, "Desk-Target": want } }).finally(slow);
   const text = await answer.text();
+  if (quiet && !posts && (answer.status >= 500 || answer.status === 429)) throw new Error(String(answer.status));
   if (posts && !answer.ok) {
     const said = refusal(text);
     if (said !== null) throw new Error(said || (body.dataset.refused || "").replace("#", String(answer.status))); // what was written stays
@@ -246,6 +247,7 @@ function arrive() {
     if (first || $("#bell.rings")) settled(1500, () => { if (talk.isConnected) readTalk(); })();
   }
   fresh.clear();
+  behind.clear();
   if (location.hash === "#write") field()?.focus();
 }
 
@@ -258,8 +260,21 @@ function readTalk() {
 /** @param {string} path @param {Record<string, string>} [form] */
 const post = (path, form = {}) => fetch(path, { method: "POST", body: new URLSearchParams(form), headers: { "Desk-Target": "none" } });
 
-/** Asks for parts of this page anew. @param {string} want */
-const refresh = (want) => go(shown, { push: false, want, quiet: true }).catch(() => {});
+/** The parts of this page that are older than what has been heard. @type {Set<string>} */
+const behind = new Set();
+let failures = 0; // of refreshes in a row
+
+/** Asks for parts of this page anew, and once more after a while if that fails. @param {string} want */
+async function refresh(want) {
+  const page = shown;
+  try {
+    await go(page, { push: false, want, quiet: true });
+    failures = 0;
+  } catch {
+    if (page === shown) for (const part of want.split(" ")) behind.add(part);
+    setTimeout(counted, Math.min(1000 * 2 ** failures++, 60000));
+  }
+}
 
 // ---- Menus and fields -----------------------------------------------------------------
 
@@ -794,15 +809,18 @@ function listen() {
 
 /** @type {Set<number>} */
 const fresh = new Set();
-let threadChanged = false, listChanged = false;
+const ofTalk = ["head", "acts", "thread", "presence", "panel"];
 const counted = settled(400, () => {
-  const talk = $(".talk");
-  const want = ["sidebar", "tabs", ...talk && threadChanged ? ["head", "acts", "thread", "presence", "panel"] : []];
-  threadChanged = false;
-  if (fresh.size && $("#list") && !$("#list [id^=row-]")) { want.push("list"); fresh.clear(); } // nothing is there that would jump
-  if (document.activeElement?.closest("#sidebar") || $("#sidebar details[open]")) want[0] = "bell";
-  if ($("#bell-panel:popover-open")) want.push("notices");
-  refresh(want.join(" ")).then(() => { const e = $("#thread .message:last-of-type:has(.state.info)"); if (e && talk) e.scrollIntoView({ block: "nearest" }); });
+  const talk = $(".talk"), want = new Set(["sidebar", "tabs", ...behind]);
+  behind.clear();
+  if (fresh.size && $("#list") && !$("#list [id^=row-]")) { want.add("list"); fresh.clear(); } // nothing is there that would jump
+  if (document.activeElement?.closest("#sidebar") || $("#sidebar details[open]")) { // it waits until the member has left it
+    want.delete("sidebar");
+    want.add("bell");
+    behind.add("sidebar");
+  }
+  if ($("#bell-panel:popover-open")) want.add("notices");
+  refresh([...want].join(" ")).then(() => { const e = $("#thread .message:last-of-type:has(.state.info)"); if (e && talk) e.scrollIntoView({ block: "nearest" }); });
   const pill = $("#fresh");
   if (pill && fresh.size) {
     const text = $("span", pill);
@@ -821,7 +839,7 @@ function happened(event) {
     counted();
     return;
   }
-  if (event.type === "reset" || talk && event.conversation === id) threadChanged = true;
+  if (talk && (event.type === "reset" || event.conversation === id)) for (const part of ofTalk) behind.add(part);
   const [area, deed] = event.type.split(".");
   if (["conversation", "interaction"].includes(area) && event.conversation && deed !== "draft") {
     const row = document.getElementById(`row-${event.conversation}`);
@@ -830,6 +848,11 @@ function happened(event) {
   }
   counted();
 }
+
+/** The sidebar shows what it has missed when the member leaves it. @param {any} event */
+const leaving = ({ target, relatedTarget }) => { if (behind.has("sidebar") && target.closest?.("#sidebar") && !relatedTarget?.closest?.("#sidebar")) counted(); };
+document.addEventListener("focusout", leaving);
+document.addEventListener("toggle", leaving, true); // of a menu, which does not bubble
 
 $("#main")?.addEventListener("click", (event) => { if (/** @type {Element} */ (event.target).closest("#fresh")) fresh.clear(); });
 
