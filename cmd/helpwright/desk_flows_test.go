@@ -238,19 +238,25 @@ func (a *agents) behind() {
 		testenv.Eventually(a.t, name+": the message is shown", func() bool { return strings.Contains(seen(tab, "#thread"), "It is torn.") })
 	}
 
-	// The sidebar does not change below the fingers, but as soon as they have left it.
+	// The sidebar does not change while it is used, by keyboard or with a menu, and is refreshed afterwards.
 	tab := a.member(browser.View{})
 	tab.Open(a.at + "/inbox/closed")
 	const all = `#sidebar a[href*="/inbox/all"]`
-	before := seen(tab, all)
-	browser.Eval[any](tab, fmt.Sprintf(`document.querySelector(%q).focus()`, all))
-	a.fresh("The spring")
-	time.Sleep(2 * time.Second) // the event has come
-	if now := seen(tab, all); now != before {
-		a.t.Errorf("the sidebar changed in use, from %q to %q", before, now)
+	for _, use := range []struct{ begin, end string }{
+		{`document.querySelector('` + all + `').focus()`, `document.activeElement.blur()`},
+		{`document.querySelector('` + all + `').focus()`, `document.querySelector("#main").focus()`},
+		{`document.querySelector("#sidebar .me details").open = true`, `document.querySelector("#sidebar .me details").open = false`},
+	} {
+		before := seen(tab, all)
+		browser.Eval[any](tab, use.begin)
+		a.fresh("The spring")
+		time.Sleep(2 * time.Second) // the event has come
+		if now := seen(tab, all); now != before {
+			a.t.Errorf("the sidebar changed in use, from %q to %q", before, now)
+		}
+		browser.Eval[any](tab, use.end)
+		testenv.Eventually(a.t, "after "+use.end+" the sidebar counts the new conversation", func() bool { return seen(tab, all) != before })
 	}
-	browser.Eval[any](tab, `document.activeElement.blur()`)
-	testenv.Eventually(a.t, "the sidebar counts the new conversation", func() bool { return seen(tab, all) != before })
 }
 
 // search looks for words while they are typed, and with the key alone.

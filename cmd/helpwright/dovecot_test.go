@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,7 +51,7 @@ func TestImportFromDovecot(t *testing.T) {
 		}
 		// Mail that comes now is noticed by IDLE.
 		appendAll(t, dovecot, user, []folderMail{{"INBOX", strings.ReplaceAll(head(9999, "\nLate.\n"), "\n", "\r\n")}})
-		testenv.Eventually(t, "a late mail is filed", func() bool { return len(s.conversations()) == want.Conversations+1 })
+		testenv.Within(t, time.Minute, "a late mail is filed", func() bool { return len(s.conversations()) == want.Conversations+1 })
 		s.stop()
 	})
 }

@@ -70,7 +70,12 @@ func TestDeadlyMailboxIsParked(t *testing.T) {
 			t.Helper()
 			maildir(t, dovecot, user, head(mails, fmt.Sprintf("Message-ID: <%d.%s@example.com>\n\nText.\n", mails, user)))
 			mails++
-			testenv.Eventually(t, when+", mail comes", func() bool { return len(ledgerOf(s, healthy, "filed")) == mails })
+			testenv.Eventually(t, when+", mail comes", func() bool {
+				if of(healthy).State == "parked" {
+					t.Fatalf("%s, a healthy mailbox is parked", when)
+				}
+				return len(ledgerOf(s, healthy, "filed")) == mails
+			})
 			testenv.Eventually(t, when+", it waits for mail", func() bool { return of(healthy).Connected })
 		}
 		works("at first")
@@ -110,6 +115,6 @@ func TestDeadlyMailboxIsParked(t *testing.T) {
 		if !test.Data.OK {
 			t.Error("the test of a tame server fails")
 		}
-		testenv.Eventually(t, "it is fetched again", func() bool { return of(box).State == "connected" })
+		testenv.Within(t, 50*time.Second, "it is fetched again", func() bool { return of(box).State == "connected" })
 	})
 }

@@ -26,8 +26,8 @@ import (
 // use.
 type Store struct{ everything }
 
-// everything is what a [Store] does. It hides the tables: each package that sees the type of a table compiles all its methods
-// once more, which takes seconds.
+// everything is what a [Store] does. The interface hides the generic tables: the compiler repeats all methods of a table in
+// every package that sees its type, which takes seconds.
 type everything interface {
 	helpdesk.Store
 	storage.Jobs
@@ -43,7 +43,7 @@ type everything interface {
 
 // New returns an empty store.
 //
-//go:noinline // inlined, it would show the tables
+//go:noinline // inlining would reveal the tables
 func New() *Store {
 	s := &store{db: newData(), wake: make(chan struct{}, 1)}
 	s.directory = directory{s}

@@ -217,7 +217,7 @@ type table[T any] struct {
 	rows map[int64][]row
 }
 
-// row is a row of any table: what sorts and moves rows is compiled once, not for each table.
+// row is a row of any table. It is not generic, so that sorting and moving rows is compiled only once.
 type row struct {
 	id    int64
 	value any // *T of a table[T]

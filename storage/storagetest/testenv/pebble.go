@@ -87,14 +87,8 @@ func Pebble(t testing.TB, httpPort, tlsPort int, validity time.Duration) *Pebble
 			t.Logf("the log of Pebble ends:\n%s", text[max(0, len(text)-4000):])
 		}
 	})
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if p.reach(t.Context()) {
-			return p
-		}
-		if time.Now().After(end) {
-			t.Fatalf("Pebble does not answer\n%s", p.log)
-		}
-	}
+	Eventually(t, "Pebble answers", func() bool { return p.reach(t.Context()) })
+	return p
 }
 
 func (p *PebbleServer) reach(ctx context.Context) bool {

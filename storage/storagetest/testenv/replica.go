@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Replicated describes a PostgreSQL server with a streaming replica, for one test alone.
@@ -43,15 +42,8 @@ func (r Replicated) Database(t testing.TB) (primaryURL, replicaURL string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	for end := time.Now().Add(Patience); ; time.Sleep(20 * time.Millisecond) {
-		err := db.PingContext(t.Context())
-		if err == nil {
-			return of(r.PrimaryURL), of(r.ReplicaURL)
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the replica has no new database: %v", err)
-		}
-	}
+	Eventually(t, "the replica has the new database", func() bool { return db.PingContext(t.Context()) == nil })
+	return of(r.PrimaryURL), of(r.ReplicaURL)
 }
 
 // Kill kills the replica as a crash does.

@@ -88,7 +88,7 @@ func Postgres(t testing.TB) string {
 	t.Cleanup(func() { execPostgres(t, server, `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`) })
 	u.Path = "/" + name
 	query := u.Query()
-	query.Set("connect_timeout", "60") // a server that starts gives up after 10 seconds, which a busy machine may need
+	query.Set("connect_timeout", "60") // by default a server gives up after 10 seconds, too soon on a busy machine
 	u.RawQuery = query.Encode()
 	return u.String()
 }

@@ -260,11 +260,11 @@ function readTalk() {
 /** @param {string} path @param {Record<string, string>} [form] */
 const post = (path, form = {}) => fetch(path, { method: "POST", body: new URLSearchParams(form), headers: { "Desk-Target": "none" } });
 
-/** The parts of this page that are older than what has been heard. @type {Set<string>} */
+/** Parts of this page that are out of date. @type {Set<string>} */
 const behind = new Set();
 let failures = 0; // of refreshes in a row
 
-/** Asks for parts of this page anew, and once more after a while if that fails. @param {string} want */
+/** Fetches parts of this page again, and retries later if that fails. @param {string} want */
 async function refresh(want) {
   const page = shown;
   try {
@@ -849,7 +849,7 @@ function happened(event) {
   counted();
 }
 
-/** The sidebar shows what it has missed when the member leaves it. @param {any} event */
+/** Refreshes a sidebar that is out of date when the member leaves it. @param {any} event */
 const leaving = ({ target, relatedTarget }) => { if (behind.has("sidebar") && target.closest?.("#sidebar") && !relatedTarget?.closest?.("#sidebar")) counted(); };
 document.addEventListener("focusout", leaving);
 document.addEventListener("toggle", leaving, true); // of a menu, which does not bubble

@@ -133,13 +133,16 @@ func (a *authority) shown(l net.Listener, host string) (*x509.Certificate, error
 	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0], nil
 }
 
+// soon is less than the time after which a failed order is tried again, and a dead process's lease ends.
+const soon = 50 * time.Second
+
 // The server's own host has a certificate from the start, a help centre's host with its first visit, and others have none:
 // the authority is not contacted. Another process serves the same certificates.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t, 0)
 	a.process(a.http, a.https, nil)
-	testenv.Eventually(t, "the own certificate", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
+	testenv.Within(t, soon, "the own certificate", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
 	if n := a.pebble.Orders(); n != 1 {
 		t.Errorf("%d orders", n)
 	}
@@ -176,7 +179,7 @@ func TestCertificates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		testenv.Eventually(t, "the same certificate of "+host+" there", func() bool {
+		testenv.Within(t, soon, "the same certificate of "+host+" there", func() bool {
 			other, err := a.shown(otherHTTPS, host)
 			return err == nil && other.SerialNumber.Cmp(one.SerialNumber) == 0
 		})
@@ -213,7 +216,7 @@ func secretsAreSealed(t *testing.T, a *authority) {
 	a.key = storage.NewSecretKey()
 	plain, secure, before := listen(t), listen(t), a.pebble.Orders()
 	a.process(plain, secure, nil)
-	testenv.Eventually(t, "a certificate with another key", func() bool { _, err := a.shown(secure, a.host); return err == nil })
+	testenv.Within(t, soon, "a certificate with another key", func() bool { _, err := a.shown(secure, a.host); return err == nil })
 	if a.pebble.Orders() == before {
 		t.Error("certificates are opened with another key")
 	}
@@ -230,7 +233,7 @@ func TestChallenges(t *testing.T) {
 			t.Parallel()
 			a := newAuthority(t, 0)
 			a.process(a.http, a.https, change)
-			testenv.Eventually(t, "a certificate", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
+			testenv.Within(t, soon, "a certificate", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
 			if asked := a.pebble.AskedByHTTP(a.host) > 0; asked != (name == "http-01") {
 				t.Errorf("asked by HTTP: %v", asked)
 			}
@@ -245,12 +248,12 @@ func TestRenewal(t *testing.T) {
 	a.process(a.http, a.https, func(c *certs.Config) { c.IgnoreHints = true }) // Pebble's are of days
 	for _, host := range []string{a.host, a.shop("help")} {
 		var first *x509.Certificate
-		testenv.Eventually(t, "a certificate of "+host, func() (ok bool) {
+		testenv.Within(t, soon, "a certificate of "+host, func() (ok bool) {
 			var err error
 			first, err = a.shown(a.https, host)
 			return err == nil
 		})
-		testenv.Eventually(t, "another certificate of "+host, func() bool {
+		testenv.Within(t, soon, "another certificate of "+host, func() bool {
 			now, err := a.shown(a.https, host)
 			return err == nil && now.SerialNumber.Cmp(first.SerialNumber) != 0
 		})
@@ -262,7 +265,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t, 0)
 	a.process(a.http, a.https, nil)
-	testenv.Eventually(t, "the own certificate", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
+	testenv.Within(t, soon, "the own certificate", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
 	asked := func() int { return strings.Count(a.pebble.Log(), "POST /order-plz") }
 	before := asked()
 	for range 8 {
@@ -292,7 +295,7 @@ func TestMail(t *testing.T) {
 		wait.Go(func() { _ = server.Serve(tls.NewListener(l, certs.Mail(nil, m))) })
 		t.Cleanup(func() { _ = server.Close(); stop(); wait.Wait() })
 	})
-	testenv.Eventually(t, "the own certificate", func() bool { _, err := a.shown(l, a.host); return err == nil })
+	testenv.Within(t, soon, "the own certificate", func() bool { _, err := a.shown(l, a.host); return err == nil })
 	for _, host := range []string{"", a.shop("help"), "other.example"} {
 		d := tls.Dialer{Config: &tls.Config{ServerName: host, InsecureSkipVerify: true}} // the name is another
 		conn, err := d.DialContext(t.Context(), "tcp", l.Addr().String())

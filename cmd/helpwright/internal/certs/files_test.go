@@ -69,18 +69,18 @@ func TestFiles(t *testing.T) {
 		t.Error("another certificate")
 	}
 	written(t, cert, key, "two.example")
-	testenv.Eventually(t, "the new certificate", func() bool { return is("two.example") })
+	testenv.Within(t, soon, "the new certificate", func() bool { return is("two.example") })
 	if err := os.WriteFile(cert, []byte("none"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, "a word about it", func() bool {
+	testenv.Within(t, soon, "a word about it", func() bool {
 		return is("two.example") && strings.Contains(log.String(), "cannot read the changed certificate")
 	})
 	if err := os.Remove(cert); err != nil || !is("two.example") {
 		t.Error("no certificate", err)
 	}
 	written(t, cert, key, "three.example")
-	testenv.Eventually(t, "the next certificate", func() bool { return is("three.example") })
+	testenv.Within(t, soon, "the next certificate", func() bool { return is("three.example") })
 }
 
 // A certificate in files is for its names; others are the authority's.
@@ -95,7 +95,7 @@ func TestFilesWithAuthority(t *testing.T) {
 	}
 	a.files = f
 	a.process(a.http, a.https, nil)
-	testenv.Eventually(t, "the authority's", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
+	testenv.Within(t, soon, "the authority's", func() bool { _, err := a.shown(a.https, a.host); return err == nil })
 	conn, err := (&tls.Dialer{
 		NetDialer: &net.Dialer{Timeout: 30 * time.Second},
 		Config:    &tls.Config{ServerName: "own.example", InsecureSkipVerify: true}, // it is looked at below

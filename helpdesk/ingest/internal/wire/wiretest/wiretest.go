@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
@@ -40,7 +41,7 @@ func Run(t testing.TB, source interface {
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("Run: %v", err)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(testenv.Patience):
 				t.Error("Run does not end")
 			}
 		})
@@ -67,7 +68,7 @@ func (w *Watched) Announce() {
 // last, which is also called under the lock.
 func (w *Watched) Wait(t testing.TB, what string, ok func() bool, last func() any) {
 	t.Helper()
-	timeout := time.After(60 * time.Second)
+	timeout := time.After(testenv.Patience)
 	for {
 		w.Lock()
 		done := ok()
