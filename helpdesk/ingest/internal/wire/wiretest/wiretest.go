@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
+
+// patience limits how long a test waits before it fails, as testenv.Patience does for tests with servers.
+const patience = 5 * time.Minute
 
 // Listen serves connections to a port of 127.0.0.1, which it returns, until the test ends: then they are closed.
 func Listen(t testing.TB, serve func(net.Conn)) (port int) {
@@ -41,7 +43,7 @@ func Run(t testing.TB, source interface {
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("Run: %v", err)
 				}
-			case <-time.After(testenv.Patience):
+			case <-time.After(patience):
 				t.Error("Run does not end")
 			}
 		})
@@ -68,7 +70,7 @@ func (w *Watched) Announce() {
 // last, which is also called under the lock.
 func (w *Watched) Wait(t testing.TB, what string, ok func() bool, last func() any) {
 	t.Helper()
-	timeout := time.After(testenv.Patience)
+	timeout := time.After(patience)
 	for {
 		w.Lock()
 		done := ok()
