@@ -20,11 +20,17 @@ func SystemTxWithoutHook(ctx context.Context, db *DB, fn func(ctx context.Contex
 	})
 }
 
+// MinShared is how many transactions that wait share a commit, however fast commits are.
+const MinShared = minShared
+
 // ShareForLong has commits take in others as long as any wait.
-func ShareForLong(db *DB) {
+func ShareForLong(db *DB) { SharePace(db, time.Hour) }
+
+// SharePace has commits take in others as if the last commit had taken so long, without another limit.
+func SharePace(db *DB, pace time.Duration) {
 	db.turns.mu.Lock()
 	defer db.turns.mu.Unlock()
-	db.turns.longest, db.turns.pace = time.Hour, time.Hour
+	db.turns.longest, db.turns.pace = time.Hour, pace
 }
 
 // Commits is how often transactions were committed, alone or together. Waiting is how many wait for their turn.

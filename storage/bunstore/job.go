@@ -3,6 +3,7 @@ package bunstore
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"maps"
 	"slices"
 	"time"
@@ -93,10 +94,13 @@ func (db *DB) Claim(ctx context.Context, most map[string]int, now, lease time.Ti
 	if err != nil {
 		return nil, failure(ctx, err, "job", 0)
 	}
-	err = db.queue().raw(`UPDATE hw_jobs SET attempt = attempt + 1, claimed_due = due_at, holder = ?, lease_until = ?,
-			due_at = CASE WHEN run_at > ? THEN run_at ELSE ? END
-		WHERE id IN (?) RETURNING `+jobColumns, holder, micros(lease), micros(lease), micros(lease), db.due(kinds, most, now)).
-		Scan(ctx, &rows)
+	err = db.outside(ctx, func(ctx context.Context, q *querier) error {
+		rows = nil
+		return q.raw(`UPDATE hw_jobs SET attempt = attempt + 1, claimed_due = due_at, holder = ?, lease_until = ?,
+				due_at = CASE WHEN run_at > ? THEN run_at ELSE ? END
+			WHERE id IN (?) RETURNING `+jobColumns, holder, micros(lease), micros(lease), micros(lease), db.due(kinds, most, now)).
+			Scan(ctx, &rows)
+	})
 	if err != nil {
 		rows = nil // drop the rows already read as well
 		return nil, failure(ctx, err, "job", 0)
@@ -132,8 +136,26 @@ func (db *DB) due(kinds []string, most map[string]int, now time.Time) *bun.RawQu
 	return all
 }
 
-// queue returns the querier for statements on the queue, which run outside of any transaction.
+// queue returns the querier for statements that run outside of any transaction, except that of the context's unit.
 func (db *DB) queue() *querier { return &querier{store: db, db: db.write} }
+
+// outside runs one statement outside of any transaction, except that of the context's unit. On SQLite the statement takes its
+// turn and shares a commit with transactions.
+func (db *DB) outside(ctx context.Context, statement func(ctx context.Context, q *querier) error) error {
+	if u := db.unit(ctx); db.turns == nil || u != nil && u.whole != nil {
+		return statement(ctx, db.queue())
+	}
+	return db.attempts(ctx, 0, statement)
+}
+
+// queued runs a statement that returns no rows: see outside.
+func (db *DB) queued(ctx context.Context, query string, args ...any) (res sql.Result, err error) {
+	err = db.outside(ctx, func(ctx context.Context, q *querier) error {
+		res, err = q.raw(query, args...).Exec(ctx)
+		return err
+	})
+	return res, err
+}
 
 // held restricts a statement to a job that an attempt still holds.
 const held = "id = ? AND attempt = ? AND NOT buried AND lease_until <> ?"
@@ -148,8 +170,8 @@ func (db *DB) Finish(ctx context.Context, jobs ...storage.ClaimedJob) error {
 	for i, j := range jobs {
 		ids[i], attempts[i] = j.ID, []int64{j.ID, int64(j.Attempt)}
 	}
-	_, err := db.queue().raw(`DELETE FROM hw_jobs WHERE id IN (?) AND (id, attempt) IN (VALUES ?)
-		AND NOT buried AND lease_until <> ?`, bun.List(ids), bun.List(tuples(attempts)), noTime).Exec(ctx)
+	_, err := db.queued(ctx, `DELETE FROM hw_jobs WHERE id IN (?) AND (id, attempt) IN (VALUES ?)
+		AND NOT buried AND lease_until <> ?`, bun.List(ids), bun.List(tuples(attempts)), noTime)
 	return db.settled(failure(ctx, err, "job", 0), jobs...)
 }
 
@@ -164,16 +186,16 @@ func tuples(pairs [][]int64) []bun.TupleValues {
 
 // Retry implements [storage.Jobs].
 func (db *DB) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Time, reason string) error {
-	_, err := db.queue().raw(`UPDATE hw_jobs SET run_at = ?, due_at = ?, lease_until = ?, holder = '', reason = ?,
+	_, err := db.queued(ctx, `UPDATE hw_jobs SET run_at = ?, due_at = ?, lease_until = ?, holder = '', reason = ?,
 		failed = ?, away = ?, settled = attempt WHERE `+held,
-		micros(runAt), micros(runAt), noTime, reason, job.Failed, job.Away, job.ID, job.Attempt, noTime).Exec(ctx)
+		micros(runAt), micros(runAt), noTime, reason, job.Failed, job.Away, job.ID, job.Attempt, noTime)
 	return db.settled(failure(ctx, err, "job", job.ID), job)
 }
 
 // Bury implements [storage.Jobs]. A buried job releases its UniqueKey.
 func (db *DB) Bury(ctx context.Context, job storage.ClaimedJob, reason string) error {
-	_, err := db.queue().raw("UPDATE hw_jobs SET buried = ?, lease_until = ?, holder = '', reason = ? WHERE "+held,
-		bun.Safe("TRUE"), noTime, reason, job.ID, job.Attempt, noTime).Exec(ctx)
+	_, err := db.queued(ctx, "UPDATE hw_jobs SET buried = ?, lease_until = ?, holder = '', reason = ? WHERE "+held,
+		bun.Safe("TRUE"), noTime, reason, job.ID, job.Attempt, noTime)
 	return db.settled(failure(ctx, err, "job", job.ID), job)
 }
 
@@ -187,9 +209,9 @@ func (db *DB) settled(err error, jobs ...storage.ClaimedJob) error {
 
 // Extend implements [storage.Jobs].
 func (db *DB) Extend(ctx context.Context, job storage.ClaimedJob, lease time.Time) error {
-	res, err := db.queue().raw(`UPDATE hw_jobs SET lease_until = ?,
+	res, err := db.queued(ctx, `UPDATE hw_jobs SET lease_until = ?,
 		due_at = CASE WHEN run_at > ? THEN run_at ELSE ? END WHERE `+held,
-		micros(lease), micros(lease), micros(lease), job.ID, job.Attempt, noTime).Exec(ctx)
+		micros(lease), micros(lease), micros(lease), job.ID, job.Attempt, noTime)
 	if err := changed(ctx, res, err, "job", job.ID); !fault.Is(err, fault.NotFound) {
 		return err
 	}

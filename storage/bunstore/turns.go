@@ -17,9 +17,10 @@ import (
 // that wait for their turn therefore share a commit with the one before them.
 const (
 	maxShared = 64 // transactions of a commit
-	// A commit takes in others for as long as the last commit took, but at least and at most for:
-	minOpen = 2 * time.Millisecond
-	maxOpen = 50 * time.Millisecond
+	// A commit takes in others for as long as the last commit took, and up to minShared that wait anyway, but at most for
+	// maxOpen.
+	minShared = 8
+	maxOpen   = 50 * time.Millisecond
 )
 
 // errShared is the error of transactions that are rolled back with another one. They run again.
@@ -165,8 +166,14 @@ func (t *turns) pass(in *shared) {
 
 // joins reports whether the next that waits may join a transaction.
 func (t *turns) joins(in *shared) bool {
-	return len(t.waiting) > 0 && !t.waiting[0].alone && !in.alone && in.members < maxShared &&
-		time.Since(in.began) < min(max(t.pace, minOpen), t.longest)
+	if len(t.waiting) == 0 || t.waiting[0].alone || in.alone || in.members >= maxShared {
+		return false
+	}
+	open := t.longest
+	if in.members >= minShared {
+		open = min(t.pace, open)
+	}
+	return time.Since(in.began) < open
 }
 
 // commit commits the members. It returns how long that took.

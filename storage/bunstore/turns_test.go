@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -213,6 +214,100 @@ func TestSharedCommits(t *testing.T) {
 			}
 			if err := db.InSystemTx(t.Context(), inserts(9)); err != nil {
 				t.Error("afterwards:", err)
+			}
+		})
+	}
+}
+
+// However fast commits are, some of the transactions that wait share one.
+func TestSharedAtLeast(t *testing.T) {
+	t.Parallel()
+	db := openTurns(t)
+	bunstore.SharePace(db, 0)
+	before, _ := bunstore.Commits(db)
+	count := bunstore.MinShared + 1
+	got := inTurn(t, db, func() {}, func(n int) error { return db.InSystemTx(t.Context(), inserts(n)) }, count)
+	if diff := cmp.Diff(slices.Repeat([]string{"ok"}, count), got); diff != "" {
+		t.Error(diff)
+	}
+	if after, _ := bunstore.Commits(db); after-before != 2 {
+		t.Errorf("%d transactions had %d commits, not 2", count, after-before)
+	}
+}
+
+// What is written to the queue of jobs shares commits with transactions, too, and does not end with one that fails.
+func TestQueueSharesCommits(t *testing.T) {
+	t.Parallel()
+	const kind, other, lease = "test", "other", time.Hour
+	now := time.Unix(1e9, 0).UTC()
+	for _, test := range []struct {
+		name    string
+		between writing // after the statements on the queue
+		want    string
+		commits int64
+	}{
+		{name: "all succeed", between: inserts(2), want: "ok", commits: 1},
+		{name: "one fails", between: inserts(2).then(fails), want: "refused", commits: 1},
+		{name: "SQLite rolls all back", between: inserts(-1), want: "internal"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			db := openTurns(t)
+			if err := db.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			claim := func(kind string) ([]storage.ClaimedJob, error) {
+				return db.Claim(t.Context(), map[string]int{kind: 10}, now, now.Add(lease))
+			}
+			job := func(kind string, subject int64) storage.Job {
+				return storage.Job{Kind: kind, Subject: subject, RunAt: now}
+			}
+			err := db.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
+				return tx.Within(helpdesk.Scope{}).Enqueue(ctx, job(other, 1), job(other, 2), job(other, 3), job(other, 4), job(kind, 5))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			held, err := claim(other)
+			if err != nil || len(held) != 4 {
+				t.Fatal(held, err)
+			}
+			var claimed []storage.ClaimedJob
+			works := []func() error{
+				func() error { return db.InSystemTx(t.Context(), inserts(1)) },
+				func() (err error) { claimed, err = claim(kind); return err },
+				func() error { return db.Finish(t.Context(), held[0]) },
+				func() error { return db.Retry(t.Context(), held[1], now.Add(lease), "later") },
+				func() error { return db.Bury(t.Context(), held[2], "never") },
+				func() error { return db.Extend(t.Context(), held[3], now.Add(2*lease)) },
+				func() error {
+					return db.Note(t.Context(), storage.Note{Key: []byte("key"), Request: []byte("request"), Holder: "me", Until: now.Add(lease)}, now)
+				},
+				func() error { return db.InSystemTx(t.Context(), test.between) },
+				func() error { return db.InSystemTx(t.Context(), inserts(3)) },
+			}
+			bunstore.ShareForLong(db)
+			before, _ := bunstore.Commits(db)
+			got := inTurn(t, db, func() {}, func(n int) error { return works[n]() }, len(works))
+			if diff := cmp.Diff([]string{"ok", "ok", "ok", "ok", "ok", "ok", "ok", test.want, "ok"}, got); diff != "" {
+				t.Error(diff)
+			}
+			if after, _ := bunstore.Commits(db); test.commits > 0 && after-before != test.commits {
+				t.Errorf("%d commits", after-before)
+			}
+			if len(claimed) != 1 || claimed[0].Subject != 5 || claimed[0].Attempt != 1 {
+				t.Error("claimed:", claimed)
+			}
+			var left string
+			const jobs = `SELECT GROUP_CONCAT(subject || ' ' || (lease_until > 0) || ' ' || buried, ', ') FROM (SELECT * FROM hw_jobs ORDER BY subject)`
+			if err := bunstore.QueryRow(t.Context(), db, jobs).Scan(&left); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff("2 0 0, 3 0 1, 4 1 0, 5 1 0", left); diff != "" {
+				t.Error(diff)
+			}
+			if note, err := db.Noted(t.Context(), []byte("key"), now); err != nil || note.Holder != "me" {
+				t.Error(note, err)
 			}
 		})
 	}
