@@ -120,7 +120,7 @@ func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 		if !genuine || len(keys) == 0 {
 			continue
 		}
-		last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: id}, storage.Seek{Desc: true, Limit: 100})
+		last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: id, Brief: true}, storage.Seek{Desc: true, Limit: 100})
 		if fault.Is(err, fault.NotFound) {
 			continue
 		}

@@ -528,7 +528,7 @@ func (f *filing) putIn(ctx context.Context, tx Tx, c *Conversation, i *Interacti
 	if i.IsStarter || !i.At.Before(f.now) {
 		return tx.Interactions().Insert(ctx, i)
 	}
-	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 1})
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID, Brief: true}, storage.Seek{Desc: true, Limit: 1})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func quotesOf(ctx context.Context, tx Tx, c Conversation, m Mailbox, i Interacti
 	if m.Quotes != QuoteLast && m.Quotes != QuoteAll || i.IsForward {
 		return nil, nil
 	}
-	recent, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: quotesLook})
+	recent, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID, Brief: true}, storage.Seek{Desc: true, Limit: quotesLook})
 	if err != nil {
 		return nil, err
 	}

@@ -779,18 +779,21 @@ func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, all *recent,
 
 // refreshPreview recomputes the preview from the last message that the customer can see.
 func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
-	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 50})
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID, Brief: true}, storage.Seek{Desc: true, Limit: 50})
 	if err != nil {
 		return err
 	}
 	c.Preview = ""
-	for _, i := range last {
-		if i.Type != TypeNote && i.Status == StatusPosted && !i.IsForward && !i.Scheduled() {
-			c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
-			return nil
-		}
+	visible := func(i Interaction) bool {
+		return i.Type != TypeNote && i.Status == StatusPosted && !i.IsForward && !i.Scheduled()
 	}
-	return nil
+	at := slices.IndexFunc(last, visible)
+	if at < 0 {
+		return nil
+	}
+	i, err := tx.Interactions().Get(ctx, last[at].ID)
+	c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
+	return err
 }
 
 // DeleteInteraction removes an interaction. A message whose sending has not begun is not sent; one that was sent cannot be
@@ -841,6 +844,8 @@ func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) 
 type InteractionFilter struct {
 	ConversationID int64
 	WrittenBy      int64 // if set, only the messages of this customer that were not forwarded
+	// Brief lists interactions without their bodies, which may have a megabyte each: Body is empty. Do not write these.
+	Brief bool
 }
 
 // Admits reports whether an interaction is one of those that the filter lists.

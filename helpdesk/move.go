@@ -91,7 +91,7 @@ func waits(all []Interaction, since time.Time) (first time.Time) {
 
 // waiting computes since when a customer awaits a reply in a conversation: since the first message after the last reply.
 func (d *Desk) waiting(ctx context.Context, tx Tx, c Conversation) (first time.Time, err error) {
-	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 100})
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID, Brief: true}, storage.Seek{Desc: true, Limit: 100})
 	for _, i := range last {
 		if i.Type == TypeUser && i.Status == StatusPosted && !i.IsForward && !i.Scheduled() {
 			break
@@ -108,7 +108,7 @@ func (d *Desk) stillWaits(ctx context.Context, tx Tx, c Conversation) (time.Time
 	if c.AwaitingSince.IsZero() {
 		return time.Time{}, nil
 	}
-	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Desc: true, Limit: 100})
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID, Brief: true}, storage.Seek{Desc: true, Limit: 100})
 	return waits(last, c.AwaitingSince), err
 }
 
@@ -144,7 +144,7 @@ func (d *Desk) settle(ctx context.Context, tx Tx, c *Conversation, starters []in
 func firsts(ctx context.Context, tx Tx, conversationIDs ...int64) ([]int64, error) {
 	var ids []int64
 	for _, id := range conversationIDs {
-		first, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: id}, storage.Seek{Limit: 1})
+		first, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: id, Brief: true}, storage.Seek{Limit: 1})
 		if err != nil {
 			return nil, err
 		}

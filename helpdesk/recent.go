@@ -15,8 +15,8 @@ const (
 	recentForReply = 8
 )
 
-// recent contains the last interactions of a locked conversation by place, last first. Posting reads them once, and queries the
-// store only for what they cannot answer.
+// recent contains the last interactions of a locked conversation by place, last first, without their bodies. Posting reads them
+// once, and queries the store only for what they cannot answer.
 type recent struct {
 	conversationID int64
 	last           []Interaction
@@ -26,7 +26,7 @@ type recent struct {
 
 // recentOf reads the last interactions of a locked conversation, at most limit.
 func recentOf(ctx context.Context, tx Tx, conversationID int64, limit int) (*recent, error) {
-	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: conversationID}, storage.Seek{Desc: true, Limit: limit})
+	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: conversationID, Brief: true}, storage.Seek{Desc: true, Limit: limit})
 	return &recent{conversationID: conversationID, last: last, whole: len(last) < limit}, err
 }
 
@@ -40,7 +40,7 @@ func recentBefore(ctx context.Context, tx Tx, conversationID int64, i Interactio
 
 // answered returns the latest message that a customer wrote.
 func (r *recent) answered(ctx context.Context, tx Tx, customerID int64) (i Interaction, found bool, err error) {
-	by := InteractionFilter{ConversationID: r.conversationID, WrittenBy: customerID}
+	by := InteractionFilter{ConversationID: r.conversationID, WrittenBy: customerID, Brief: true}
 	for _, i := range r.last {
 		if by.Admits(&i) {
 			return i, true, nil
@@ -94,7 +94,7 @@ func (r *recent) thread(ctx context.Context, tx Tx, n int) ([]MessageRef, error)
 	return refs, nil
 }
 
-// get returns an interaction of the conversation.
+// get returns an interaction of the conversation; its body may be missing.
 func (r *recent) get(ctx context.Context, tx Tx, id int64) (Interaction, error) {
 	if at := slices.IndexFunc(r.last, func(i Interaction) bool { return i.ID == id }); at >= 0 {
 		return r.last[at], nil
@@ -104,17 +104,10 @@ func (r *recent) get(ctx context.Context, tx Tx, id int64) (Interaction, error) 
 
 // scheduled is [ScheduleReader].Scheduled.
 func (r *recent) scheduled(ctx context.Context, tx Tx) ([]Interaction, error) {
-	if !r.whole {
-		return tx.Scheduled(ctx, []int64{r.conversationID})
+	if r.whole && !slices.ContainsFunc(r.last, Interaction.Scheduled) {
+		return nil, nil
 	}
-	var waiting []Interaction
-	for _, i := range r.last {
-		if i.Scheduled() {
-			waiting = append(waiting, i)
-		}
-	}
-	slices.SortFunc(waiting, func(a, b Interaction) int { return cmp.Compare(a.ID, b.ID) })
-	return waiting, nil
+	return tx.Scheduled(ctx, []int64{r.conversationID})
 }
 
 // newestFrom is [CrossingReader].NewestFrom.

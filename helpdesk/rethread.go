@@ -74,7 +74,7 @@ func (d *Desk) moveOne(ctx context.Context, tx Tx, i Interaction, from, into Con
 
 // isAlone reports whether an interaction is the only one of its conversation.
 func isAlone(ctx context.Context, tx Tx, i Interaction) (bool, error) {
-	two, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: i.ConversationID}, storage.Seek{Limit: 2})
+	two, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: i.ConversationID, Brief: true}, storage.Seek{Limit: 2})
 	return len(two) == 1, err
 }
 

@@ -210,8 +210,11 @@ func TestWhileItWaits(t *testing.T) {
 			if got != tt.want || strings.Join(b.why(), " ") != tt.why {
 				t.Errorf("it is %s because of %q, not %s because of %q", got, b.why(), tt.want, tt.why)
 			}
-			if got == "draft" && len(b.deliveries(i.ID)) != 0 {
-				t.Error("deliveries are left")
+			if got != "draft" {
+				return
+			}
+			if draft := must(b.desk.Interaction(b.ctx, id, i.ID))(t); draft.Body != i.Body || len(b.deliveries(i.ID)) != 0 {
+				t.Errorf("the draft says %q, and has %d deliveries", draft.Body, len(b.deliveries(i.ID)))
 			}
 		})
 	}

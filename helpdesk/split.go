@@ -82,14 +82,14 @@ func (in SplitInput) choose(ctx context.Context, tx Tx, from Conversation) ([]In
 		wanted = func(Interaction) bool { return true }
 	}
 	for more := true; more; {
-		batch, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: from.ID}, seek)
+		batch, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: from.ID, Brief: true}, seek)
 		if err != nil {
 			return nil, err
 		}
 		for _, i := range batch {
 			last := i.position()
 			seek.From = &last
-			if i.Body = ""; wanted(i) {
+			if wanted(i) {
 				moved = append(moved, i)
 			} else {
 				stays = true

@@ -287,3 +287,33 @@ func BenchmarkSync(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkBriefInteractions lists the last eight interactions, of 200 kB each, without their bodies; the baseline lists all of
+// them.
+func BenchmarkBriefInteractions(b *testing.B) {
+	benchmarks(b, func(b *testing.B, s *bench) {
+		body, c := "<p>"+strings.Repeat("some words ", 18000)+"</p>", s.conversation(0)
+		err := s.db.InTx(b.Context(), s.scope, func(ctx context.Context, tx helpdesk.Tx) error {
+			if err := tx.Conversations().Insert(ctx, &c); err != nil {
+				return err
+			}
+			for range 8 {
+				i := helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeCustomer, Status: helpdesk.StatusPosted, Body: body, CustomerID: s.customer.ID}
+				if err := tx.Interactions().Insert(ctx, &i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		list := func(brief bool) func(int) error {
+			return func(int) error {
+				_, err := s.db.Within(s.scope).Interactions().List(b.Context(), helpdesk.InteractionFilter{ConversationID: c.ID, Brief: brief}, storage.Seek{Desc: true, Limit: 8})
+				return err
+			}
+		}
+		ratio(b, list(false), list(true))
+	})
+}

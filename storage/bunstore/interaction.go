@@ -94,6 +94,9 @@ var interactions = table[writer, helpdesk.Interaction, helpdesk.InteractionFilte
 	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofConversation(q) },
 	match: func(_ context.Context, _ writer, q *bun.SelectQuery, f helpdesk.InteractionFilter) error {
 		q.Where("conversation_id = ?", f.ConversationID)
+		if f.Brief {
+			q.ExcludeColumn("body")
+		}
 		if f.WrittenBy != 0 { // expressions, so that the planner walks the conversation by time instead of sorting what another index finds
 			q.Where("+customer_id = ?", f.WrittenBy).Where("type || '' = ?", helpdesk.TypeCustomer).Where("is_forward = ?", false)
 		}

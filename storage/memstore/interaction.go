@@ -32,6 +32,11 @@ var interactions = noun[helpdesk.Scope, helpdesk.Interaction, helpdesk.Interacti
 	match: func(_ *data, _ helpdesk.Scope, f helpdesk.InteractionFilter, i *helpdesk.Interaction) bool {
 		return f.Admits(i)
 	},
+	brief: func(f helpdesk.InteractionFilter, i *helpdesk.Interaction) {
+		if f.Brief {
+			i.Body = ""
+		}
+	},
 	key: func(_ helpdesk.InteractionFilter, i *helpdesk.Interaction) int64 { return i.SortKey() },
 	refers: func(db *data, s helpdesk.Scope, i *helpdesk.Interaction) error {
 		if _, err := db.conversation(s, i.ConversationID); err != nil {

@@ -16,6 +16,8 @@ type noun[S, T, F any] struct {
 	sees func(db *data, s S, t *T) bool
 	// match reports whether a row matches a filter; nil: there is no filter.
 	match func(db *data, s S, f F, t *T) bool
+	// brief clears the fields that a filter leaves out; nil: none.
+	brief func(f F, t *T)
 	// key returns the sort key of a list, before the id; nil: by id.
 	key func(f F, t *T) int64
 	// refers refuses a row that refers to a missing row, or that breaks a rule beyond those of the noun.
@@ -136,7 +138,13 @@ func (r rows[S, T, F]) List(ctx context.Context, f F, seek storage.Seek) ([]T, e
 				found = append(found, row{id, t})
 			}
 		}
-		return r.shown(db, sorted(found, seek, position)), nil
+		all := r.shown(db, sorted(found, seek, position))
+		if r.noun.brief != nil {
+			for i := range all {
+				r.noun.brief(f, &all[i])
+			}
+		}
+		return all, nil
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,38 @@ func testWrittenBy(t *testing.T, b Backend) {
 	got, err := w.in().Interactions().List(t.Context(), helpdesk.InteractionFilter{ConversationID: w.conversation.ID, WrittenBy: nobody}, storage.Seek{Limit: 5})
 	ok(t, err)
 	same(t, "of nobody", 0, len(got))
+}
+
+// testBriefInteractions lists interactions without their bodies, which nothing else differs from, and which stay stored.
+func testBriefInteractions(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	for n := range 3 {
+		i := w.newQuestion(w.conversation)
+		i.At, i.Body = at(20+n), "<p>"+strings.Repeat("A long text. ", 1+n*5000)+"</p>"
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Interactions().Insert(ctx, &i) })
+	}
+	list := func(r storage.RowReader[helpdesk.Interaction, helpdesk.InteractionFilter], brief bool, seek storage.Seek) []helpdesk.Interaction {
+		t.Helper()
+		found, err := r.List(t.Context(), helpdesk.InteractionFilter{ConversationID: w.conversation.ID, Brief: brief}, seek)
+		ok(t, err)
+		return found
+	}
+	whole := list(w.in().Interactions(), false, all())
+	want := slices.Clone(whole)
+	for n := range want {
+		if want[n].Body == "" {
+			t.Fatal("an interaction has no body")
+		}
+		want[n].Body = ""
+	}
+	same(t, "all", want, list(w.in().Interactions(), true, all()))
+	from := want[1].SortKey()
+	same(t, "a page", want[2:4], list(w.in().Interactions(), true, storage.Seek{From: &storage.Position{Key: from, ID: want[1].ID}, Limit: 2}))
+	w.tx(t, func(_ context.Context, tx helpdesk.Tx) error {
+		same(t, "in a transaction", want, list(tx.Interactions(), true, all()))
+		return nil
+	})
+	same(t, "afterwards", whole, list(w.in().Interactions(), false, all()))
 }
 
 // deskReads are the reads for agents at work.

@@ -21,6 +21,7 @@ func deskTests() []testCase {
 		{"Lists", testDeskLists},
 		{"NewestFrom", testNewestFrom},
 		{"WrittenBy", testWrittenBy},
+		{"BriefInteractions", testBriefInteractions},
 		{"Scheduled", testScheduled},
 		{"Counts", testConversationCounts}, {"CountsAtTheSameTime", testCountsAtTheSameTime},
 		{"MailFlow", testMailFlow},

@@ -157,7 +157,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Involving", args: []any{g.either("Customer", customer.ID), []string{g.participant()}, ordered{g.from(seek, "Conversation"), "Conversation"}}},
 		{method: "Interactions.Get", args: []any{g.either("Interaction", interaction.ID)}},
 		{method: "Interactions.ByIDs", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
-		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n}, ordered{placed, "Interaction"}}},
+		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n, Brief: g.IntN(3) == 0}, ordered{placed, "Interaction"}}},
 		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n, WrittenBy: customer.ID}, ordered{placed, "Interaction"}}},
 		{method: "LastArrived", args: []any{conversation}},
 		{method: "MailTraffic", args: []any{g.time(false)}},
