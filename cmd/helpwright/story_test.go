@@ -242,7 +242,9 @@ func (s *story) writesArticle() {
 	s.write("#units [name=name]", "Wenn die Mühle steht")
 	s.write("#units .unit:not(.named, .summed) textarea", "Ist der Hebel oben?")
 	s.use("[form=article][value=publish]")
-	s.shows(s.Tab, "#langs [aria-current]", "Deutsch")
+	testenv.Eventually(s.t, "the translation is published", func() bool { // not only begun, or saved as a draft
+		return strings.Contains(seen(s.Tab, "#langs [aria-current].ok"), "Deutsch") && strings.Contains(seen(s.Tab, "#tag"), "Live")
+	})
 	s.Open(s.about)
 	s.use("[title='Link an article']")
 	s.write(".composer [name=article]", "grinder")
