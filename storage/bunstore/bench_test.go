@@ -288,8 +288,8 @@ func BenchmarkSync(b *testing.B) {
 	}
 }
 
-// BenchmarkBriefInteractions lists the last eight interactions, of 200 kB each, without their bodies; the baseline lists all of
-// them.
+// BenchmarkBriefInteractions lists the last eight interactions, of 200 kB each, without their bodies; the baseline reads the
+// bodies, too.
 func BenchmarkBriefInteractions(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		body, c := "<p>"+strings.Repeat("some words ", 18000)+"</p>", s.conversation(0)

@@ -65,8 +65,8 @@ func TestLostClaim(t *testing.T) {
 	}
 }
 
-// unheardClaim claims a job of a kind, and gives up when the database has claimed it, as the proxy has passed no response
-// since. An idle connection, or a new one, may wait for a response before the claim is sent: then it tries again.
+// unheardClaim has the database claim a job of a kind while the proxy drops the response. On a connection that was idle or is
+// new, the driver waits for another response before it sends the claim: then unheardClaim tries again.
 func unheardClaim(t *testing.T, db *bunstore.DB, proxy *testnet.Proxy, dsn, kind string, lease time.Time) {
 	t.Helper()
 	plain, _ := bunstore.Plain(open(t, dsn, bunstore.Config{}))

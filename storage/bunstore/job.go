@@ -136,11 +136,12 @@ func (db *DB) due(kinds []string, most map[string]int, now time.Time) *bun.RawQu
 	return all
 }
 
-// queue returns the querier for statements that run outside of any transaction, except that of the context's unit.
+// queue returns the querier for statements that run in a transaction of their own, or in that of the context's unit if it is
+// open.
 func (db *DB) queue() *querier { return &querier{store: db, db: db.write} }
 
-// outside runs one statement outside of any transaction, except that of the context's unit. On SQLite the statement takes its
-// turn and shares a commit with transactions.
+// outside runs one statement in a transaction of its own, or in that of the context's unit if it is open. On SQLite the
+// statement takes its turn and shares a commit with transactions.
 func (db *DB) outside(ctx context.Context, statement func(ctx context.Context, q *querier) error) error {
 	if u := db.unit(ctx); db.turns == nil || u != nil && u.whole != nil {
 		return statement(ctx, db.queue())

@@ -17,8 +17,8 @@ import (
 // that wait for their turn therefore share a commit with the one before them.
 const (
 	maxShared = 64 // transactions of a commit
-	// A commit takes in others for as long as the last commit took, and up to minShared that wait anyway, but at most for
-	// maxOpen.
+	// A commit takes in up to minShared transactions that wait, and further ones for as long as the last commit took, but none
+	// after maxOpen.
 	minShared = 8
 	maxOpen   = 50 * time.Millisecond
 )

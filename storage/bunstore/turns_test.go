@@ -235,7 +235,7 @@ func TestSharedAtLeast(t *testing.T) {
 	}
 }
 
-// What is written to the queue of jobs shares commits with transactions, too, and does not end with one that fails.
+// Statements on the queue of jobs share commits with transactions, and are not undone when one of these fails.
 func TestQueueSharesCommits(t *testing.T) {
 	t.Parallel()
 	const kind, other, lease = "test", "other", time.Hour

@@ -75,7 +75,7 @@ func testWrittenBy(t *testing.T, b Backend) {
 	same(t, "of nobody", 0, len(got))
 }
 
-// testBriefInteractions lists interactions without their bodies, which nothing else differs from, and which stay stored.
+// testBriefInteractions checks that a brief list lacks the bodies and nothing else, and that they stay stored.
 func testBriefInteractions(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	for n := range 3 {

@@ -158,7 +158,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Interactions.Get", args: []any{g.either("Interaction", interaction.ID)}},
 		{method: "Interactions.ByIDs", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
 		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n, Brief: g.IntN(3) == 0}, ordered{placed, "Interaction"}}},
-		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n, WrittenBy: customer.ID}, ordered{placed, "Interaction"}}},
+		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n, WrittenBy: customer.ID, Brief: g.IntN(3) == 0}, ordered{placed, "Interaction"}}},
 		{method: "LastArrived", args: []any{conversation}},
 		{method: "MailTraffic", args: []any{g.time(false)}},
 		{method: "MailQueues"},
