@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/helpwright/helpwright/cmd/helpwright/internal/heap"
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/metrics"
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/tracing"
 	"github.com/helpwright/helpwright/transport/server"
@@ -41,7 +42,7 @@ func (serveCmd) Run(s *session) error {
 		return errors.Join(err, a.Close())
 	}
 	a.announce(welcome)
-	defer time.AfterFunc(started, s.shrink).Stop()
+	defer time.AfterFunc(started, s.settle).Stop()
 	err = a.Run(s.ctx)
 	if err == nil {
 		s.log.Info("stopped")
@@ -49,15 +50,17 @@ func (serveCmd) Run(s *session) error {
 	return err
 }
 
-// started is after how long the memory that only the start needed is given back.
+// started is after how long a server has started.
 const started = 2 * time.Second
 
-// shrink gives back what only the start needed, such as the migrations of an empty database.
-func (s *session) shrink() {
+// settle gives back the memory that only the start needed, such as for the migrations of an empty database, and lets the heap
+// grow when there is work.
+func (s *session) settle() {
 	debug.FreeOSMemory()
 	if err := releaseProgram(); err != nil {
 		s.log.Debug("the memory of the program stays as it is", "error", err)
 	}
+	heap.Pace(s.ctx)
 }
 
 // trace sends traces if the standard variables of OpenTelemetry name a receiver.
