@@ -37,21 +37,9 @@ func TestMetrics(t *testing.T) {
 		testenv.Eventually(t, "the mail is filed", func() bool { return len(s.conversations()) == 1 })
 		s.call("GET", "http://"+s.http+"/nowhere/nora@customer.example", nil, nil)
 		s.call("GET", "http://"+s.http+"/desk/sign-in", nil, nil)
-		scrape := func() string {
-			res, err := http.Get("http://" + metrics + "/metrics")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer res.Body.Close()
-			text, err := io.ReadAll(res.Body)
-			if err != nil || res.StatusCode != http.StatusOK {
-				t.Fatalf("%d %v: %s", res.StatusCode, err, text)
-			}
-			return string(text)
-		}
 		var text string
 		testenv.Eventually(t, "the mail and the mailbox are counted", func() bool { // results of the database are cached for a while
-			text = scrape()
+			text = fetch(t, "http://"+metrics+"/metrics")
 			return strings.Contains(text, `helpwright_inbound_mails_settled_total{state="filed"} 1`) && strings.Contains(text, `helpwright_mailbox_connected{mailbox=`)
 		})
 		for _, line := range []string{
@@ -71,6 +59,21 @@ func TestMetrics(t *testing.T) {
 		t.Run("Lint", func(t *testing.T) { promtool(t, strings.NewReader(text), "check", "metrics") })
 		t.Run("Deployed", func(t *testing.T) { namesExist(t, text) })
 	})
+}
+
+// fetch returns a page that must be there.
+func fetch(t *testing.T, address string) string {
+	t.Helper()
+	res, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%d %v: %s", res.StatusCode, err, text)
+	}
+	return string(text)
 }
 
 // promtool runs Prometheus's own tool; a reported mistake fails the test.

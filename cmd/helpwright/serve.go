@@ -50,7 +50,7 @@ func (serveCmd) Run(s *session) error {
 	return err
 }
 
-// started is after how long a server has started.
+// started is the time after which a server counts as started.
 const started = 2 * time.Second
 
 // settle gives back the memory that only the start needed, such as for the migrations of an empty database, and lets the heap

@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// room is by how many bytes the heap of a busy server may grow before the next collection.
+	// room is how many bytes of garbage a busy server may have before the next collection. A large heap may have as much as is
+	// in use, as by default.
 	room = 64 << 20
-	// often is the time between two collections at [usual] below which a server is busy.
+	// often is the time within which the heap of a busy server would double.
 	often = time.Second
 
 	usual = 100 // percent of what is in use, Go's default
 	most  = 400
 )
 
-// Pace sets by how much the heap may grow (GOGC) after each collection: by [room] while they are frequent, as usual otherwise.
-// It ends with ctx, and does nothing if the environment sets GOGC. A limit of the environment (GOMEMLIMIT) remains in force.
+// Pace decides after each collection by how much the heap may grow until the next one: up to [room] while the server is busy,
+// by [usual] otherwise. It ends with ctx, and does nothing if the environment sets GOGC. GOMEMLIMIT stays in force.
 func Pace(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
