@@ -1,6 +1,8 @@
 package bunstore_test
 
 import (
+	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -12,6 +14,8 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
 // A reply is posted, begun and reported with few statements, and several are begun and reported with as many as one, apart
@@ -20,37 +24,7 @@ func TestAnswerQueries(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {
 		ctx, seen := t.Context(), &recorder{}
-		db := bunstore.New(app.WithQueryHook(seen), bunstore.Config{})
-		sealer, err := storage.NewSealer(make([]byte, 32))
-		if err != nil {
-			t.Fatal(err)
-		}
-		svc, err := helpdesk.New(helpdesk.Config{Store: db, Blobs: memblob.New(), Sealer: sealer, SigningKey: make([]byte, 32)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		owner, err := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		account, err := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		desk, err := svc.Desk(ctx, svc.As(owner.ID), account.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err = desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}); err != nil {
-			t.Fatal(err)
-		}
-		c, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{
-			Channel: "email", To: "ada@example.com", Subject: "The door",
-			Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "It is stuck."}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		svc, desk, c := answering(t, bunstore.New(app.WithQueryHook(seen), bunstore.Config{}))
 		ids := []int64{c.ID}
 		for range 9 {
 			more, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "bob@example.com", Subject: "A window"})
@@ -60,7 +34,7 @@ func TestAnswerQueries(t *testing.T) {
 			ids = append(ids, more.ID)
 		}
 		seen.take()
-		if _, err := desk.UpdateConversations(ctx, ids, helpdesk.BulkUpdate{UserID: storage.Some(owner.ID)}); err != nil {
+		if _, err := desk.UpdateConversations(ctx, ids, helpdesk.BulkUpdate{UserID: storage.Some(desk.UserID())}); err != nil {
 			t.Fatal(err)
 		}
 		if queries := seen.take(); len(queries) > 6 {
@@ -91,7 +65,7 @@ func TestAnswerQueries(t *testing.T) {
 		out := svc.Outgoing()
 		for what, some := range map[string][]helpdesk.Start{"": starts[:1], " 3": starts[1:]} {
 			seen.take()
-			begun, err := out.BeginAll(ctx, account.ID, some)
+			begun, err := out.BeginAll(ctx, desk.AccountID(), some)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,10 +76,78 @@ func TestAnswerQueries(t *testing.T) {
 					InteractionID: b.Mail.InteractionID, Outcomes: []helpdesk.Outcome{{DeliveryID: b.Mail.Due[0].ID, State: sending.Sent}},
 				})
 			}
-			if _, err := out.ReportAll(ctx, account.ID, reports); err != nil {
+			if _, err := out.ReportAll(ctx, desk.AccountID(), reports); err != nil {
 				t.Fatal(err)
 			}
 			check("report" + what)
 		}
 	})
+}
+
+// answering returns a service on a store, with the desk of an owner and a conversation to answer.
+func answering(t *testing.T, store helpdesk.Store) (*helpdesk.Service, *helpdesk.Desk, helpdesk.Conversation) {
+	t.Helper()
+	ctx := t.Context()
+	sealer, err := storage.NewSealer(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc, err := helpdesk.New(helpdesk.Config{Store: store, Blobs: memblob.New(), Sealer: sealer, SigningKey: make([]byte, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	account, err := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	desk, err := svc.Desk(ctx, svc.As(owner.ID), account.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{
+		Channel: "email", To: "ada@example.com", Subject: "The door",
+		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "It is stuck."}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svc, desk, c
+}
+
+// PostgreSQL gets a reply in few round trips: a transaction begins along with its first query, and what nobody waits for goes
+// along with a later one or with the commit.
+func TestAnswerTrips(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.Postgres(t)
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal("not a URL")
+	}
+	proxy := testnet.NewProxy(t, u.Host)
+	db := open(t, proxy.URL(t, dsn), bunstore.Config{MaxConns: 2})
+	_, desk, c := answering(t, db)
+	for _, tc := range []struct {
+		what helpdesk.InteractionType
+		most int
+	}{{helpdesk.TypeUser, 9}, {helpdesk.TypeNote, 6}} {
+		fewest := 100
+		for n := range 10 { // after three, all statements are prepared; a connection that was idle for a second is asked first
+			before := proxy.Trips()
+			in := helpdesk.InteractionInput{Type: tc.what, Body: fmt.Sprintf("Push %s %d.", tc.what, n)} // the index of words changes, too
+			if _, err := desk.CreateInteraction(t.Context(), c.ID, in); err != nil {
+				t.Fatal(err)
+			}
+			fewest = min(fewest, proxy.Trips()-before)
+		}
+		if fewest > tc.most {
+			t.Errorf("%s: %d round trips, want %d", tc.what, fewest, tc.most)
+		}
+	}
 }

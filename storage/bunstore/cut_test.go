@@ -278,3 +278,68 @@ func (d *uploader) take(ctx context.Context) error {
 	raw := []ledger.Raw{{Raw: fmt.Appendf(nil, "Subject: %d\r\n\r\n", rand.Int64())}}
 	return d.intake.Take(ctx, d.account, d.mailbox, "smtp", raw, nil)
 }
+
+// Connections that were cut while they were idle fail no transaction, however many there are.
+func TestCutWhileIdle(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.Postgres(t)
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal("not a URL")
+	}
+	proxy := testnet.NewProxy(t, u.Host)
+	const conns = 12
+	db := open(t, proxy.URL(t, dsn), bunstore.Config{MaxConns: conns})
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	account, err := newAccount(t.Context(), db, "Acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scope := helpdesk.Scope{AccountID: account.ID}
+	useAll := func() {
+		var all sync.WaitGroup
+		var inside atomic.Int32
+		everyone := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		for range conns {
+			all.Go(func() {
+				err := db.InTx(ctx, scope, func(ctx context.Context, tx helpdesk.Tx) error {
+					if _, err := tx.Account(ctx); err != nil {
+						return err
+					}
+					if inside.Add(1) == conns {
+						close(everyone) // has a connection
+					}
+					select {
+					case <-everyone:
+					case <-ctx.Done():
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+					cancel()
+				}
+			})
+		}
+		all.Wait()
+		cancel()
+	}
+	for range 3 {
+		useAll()
+		useAll() // a connection is asked before it is used again for the first time
+		if t.Failed() {
+			return
+		}
+		proxy.Cut()
+		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error { // it may get one lost connection after the other
+			_, err := tx.Account(ctx)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

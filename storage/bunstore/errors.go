@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -96,7 +97,7 @@ func commitFailure(ctx context.Context, err error) error {
 
 // notCommitted reports that a commit has certainly failed: it was never sent, or the database refused it.
 func notCommitted(err error) bool {
-	if errors.Is(err, errShared) {
+	if errors.Is(err, errShared) || errors.Is(err, trips.ErrNotBegun) {
 		return true
 	}
 	if e, ok := ofPostgres(err); ok {
@@ -178,7 +179,8 @@ func foreignKeyViolation(err error) bool {
 	return ok && code == sqliteForeignKey
 }
 
-// passing reports a conflict with another transaction, or with an outdated prepared statement: a retry helps.
+// passing reports a conflict with another transaction, an outdated prepared statement, or a connection that was lost before
+// anything happened: a retry helps.
 func passing(err error) bool {
 	if e, ok := ofPostgres(err); ok {
 		switch e.code {
@@ -193,7 +195,7 @@ func passing(err error) bool {
 			return true
 		}
 	}
-	return errors.Is(err, errShared)
+	return errors.Is(err, errShared) || errors.Is(err, trips.ErrNotBegun)
 }
 
 // unreachable reports that the database cannot be reached, is full or is overloaded.

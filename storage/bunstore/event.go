@@ -151,7 +151,7 @@ func (s *querier) insertEvents(ctx context.Context, account int64, events []stor
 
 // insertOutbox queues jobs on PostgreSQL and appends to an account's log, whose row stays locked until the transaction ends.
 // It is one statement, in which the row is locked after the jobs have taken their keys, so that transactions do not
-// deadlock. On commit it wakes workers and readers of events in all processes. It reports whether any job was new.
+// deadlock. On commit it wakes workers and readers of events in all processes. It reports whether any job may be new.
 func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64, events []storage.Event) (queued bool, err error) {
 	var text strings.Builder
 	var args []any
@@ -176,6 +176,10 @@ func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64
 		AS e (type, subject, mailbox, conversation, actor, data, at, place)) SELECT `+woken+`, count(told) FROM counted`,
 		pgdialect.Array(all.types), pgdialect.Array(all.subjects), pgdialect.Array(all.mailboxes), pgdialect.Array(all.conversations),
 		pgdialect.Array(all.actors), pgdialect.Array(all.data), pgdialect.Array(all.times))
+	if s.tx.holds && account == s.tx.entered { // nobody can delete the account
+		_, err := s.raw(text.String(), args...).Exec(s.later(ctx))
+		return len(jobs) > 0, failure(ctx, err, "account", account)
+	}
 	var jobsQueued, counted int
 	err = s.raw(text.String(), args...).Scan(ctx, &jobsQueued, &counted)
 	if err == nil && counted == 0 {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/helpwright/helpwright/storage/bunstore/internal/begin"
+	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 )
 
 // errSlow is the cause when something ended because the database did not answer in time.
@@ -88,12 +88,12 @@ func (l *lifetime) within(fn func() error) error {
 }
 
 // begin begins the transaction, with its first statement if there is one and the driver can.
-func (l *lifetime) begin(db *DB, first *begin.Statement) (tx databaseTx, err error) {
+func (l *lifetime) begin(db *DB, first *trips.Statement) (tx databaseTx, err error) {
 	err = l.within(func() error {
 		if db.turns != nil {
 			tx, err = db.turns.begin(l.ctx)
 		} else {
-			ctx := begin.With(l.ctx, first)
+			ctx := trips.WithFirst(l.ctx, first)
 			tx, err = beginTx(ctx, ctx, db.write.DB)
 		}
 		return err

@@ -68,6 +68,9 @@ type table[P place, T, F, R any] struct {
 	// plain says that a caller cannot change a value's parts in place. A transaction then remembers the rows that it locks, for
 	// sparse updates on both databases.
 	plain bool
+	// free are columns that an update of a locked row can always write: they refer to no other row, and rows may have the same
+	// values in them.
+	free []string
 	// stays says that a lock may let others add references to the row: only transactions that are alone delete such rows.
 	stays bool
 	// remove runs before a row, which exists and is locked, is deleted.
@@ -294,6 +297,9 @@ func (s stored[P, T, F, R]) Insert(ctx context.Context, items ...*T) error {
 	}
 	for _, item := range items {
 		s.put(item)
+		if s.of.plain {
+			noteThere[R](s.querier, *s.of.ID(item))
+		}
 		if s.of.inserted == nil {
 			continue
 		}
@@ -410,6 +416,23 @@ func (s *querier) written(model any) {
 	}
 }
 
+// noteThere remembers that a row is there until the transaction ends: it has inserted or locked it.
+func noteThere[R any](s *querier, id int64) {
+	of := reflect.TypeFor[R]()
+	if s.tx.there == nil {
+		s.tx.there = map[reflect.Type]map[int64]bool{}
+	}
+	if s.tx.there[of] == nil {
+		s.tx.there[of] = map[int64]bool{}
+	}
+	s.tx.there[of][id] = true
+}
+
+// isThere reports whether the transaction has inserted or locked a row, and deleted none since.
+func isThere[R any](s *querier, id int64) bool {
+	return s.tx != nil && s.tx.there[reflect.TypeFor[R]()][id]
+}
+
 // lockedRows returns the rows of items as they were locked, if all of them are known and different.
 func (s stored[P, T, F, R]) lockedRows(items []*T) map[int64]*R {
 	known, rows := s.tx.locked[reflect.TypeFor[R]()], make(map[int64]*R, len(items))
@@ -438,6 +461,7 @@ func (s stored[P, T, F, R]) keep(item *T) {
 	}
 	row := s.of.row(s.place.accountID(), item)
 	s.tx.locked[of][*s.of.ID(item)] = &row
+	noteThere[R](s.querier, *s.of.ID(item))
 }
 
 // atOnce returns the rows of an update that PostgreSQL does in one statement for many; nil: each row has its own.
@@ -510,9 +534,17 @@ func (s stored[P, T, F, R]) write(ctx context.Context, id int64, old, row *R) er
 			return checkText(row)
 		}
 		*old = *row // for the same row once more
+		if s.unfailing(columns) {
+			ctx = s.later(ctx)
+		}
 	}
 	res, err := s.updates(row).Column(columns...).ApplyQueryBuilder(s.within).Where("id = ?", id).Exec(ctx)
 	return changed(ctx, res, err, s.of.Name, id)
+}
+
+// unfailing reports whether an update of some columns of a locked row always succeeds.
+func (s stored[P, T, F, R]) unfailing(columns []string) bool {
+	return s.of.free != nil && !slices.ContainsFunc(columns, func(name string) bool { return !slices.Contains(s.of.free, name) })
 }
 
 // columns returns the columns that an update writes. The keys that other rows refer to cannot change; SQLite would read all of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -232,7 +233,7 @@ func (w writer) SetSearchTerms(ctx context.Context, conversationID int64, terms 
 		FROM hw_conversations AS c WHERE c.account_id = ? AND c.id = ? ?
 		ON CONFLICT (account_id, conversation_id) DO UPDATE SET customer = excluded.customer, own = excluded.own`,
 		pgdialect.Array(termsOf(terms)), w.scope.AccountID, conversationID, within)
-	res, err := q.Exec(ctx)
+	res, err := q.Exec(w.besides(ctx, conversationID))
 	return changed(ctx, res, err, "conversation", conversationID)
 }
 
@@ -249,6 +250,12 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 		return w.setCustomerTerms(ctx, customerID, strings.Join(terms, " "))
 	}
 	array := pgdialect.Array(termsOf(terms))
+	if isThere[customerRow](w.querier, customerID) { // it is new, and these are its first terms
+		delete(w.tx.there[reflect.TypeFor[customerRow]()], customerID)
+		_, err := w.raw("INSERT INTO hw_customer_search (account_id, customer_id, terms) VALUES (?, ?, array_to_tsvector(?::text[]))",
+			account, customerID, array).Exec(w.later(ctx))
+		return failure(ctx, err, "customer", customerID)
+	}
 	var first int // whether these are the customer's first terms
 	err := w.raw(`WITH made AS (INSERT INTO hw_customer_search (account_id, customer_id, terms)
 		SELECT c.account_id, c.id, array_to_tsvector(?::text[]) FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?

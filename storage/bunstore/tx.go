@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -16,7 +17,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/bunstore/internal/begin"
+	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -27,11 +28,16 @@ const (
 	attemptPause = 4 * time.Millisecond
 )
 
+// maxLost is how many transactions in a row may find that their connection was lost while it was idle.
+const maxLost = 100
+
 // transaction is the state of a querier that ends with its transaction.
 type transaction struct {
-	conn  bun.IConn
-	own   bool // the store commits it, and then wakes the workers of this process
-	ended atomic.Bool
+	conn    bun.IConn
+	own     bool  // the store commits it, and then wakes the workers of this process
+	entered int64 // the account that it has entered, see enter
+	holds   bool  // statements whose result nobody needs may wait for the next one, see later
+	ended   atomic.Bool
 	// The outbox is written just before the commit, events last: the row that counts events stays locked from then on. The log
 	// thus has no gaps and follows the order of commits, and other transactions wait only briefly.
 	jobs   []jobRow
@@ -42,6 +48,8 @@ type transaction struct {
 	// locked are rows as they were locked, by the type of row and id: a pointer to each. Whatever may write such a row drops
 	// them.
 	locked map[reflect.Type]map[int64]any
+	// there are the ids of rows that the transaction has inserted or locked, by the type of row. A deletion drops them all.
+	there map[reflect.Type]map[int64]bool
 	// changed are the accounts whose members and roles the transaction may have changed; 0 stands for all accounts, users and
 	// tokens.
 	changed []int64
@@ -106,7 +114,7 @@ func (db *DB) attempts(ctx context.Context, account int64, fn func(context.Conte
 // enter admits a PostgreSQL transaction to an account before it locks anything there: many at once, or one alone, see
 // [storage.Alone]. Without it, a transaction that deletes rows that many refer to would deadlock again and again with those
 // that wait for it while holding some of these rows. Later transactions queue behind the waiting lock.
-func (db *DB) enter(ctx context.Context, conn bun.IConn, lock *begin.Statement) error {
+func (db *DB) enter(ctx context.Context, conn bun.IConn, lock *trips.Statement) error {
 	if lock == nil || lock.Ran {
 		return nil
 	}
@@ -117,7 +125,7 @@ func (db *DB) enter(ctx context.Context, conn bun.IConn, lock *begin.Statement) 
 }
 
 // entrance is the statement with which a transaction enters an account, or nil. The transaction may begin with it.
-func (db *DB) entrance(ctx context.Context, account int64) *begin.Statement {
+func (db *DB) entrance(ctx context.Context, account int64) *trips.Statement {
 	if !db.postgres || account == 0 {
 		return nil
 	}
@@ -125,7 +133,7 @@ func (db *DB) entrance(ctx context.Context, account int64) *begin.Statement {
 	if storage.IsAlone(ctx) {
 		lock = "pg_advisory_xact_lock"
 	}
-	return &begin.Statement{Query: fmt.Sprintf("SELECT %s(%d, %d)", lock, accountLocks, int32(account))} // two accounts may share a lock
+	return &trips.Statement{Query: fmt.Sprintf("SELECT %s(%d, %d)", lock, accountLocks, int32(account))} // two accounts may share a lock
 }
 
 // accountLocks is the first key of the locks of enter.
@@ -133,8 +141,12 @@ const accountLocks = 0x68770001
 
 // again runs fn until it meets no transient conflict.
 func (db *DB) again(ctx context.Context, fn func() error) error {
-	for attempt := 1; ; attempt++ {
+	for attempt, lost := 1, 0; ; attempt++ {
 		err := fn()
+		if errors.Is(err, trips.ErrNotBegun) && lost < maxLost && db.write.DB.Stats().Idle > 0 {
+			attempt, lost = attempt-1, lost+1
+			continue
+		}
 		if err == nil || attempt == maxAttempts || !passing(err) {
 			return err
 		}
@@ -155,7 +167,7 @@ type opened struct {
 }
 
 // begin begins a writing transaction, and enters an account, see entrance.
-func (db *DB) begin(ctx context.Context, lock *begin.Statement) (*opened, error) {
+func (db *DB) begin(ctx context.Context, lock *trips.Statement) (*opened, error) {
 	o := &opened{lifetime: db.newLifetime(ctx)}
 	var err error
 	if o.tx, err = o.lifetime.begin(db, lock); err != nil {
@@ -192,7 +204,7 @@ func (db *DB) attempt(ctx context.Context, account int64, fn func(context.Contex
 		return err
 	}
 	s := &querier{store: db, db: db.write, tx: newTransaction(outer.tx)}
-	s.tx.own = true
+	s.tx.own, s.tx.holds, s.tx.entered = true, db.postgres, account
 	defer func() { // also when fn panics
 		s.tx.ended.Store(true)
 		outer.close()
@@ -314,7 +326,7 @@ func (t systemTx) Within(s helpdesk.Scope) helpdesk.Tx {
 	return newWriter(t.querier, s)
 }
 
-// flush writes the outbox and reports whether there are new jobs. It writes accounts in id order, so that transactions with
+// flush writes the outbox and reports whether there may be new jobs. It writes accounts in id order, so that transactions with
 // events of the same accounts do not deadlock.
 func (s *querier) flush(ctx context.Context) (queued bool, err error) {
 	jobs, accounts := s.tx.jobs, slices.Sorted(maps.Keys(s.tx.events))

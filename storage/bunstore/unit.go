@@ -106,7 +106,9 @@ func (u *unit) part(ctx context.Context, account int64, fn func(context.Context,
 	}
 	return u.db.again(ctx, func() error {
 		return u.open(ctx, account, func() error {
-			return u.run(ctx, &querier{store: u.db, db: u.db.write, tx: newTransaction(u.outer.tx)}, fn)
+			tx := newTransaction(u.outer.tx)
+			tx.holds = u.db.postgres
+			return u.run(ctx, &querier{store: u.db, db: u.db.write, tx: tx}, fn)
 		})
 	})
 }
@@ -134,7 +136,7 @@ func (u *unit) open(ctx context.Context, account int64, fn func() error) error {
 		return err
 	}
 	u.outer, u.whole = outer, newTransaction(outer.tx)
-	u.whole.own = true
+	u.whole.own, u.whole.holds, u.whole.entered = true, u.db.postgres, account
 	opened := false
 	defer func() { // also when fn panics
 		if !opened {

@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/helpwright/helpwright/storage/bunstore/internal/begin"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/lift"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
+	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
 )
 
@@ -51,24 +51,55 @@ type preparingConn struct {
 	seed     maphash.Seed
 	seen     [maxSeen]uint64 // hashes of texts, each in its slot
 	memo     lift.Memo
+	held     holding
 }
 
 // QueryContext implements [driver.QueryerContext].
 func (c *preparingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	whole := unwatched.Of(ctx)
-	text, values := c.prepared(query, args)
-	rows, err := c.pgxConn.QueryContext(whole, text, values)
-	if c.again(err) {
-		rows, err = c.pgxConn.QueryContext(whole, text, values)
-	}
+	rows, err := c.rows(whole, query, args)
 	if err == nil {
 		unwatched.Watched(ctx)
 	}
 	return metered.Rows(whole, rows, err)
 }
 
+// rows runs a query, along with statements that wait.
+func (c *preparingConn) rows(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.held.failed != nil {
+		return nil, c.held.failed
+	}
+	text, values := c.prepared(query, args)
+	if len(c.held.waiting) > 0 && len(args) == 0 {
+		if rows, err := c.query(ctx, c.heldOf(text, values)); rows != nil || err != nil {
+			return rows, err
+		}
+	}
+	if err := c.release(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := c.pgxConn.QueryContext(ctx, text, values)
+	if c.again(err) {
+		rows, err = c.pgxConn.QueryContext(ctx, text, values)
+	}
+	return rows, err
+}
+
 // ExecContext implements [driver.ExecerContext].
 func (c *preparingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if c.held.failed != nil {
+		return nil, c.held.failed
+	}
+	if c.hold(ctx, query, args) {
+		return driver.RowsAffected(1), nil
+	}
+	if len(c.held.waiting) > 0 && len(args) == 0 {
+		tag, err := c.run(ctx, c.heldOf(c.prepared(query, nil)))
+		return driver.RowsAffected(tag.RowsAffected()), err
+	}
+	if err := c.release(ctx); err != nil {
+		return nil, err
+	}
 	text, values := c.prepared(query, args)
 	result, err := c.pgxConn.ExecContext(ctx, text, values)
 	if c.again(err) {
@@ -84,29 +115,12 @@ func (c *preparingConn) ResetSession(ctx context.Context) error {
 
 // BeginTx implements [driver.ConnBeginTx].
 func (c *preparingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	first := begin.First(ctx)
-	if first == nil || opts != (driver.TxOptions{}) || c.Conn().IsClosed() {
+	first := trips.First(ctx)
+	if first == nil || opts != (driver.TxOptions{}) || c.Conn().IsClosed() || c.prepares == pgx.QueryExecModeSimpleProtocol {
 		return c.pgxConn.BeginTx(ctx, opts)
 	}
-	tx, err := c.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: "begin;" + first.Query})
-	if err != nil {
-		return nil, err
-	}
-	first.Ran = true
-	return begun{ctx, tx}, nil
+	return c.begin(ctx, first), nil
 }
-
-// begun is a transaction of pgx.
-type begun struct {
-	ctx context.Context //nolint:containedctx // of the transaction
-	tx  pgx.Tx
-}
-
-// Commit implements [driver.Tx].
-func (b begun) Commit() error { return b.tx.Commit(b.ctx) }
-
-// Rollback implements [driver.Tx].
-func (b begun) Rollback() error { return b.tx.Rollback(b.ctx) }
 
 // again reports whether a statement failed because its prepared form is outdated, for instance after a migration by another
 // process. pgx has dropped it by now. In a transaction, which has failed, everything must run again.

@@ -20,6 +20,7 @@ type Proxy struct {
 	count   int
 	toward  int64 // bytes passed to the server
 	back    int64 // bytes passed to clients
+	trips   int
 }
 
 type state int
@@ -95,6 +96,14 @@ func (p *Proxy) Passed() (toward, back int64) {
 	return p.toward, p.back
 }
 
+// Trips returns how many round trips there were so far: how often a client sent something after it had heard from the
+// server, or first of all.
+func (p *Proxy) Trips() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.trips
+}
+
 func (p *Proxy) set(s state) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,13 +136,25 @@ func (p *Proxy) serve(client net.Conn) {
 	}
 	defer p.open.remove(server)
 	var both sync.WaitGroup
-	both.Go(func() { p.pass(server, client, &p.toward, passing, mute) })
-	both.Go(func() { p.pass(client, server, &p.back, passing) })
+	asked := false // and the server has not responded
+	both.Go(func() {
+		p.pass(server, client, func(n int) {
+			p.toward += int64(n)
+			if !asked {
+				p.trips++
+			}
+			asked = true
+		}, passing, mute)
+	})
+	both.Go(func() {
+		p.pass(client, server, func(n int) { p.back, asked = p.back+int64(n), false }, passing)
+	})
 	both.Wait()
 }
 
-// pass copies one direction while the state allows it; at its end it closes the write side of to.
-func (p *Proxy) pass(to, from net.Conn, passed *int64, open ...state) {
+// pass copies one direction while the state allows it, and counts before each write, under the lock. At its end it closes the
+// write side of to.
+func (p *Proxy) pass(to, from net.Conn, count func(n int), open ...state) {
 	defer func() {
 		p.thawed()
 		if tcp, ok := to.(*net.TCPConn); ok {
@@ -145,12 +166,12 @@ func (p *Proxy) pass(to, from net.Conn, passed *int64, open ...state) {
 		p.thawed()
 		n, err := from.Read(b)
 		if s := p.thawed(); slices.Contains(open, s) && n > 0 {
+			p.mu.Lock()
+			count(n)
+			p.mu.Unlock()
 			if _, err := to.Write(b[:n]); err != nil {
 				return
 			}
-			p.mu.Lock()
-			*passed += int64(n)
-			p.mu.Unlock()
 		}
 		if err != nil {
 			return
