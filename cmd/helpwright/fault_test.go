@@ -30,8 +30,7 @@ func behind(t *testing.T) (*testnet.Proxy, string) {
 	query := u.Query()
 	query.Del("connect_timeout") // the server's own is tested
 	u.RawQuery = query.Encode()
-	proxy := testnet.NewProxy(t, u.Host)
-	return proxy, proxy.URL(t, u.String())
+	return testnet.ProxyTo(t, u.String())
 }
 
 // status sends a request with a short timeout and returns the status, 0 for no answer in time.

@@ -2,7 +2,6 @@ package bunstore_test
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
-	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
@@ -87,15 +85,7 @@ func TestAnswerQueries(t *testing.T) {
 // answering returns a service on a store, with the desk of an owner and a conversation to answer.
 func answering(t *testing.T, store helpdesk.Store) (*helpdesk.Service, *helpdesk.Desk, helpdesk.Conversation) {
 	t.Helper()
-	ctx := t.Context()
-	sealer, err := storage.NewSealer(make([]byte, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
-	svc, err := helpdesk.New(helpdesk.Config{Store: store, Blobs: memblob.New(), Sealer: sealer, SigningKey: make([]byte, 32)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, svc := t.Context(), service(t, store)
 	owner, err := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
 	if err != nil {
 		t.Fatal(err)
@@ -125,14 +115,8 @@ func answering(t *testing.T, store helpdesk.Store) (*helpdesk.Service, *helpdesk
 // along with a later one or with the commit.
 func TestAnswerTrips(t *testing.T) {
 	t.Parallel()
-	dsn := testenv.Postgres(t)
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal("not a URL")
-	}
-	proxy := testnet.NewProxy(t, u.Host)
-	db := open(t, proxy.URL(t, dsn), bunstore.Config{MaxConns: 2})
-	_, desk, c := answering(t, db)
+	proxy, through := testnet.ProxyTo(t, testenv.Postgres(t))
+	_, desk, c := answering(t, open(t, through, bunstore.Config{MaxConns: 2}))
 	for _, tc := range []struct {
 		what helpdesk.InteractionType
 		most int

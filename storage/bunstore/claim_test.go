@@ -2,7 +2,6 @@ package bunstore_test
 
 import (
 	"context"
-	"net/url"
 	"testing"
 	"time"
 
@@ -17,12 +16,8 @@ import (
 func TestLostClaim(t *testing.T) {
 	t.Parallel()
 	dsn := testenv.Postgres(t)
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal("not a URL")
-	}
-	proxy := testnet.NewProxy(t, u.Host)
-	db := open(t, proxy.URL(t, dsn), bunstore.Config{})
+	proxy, through := testnet.ProxyTo(t, dsn)
+	db := open(t, through, bunstore.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { _ = db.Run(ctx); close(done) }()

@@ -115,13 +115,8 @@ func TestUploadsCutAtRandom(t *testing.T) {
 func TestUploadsOnCutConnections(t *testing.T) {
 	t.Parallel()
 	dsn := testenv.Postgres(t)
-	behind := slow(t, dsn, time.Millisecond)
-	u, err := url.Parse(behind)
-	if err != nil {
-		t.Fatal("not a URL")
-	}
-	proxy := testnet.NewProxy(t, u.Host)
-	d := newUploader(t, open(t, proxy.URL(t, behind), bunstore.Config{MaxConns: 20}))
+	proxy, through := testnet.ProxyTo(t, slow(t, dsn, time.Millisecond))
+	d := newUploader(t, open(t, through, bunstore.Config{MaxConns: 20}))
 	done := make(chan struct{})
 	var cutter, wait sync.WaitGroup
 	cutter.Go(func() {
@@ -282,14 +277,9 @@ func (d *uploader) take(ctx context.Context) error {
 // Connections that were cut while they were idle fail no transaction, however many there are.
 func TestCutWhileIdle(t *testing.T) {
 	t.Parallel()
-	dsn := testenv.Postgres(t)
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal("not a URL")
-	}
-	proxy := testnet.NewProxy(t, u.Host)
+	proxy, through := testnet.ProxyTo(t, testenv.Postgres(t))
 	const conns = 12
-	db := open(t, proxy.URL(t, dsn), bunstore.Config{MaxConns: conns})
+	db := open(t, through, bunstore.Config{MaxConns: conns})
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}

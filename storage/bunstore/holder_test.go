@@ -3,7 +3,6 @@ package bunstore_test
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"testing"
 	"time"
@@ -133,12 +132,8 @@ func TestLives(t *testing.T) {
 func TestServerKeepsSession(t *testing.T) {
 	t.Parallel()
 	ctx, dsn := t.Context(), testenv.Postgres(t)
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal("not a URL")
-	}
-	proxy := testnet.NewProxy(t, u.Host)
-	db := open(t, proxy.URL(t, dsn), bunstore.Config{})
+	proxy, through := testnet.ProxyTo(t, dsn)
+	db := open(t, through, bunstore.Config{})
 	enqueueKinds(t, db, "one", "two")
 	claim(t, db, "one", time.Now(), time.Now().Add(time.Hour))
 	name, err := db.Process(ctx)

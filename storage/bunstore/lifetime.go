@@ -87,7 +87,7 @@ func (l *lifetime) within(fn func() error) error {
 	return err
 }
 
-// begin begins the transaction, with its first statement if there is one and the driver can.
+// begin begins the transaction, with its first statement if there is one. The driver may wait with both for the next one.
 func (l *lifetime) begin(db *DB, first *trips.Statement) (tx databaseTx, err error) {
 	err = l.within(func() error {
 		if db.turns != nil {

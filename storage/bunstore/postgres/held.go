@@ -17,8 +17,10 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 )
 
-// maxNamed is how many texts of held statements a connection prepares.
-const maxNamed = 200
+const (
+	maxNamed   = 200 // texts of held statements that a connection prepares
+	maxWaiting = 50  // statements of a transaction that wait
+)
 
 // held is a statement that waits for the next one of its transaction.
 type held struct {
@@ -45,9 +47,9 @@ func (c *preparingConn) begin(ctx context.Context, first *trips.Statement) drive
 	return begun{ctx, c}
 }
 
-// hold holds a statement back if its context and the transaction allow it.
+// hold holds a statement back if its context and the transaction allow it. In the simple protocol no transaction does.
 func (c *preparingConn) hold(ctx context.Context, query string, args []driver.NamedValue) bool {
-	if !trips.IsLater(ctx) || !c.held.open || len(args) > 0 || c.prepares == pgx.QueryExecModeSimpleProtocol {
+	if !trips.IsLater(ctx) || !c.held.open || len(args) > 0 || len(c.held.waiting) >= maxWaiting {
 		return false
 	}
 	c.held.waiting = append(c.held.waiting, c.heldOf(c.prepared(query, nil)))
@@ -78,7 +80,11 @@ func (c *preparingConn) send(ctx context.Context, last held) (*pgconn.MultiResul
 	c.held.begins = false
 	for n := range all {
 		if !results.NextResult() {
-			return nil, c.unbegun(c.beginning(ctx, begins, c.failed(results.Close(), n, len(all))))
+			err := c.dropped(results.Close())
+			if err == nil {
+				err = fmt.Errorf("postgres: %d statements have %d results", len(all), n)
+			}
+			return nil, c.unbegun(c.beginning(ctx, begins, err))
 		}
 		if n < len(all)-1 {
 			_, _ = results.ResultReader().Close() // an error ends all results
@@ -106,13 +112,10 @@ func (c *preparingConn) unbegun(err error) error {
 	return err
 }
 
-// failed returns the error of a batch that ended too early.
-func (c *preparingConn) failed(err error, n, all int) error {
+// dropped drops the prepared statements if an error says that they are outdated.
+func (c *preparingConn) dropped(err error) error {
 	if outdated(err) {
 		c.held.named = nil
-	}
-	if err == nil {
-		err = fmt.Errorf("postgres: %d statements have %d results", all, n)
 	}
 	return err
 }
@@ -124,10 +127,7 @@ func (c *preparingConn) run(ctx context.Context, last held) (pgconn.CommandTag, 
 		return pgconn.CommandTag{}, err
 	}
 	tag, _ := results.ResultReader().Close() // an error ends all results
-	if err = results.Close(); err != nil {
-		err = c.failed(err, 0, 0)
-	}
-	return tag, err
+	return tag, c.dropped(results.Close())
 }
 
 // release runs the statements that were held back.
@@ -231,11 +231,7 @@ func (r *heldRows) Columns() []string {
 // Close implements [driver.Rows].
 func (r *heldRows) Close() error {
 	_, _ = r.rows.Close() // an error ends all results
-	err := r.results.Close()
-	if err != nil {
-		err = r.conn.failed(err, 0, 0)
-	}
-	return err
+	return r.conn.dropped(r.results.Close())
 }
 
 // Next implements [driver.Rows].

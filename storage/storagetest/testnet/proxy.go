@@ -48,15 +48,16 @@ func NewProxy(t testing.TB, target string) *Proxy {
 // Addr returns the address the proxy listens on, host:port.
 func (p *Proxy) Addr() string { return p.addr }
 
-// URL returns a server's URL, such as a database's, with the proxy as host and port.
-func (p *Proxy) URL(t testing.TB, server string) string {
+// ProxyTo starts a proxy to a server with a URL, such as a database, and returns the URL of the proxy.
+func ProxyTo(t testing.TB, server string) (p *Proxy, through string) {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatal("not a URL") // err would show the password
 	}
+	p = NewProxy(t, u.Host)
 	u.Host = p.addr
-	return u.String()
+	return p, u.String()
 }
 
 // Freeze stops all traffic without closing connections, like a pulled network cable: writes succeed until buffers are full,
