@@ -33,7 +33,7 @@ type connector struct {
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(unwatched.Of(ctx))
 	if plain, ok := conn.(*stdlib.Conn); ok && err == nil {
-		return &preparingConn{pgxConn: plain, prepares: c.prepares, seed: maphash.MakeSeed()}, nil
+		return &preparingConn{pgxConn: plain, prepares: c.prepares, seed: maphash.MakeSeed(), seen: map[uint64]bool{}}, nil
 	}
 	return conn, err
 }
@@ -49,7 +49,7 @@ type preparingConn struct {
 	*pgxConn
 	prepares pgx.QueryExecMode
 	seed     maphash.Seed
-	seen     [maxSeen]uint64 // hashes of texts, each in its slot
+	seen     map[uint64]bool // by the hash of a text
 	memo     lift.Memo
 	held     holding
 }
@@ -145,8 +145,11 @@ func (c *preparingConn) prepared(query string, args []driver.NamedValue) (string
 		return query, nil
 	}
 	hash := maphash.String(c.seed, text)
-	if at := &c.seen[hash%maxSeen]; *at != hash {
-		*at = hash
+	if !c.seen[hash] {
+		if len(c.seen) >= maxSeen {
+			clear(c.seen)
+		}
+		c.seen[hash] = true
 		return query, nil
 	}
 	return text, append([]driver.NamedValue{{Value: c.prepares}}, values...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,24 @@ func TestPrepared(t *testing.T) {
 				t.Errorf("%d statements are kept, want %d; %v", kept, tc.want, err)
 			}
 		})
+	}
+}
+
+// However many statements take turns, each is prepared when it comes again.
+func TestPreparedInTurns(t *testing.T) {
+	t.Parallel()
+	db := pool(t, testenv.Postgres(t))
+	const texts = 400
+	for range 3 {
+		for i := range texts {
+			if _, err := db.ExecContext(t.Context(), fmt.Sprintf("SELECT 1 WHERE 'a text' = 'another one'%*s", i, "")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var kept int
+	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_prepared_statements").Scan(&kept); err != nil || kept != texts {
+		t.Errorf("%d statements are kept, want %d; %v", kept, texts, err)
 	}
 }
 
