@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ledger"
@@ -23,14 +24,36 @@ func (u underway) add(due []sending.Delivery) {
 	}
 }
 
-// sentTooMuch reports whether the mail sent to an address, with what is under way to it, has reached the hourly limit.
-func (s *Service) sentTooMuch(ctx context.Context, r Reader, key string, with underway) (bool, error) {
-	most := s.cfg.MaxMailPerAddress
-	if most < 0 {
-		return false, nil
+// spent counts the mail sent to the addresses of deliveries within the last hour, with what is under way to them.
+func (s *Service) spent(ctx context.Context, r Reader, due []sending.Delivery, with underway) (underway, error) {
+	if s.cfg.MaxMailPerAddress < 0 {
+		return nil, nil //nolint:nilnil // nothing is limited
 	}
-	n, err := r.SentTo(ctx, key, s.now().Add(-budgetWindow), most)
-	return n+with[key] >= most, err
+	sent, err := r.SentTo(ctx, addressesOf(due), s.now().Add(-budgetWindow))
+	if err != nil {
+		return nil, err
+	}
+	all := underway(sent)
+	for key, n := range with {
+		all[key] += n
+	}
+	return all, nil
+}
+
+// over reports whether an address has reached the hourly limit.
+func (s *Service) over(spent underway, key string) bool {
+	most := s.cfg.MaxMailPerAddress
+	return most >= 0 && spent[key] >= most
+}
+
+// addressesOf returns the different addresses of deliveries.
+func addressesOf(list []sending.Delivery) []string {
+	keys := make([]string, len(list))
+	for n, d := range list {
+		keys[n] = d.AddressKey
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // receivedTooMuch reports whether the mail from a customer's address has reached the hourly limit.

@@ -79,11 +79,11 @@ func (i Interaction) sharedWith(answer Interaction) bool {
 }
 
 // quotedIn returns the quoted part of a reply's message. It omits interactions that were deleted or moved in the meantime.
-func quotedIn(ctx context.Context, tx Tx, m Mailbox, answer Interaction) (string, error) {
+func quotedIn(ctx context.Context, r Reader, m Mailbox, answer Interaction) (string, error) {
 	if len(answer.Ending.Quotes) == 0 {
 		return "", nil
 	}
-	found, err := tx.Interactions().ByIDs(ctx, answer.Ending.Quotes)
+	found, err := r.Interactions().ByIDs(ctx, answer.Ending.Quotes)
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +95,7 @@ func quotedIn(ctx context.Context, tx Tx, m Mailbox, answer Interaction) (string
 	for _, i := range found {
 		authors = append(authors, i.PostedByID)
 	}
-	users, err := tx.UsersByID(ctx, sortedSet(authors))
+	users, err := r.UsersByID(ctx, sortedSet(authors))
 	if err != nil {
 		return "", err
 	}

@@ -73,83 +73,78 @@ const maxTry = 30 * time.Minute
 // Where PGP is enabled, a reply with a recipient who has a key is sent encrypted, or fails for all waiting recipients with
 // nobody due: see [OutgoingMail].Encrypted.
 func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID, job int64) (OutgoingMail, error) {
-	return o.beginOne(ctx, accountID, Start{InteractionID: interactionID, Job: job}, nil)
-}
-
-// beginOne is Begin for one of several replies.
-func (o *Outgoing) beginOne(ctx context.Context, accountID int64, s Start, with underway) (OutgoingMail, error) {
-	begin, err := o.desk(accountID).Write(transmit)
+	reply, err := o.beginOne(ctx, accountID, Start{InteractionID: interactionID, Job: job}, nil)
 	if err != nil {
 		return OutgoingMail{}, err
+	}
+	if err := o.fillAll(ctx, accountID, &reply); err != nil {
+		return OutgoingMail{}, err
+	}
+	return reply.mail, reply.err
+}
+
+// beginOne takes a reply, by itself or as one of several.
+func (o *Outgoing) beginOne(ctx context.Context, accountID int64, s Start, with underway) (start, error) {
+	begin, err := o.desk(accountID).Write(transmit)
+	if err != nil {
+		return start{}, err
 	}
 	may, err := o.authorMay(ctx, accountID, s.InteractionID)
 	if err != nil {
-		return OutgoingMail{}, err
+		return start{}, err
 	}
-	var out OutgoingMail
+	var reply start
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		out, err = o.begin(ctx, tx, accountID, s, may, with)
+		reply, err = o.begin(ctx, tx, accountID, s, may, with)
 		return err
 	})
-	return out, err
+	return reply, err
 }
 
-func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID int64, s Start, may bool, with underway) (OutgoingMail, error) {
+func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID int64, s Start, may bool, with underway) (start, error) {
 	c, i, err := posted(ctx, tx, s.InteractionID)
 	if err != nil {
-		return OutgoingMail{}, err
+		return start{}, err
 	}
 	deliveries, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
-		return OutgoingMail{}, err
+		return start{}, err
 	}
 	now := o.svc.now()
-	out := OutgoingMail{AccountID: accountID, InteractionID: i.ID}
-	if out.Due, out.NextTry = due(deliveries, s.Job, now); len(out.Due) == 0 {
-		return out, nil
+	reply := start{job: s.Job, c: c, i: i, deliveries: deliveries, mail: OutgoingMail{AccountID: accountID, InteractionID: i.ID}}
+	nobody := reply
+	if reply.dueAt(now); len(reply.mail.Due) == 0 {
+		return reply, nil
 	}
 	if i.Scheduled() {
-		if err := o.svc.leave(ctx, tx, &c, &i); err != nil {
-			return OutgoingMail{}, err
+		if err := o.svc.leave(ctx, tx, &reply.c, &reply.i); err != nil {
+			return start{}, err
 		}
 		if !may {
-			return OutgoingMail{AccountID: accountID, InteractionID: i.ID}, o.refuse(ctx, tx, accountID, c, i, deliveries, authorLeft)
+			return nobody, o.refuse(ctx, tx, accountID, reply.c, reply.i, deliveries, authorLeft)
 		}
 	}
-	if err := o.withhold(ctx, tx, accountID, c, i, deliveries, out.Due, with); err != nil {
-		return OutgoingMail{}, err
+	if err := o.withhold(ctx, tx, accountID, reply, with); err != nil {
+		return start{}, err
 	}
-	if out.Due, out.NextTry = due(deliveries, s.Job, now); len(out.Due) == 0 {
-		return out, nil
+	if reply.dueAt(now); len(reply.mail.Due) == 0 {
+		return reply, nil
 	}
-	seal, err := o.svc.seal(ctx, tx, deliveries, out.Due, now)
+	seal, err := o.svc.seal(ctx, tx, deliveries, reply.mail.Due, now)
 	if err != nil {
-		return OutgoingMail{}, err
+		return start{}, err
 	}
 	if seal.refused != "" {
-		return OutgoingMail{AccountID: accountID, InteractionID: i.ID}, o.refuse(ctx, tx, accountID, c, i, deliveries, seal.refused)
+		return nobody, o.refuse(ctx, tx, accountID, reply.c, reply.i, deliveries, seal.refused)
 	}
-	for n := range out.Due {
-		out.Due[n].HeldBy, out.Due[n].HeldUntil = s.Job, now.Add(maxTry)
+	replies := []start{reply}
+	if err := o.hold(ctx, tx, replies, now); err != nil {
+		return start{}, err
 	}
-	if err := tx.Deliveries().Update(ctx, storage.Pointers(out.Due)...); err != nil {
-		return OutgoingMail{}, err
+	if reply = replies[0]; seal.required {
+		reply.mail.Due, reply.mail.Encrypted = nil, seal.mails
 	}
-	if seal.required {
-		out.Due, out.Encrypted = nil, seal.mails
-	}
-	if i.SendStartedAt.IsZero() {
-		i.SendStartedAt = now
-		if err := tx.Interactions().Update(ctx, &i); err != nil {
-			return OutgoingMail{}, err
-		}
-	}
-	reply := start{c: c, i: i, deliveries: deliveries}
-	shelf, err := newShelf(ctx, tx, []start{reply})
-	if err != nil {
-		return OutgoingMail{}, err
-	}
-	return out, o.fill(ctx, tx, shelf, reply, &out)
+	return reply, nil
 }
 
 // posted locks a posted user interaction, after locking its conversation.
@@ -176,27 +171,21 @@ func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, er
 
 // withhold settles the due recipients that must not be attempted now: suppressed addresses, and those that got too many
 // messages.
-func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, all, due []sending.Delivery, with underway) error {
-	keys := make([]string, len(due))
-	for n, d := range due {
-		keys[n] = d.AddressKey
+func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, reply start, with underway) error {
+	suppressed, err := tx.SuppressionsByKey(ctx, addressesOf(reply.mail.Due))
+	if err != nil {
+		return err
 	}
-	suppressed, err := tx.SuppressionsByKey(ctx, keys)
+	spent, err := o.svc.spent(ctx, tx.Reader(), reply.mail.Due, with)
 	if err != nil {
 		return err
 	}
 	var outcomes []Outcome
-	for _, d := range due {
+	for _, d := range reply.mail.Due {
 		at := slices.IndexFunc(suppressed, func(s sending.Suppression) bool { return s.Key == d.AddressKey })
 		if at >= 0 {
 			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: sending.Suppressed, Response: explainSuppression(suppressed[at])})
-			continue
-		}
-		tooMuch, err := o.svc.sentTooMuch(ctx, tx.Reader(), d.AddressKey, with)
-		if err != nil {
-			return err
-		}
-		if tooMuch {
+		} else if o.svc.over(spent, d.AddressKey) {
 			outcomes = append(outcomes, Outcome{DeliveryID: d.ID, State: sending.Deferred, Response: overBudget})
 		}
 	}
@@ -204,11 +193,11 @@ func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, c Conve
 		return nil
 	}
 	now := o.svc.now()
-	changed := o.apply(all, outcomes, i.PostedAt, now)
+	changed := o.apply(reply.deliveries, outcomes, reply.i.PostedAt, now)
 	if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 		return err
 	}
-	return o.conclude(ctx, tx, accountID, c, i, changed, now)
+	return o.conclude(ctx, tx, accountID, reply.c, reply.i, changed, now)
 }
 
 // refuse fails all waiting recipients. The decision is final, so that a message is never sent unencrypted to some after
@@ -246,8 +235,9 @@ func due(all []sending.Delivery, job int64, now time.Time) (ready []sending.Deli
 	return ready, next
 }
 
-func (o *Outgoing) fill(ctx context.Context, tx Tx, shelf *shelf, reply start, out *OutgoingMail) (err error) {
-	c, i := reply.c, reply.i
+// fill completes the mail of a reply that is begun.
+func (o *Outgoing) fill(ctx context.Context, r Reader, shelf *shelf, reply *start) (err error) {
+	c, i, out := reply.c, reply.i, &reply.mail
 	mailbox, there := shelf.mailboxes[c.MailboxID]
 	if !there {
 		return fault.Missing("mailbox", c.MailboxID)
@@ -266,20 +256,20 @@ func (o *Outgoing) fill(ctx context.Context, tx Tx, shelf *shelf, reply start, o
 	out.MessageID, out.Date, out.To, out.Cc = i.MessageID, i.PostedAt, i.To, i.Cc
 	out.Subject, out.References = c.Subject, i.References
 	out.IsReply = len(i.References) > 0
-	if out.DKIM, err = shelf.signersOf(ctx, o.svc, tx.Reader(), out.From.Email); err != nil {
+	if out.DKIM, err = shelf.signersOf(ctx, o.svc, r, out.From.Email); err != nil {
 		return err
 	}
 	o.returnPaths(mailbox, out)
 	if len(out.Encrypted) == 0 {
-		if out.SeenToken, err = o.seenToken(ctx, tx, shelf, reply); err != nil {
+		if out.SeenToken, err = o.seenToken(ctx, r, shelf, reply); err != nil {
 			return err
 		}
 	}
 	body := ""
-	if body, out.Attachments, err = o.svc.embed(ctx, tx.Reader(), out.AccountID, i, out.Attachments); err != nil {
+	if body, out.Attachments, err = o.svc.embed(ctx, r, out.AccountID, i, out.Attachments); err != nil {
 		return err
 	}
-	out.HTML, err = o.ended(ctx, tx, mailbox, i, body)
+	out.HTML, err = o.ended(ctx, r, mailbox, i, body)
 	return err
 }
 

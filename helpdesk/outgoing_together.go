@@ -30,8 +30,7 @@ func (o *Outgoing) BeginAll(ctx context.Context, accountID int64, starts []Start
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Begun, len(starts))
-	var taken map[int]OutgoingMail
+	var taken map[int]*start
 	if len(starts) > 0 {
 		err = begin(ctx, func(ctx context.Context, tx Tx) error {
 			taken, err = o.beginTogether(ctx, tx, accountID, starts)
@@ -45,19 +44,27 @@ func (o *Outgoing) BeginAll(ctx context.Context, accountID int64, starts []Start
 		}
 	}
 	with := underway{}
-	for _, mail := range taken {
-		with.add(mail.Due)
+	for _, reply := range taken {
+		with.add(reply.mail.Due)
 	}
+	all := make([]*start, len(starts))
 	for n, s := range starts {
-		mail, done := taken[n]
-		if out[n].Mail = mail; done {
+		if all[n] = taken[n]; all[n] != nil {
 			continue
 		}
-		out[n].Mail, out[n].Err = o.beginOne(ctx, accountID, s, with)
-		with.add(out[n].Mail.Due)
-		for _, e := range out[n].Mail.Encrypted {
+		reply, err := o.beginOne(ctx, accountID, s, with)
+		reply.err, all[n] = err, &reply
+		with.add(reply.mail.Due)
+		for _, e := range reply.mail.Encrypted {
 			with.add(e.Due)
 		}
+	}
+	if err := o.fillAll(ctx, accountID, all...); err != nil {
+		return nil, err
+	}
+	out := make([]Begun, len(starts))
+	for n, reply := range all {
+		out[n] = Begun{Mail: reply.mail, Err: reply.err}
 	}
 	return out, nil
 }
@@ -66,7 +73,7 @@ func (o *Outgoing) BeginAll(ctx context.Context, accountID int64, starts []Start
 // cause.
 func singly(ctx context.Context, err error) bool { return ctx.Err() == nil && !fault.Passes(err) }
 
-// start is a reply that BeginAll takes together with others.
+// start is a reply that is begun, alone or together with others.
 type start struct {
 	n          int // its index among all
 	job        int64
@@ -74,11 +81,43 @@ type start struct {
 	i          Interaction
 	deliveries []sending.Delivery
 	mail       OutgoingMail
+	err        error
+}
+
+// dueAt sets who is due at a time.
+func (s *start) dueAt(now time.Time) { s.mail.Due, s.mail.NextTry = due(s.deliveries, s.job, now) }
+
+// fillAll completes the mails of replies that are begun and have recipients. It reads after their transactions, so that these
+// are short: what is sent is frozen. A reply that cannot be completed stays held by its job, which begins it again.
+func (o *Outgoing) fillAll(ctx context.Context, accountID int64, all ...*start) error {
+	var ready []*start
+	for _, reply := range all {
+		if reply.err == nil && len(reply.mail.Due)+len(reply.mail.Encrypted) > 0 {
+			ready = append(ready, reply)
+		}
+	}
+	if len(ready) == 0 {
+		return nil
+	}
+	r, err := o.desk(accountID).Read(transmit)
+	if err != nil {
+		return err
+	}
+	shelf, err := newShelf(ctx, r, ready)
+	if err != nil {
+		return err
+	}
+	for _, reply := range ready {
+		if reply.err = o.fill(ctx, r, shelf, reply); reply.err != nil {
+			reply.mail = OutgoingMail{}
+		}
+	}
+	return nil
 }
 
 // beginTogether takes the replies that need no decision, by their index in starts. Scheduled ones, those to be encrypted and
 // those with a recipient that must not be attempted are left to Begin.
-func (o *Outgoing) beginTogether(ctx context.Context, tx Tx, accountID int64, starts []Start) (map[int]OutgoingMail, error) {
+func (o *Outgoing) beginTogether(ctx context.Context, tx Tx, accountID int64, starts []Start) (map[int]*start, error) {
 	ids := make([]int64, len(starts))
 	for n, s := range starts {
 		ids[n] = s.InteractionID
@@ -87,7 +126,7 @@ func (o *Outgoing) beginTogether(ctx context.Context, tx Tx, accountID int64, st
 	if err != nil {
 		return nil, err
 	}
-	now, out := o.svc.now(), map[int]OutgoingMail{}
+	now, out := o.svc.now(), map[int]*start{}
 	var ready []start
 	for n, s := range starts {
 		r, ok := found[s.InteractionID]
@@ -96,8 +135,8 @@ func (o *Outgoing) beginTogether(ctx context.Context, tx Tx, accountID int64, st
 		}
 		delete(found, s.InteractionID) // another job of the same reply finds it taken
 		r.n, r.job, r.mail = n, s.Job, OutgoingMail{AccountID: accountID, InteractionID: r.i.ID}
-		if r.mail.Due, r.mail.NextTry = due(r.deliveries, s.Job, now); len(r.mail.Due) == 0 {
-			out[n] = r.mail
+		if r.dueAt(now); len(r.mail.Due) == 0 {
+			out[n] = &r
 		} else {
 			ready = append(ready, r)
 		}
@@ -108,15 +147,8 @@ func (o *Outgoing) beginTogether(ctx context.Context, tx Tx, accountID int64, st
 	if err := o.hold(ctx, tx, ready, now); err != nil {
 		return nil, err
 	}
-	shelf, err := newShelf(ctx, tx, ready)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range ready {
-		if err := o.fill(ctx, tx, shelf, r, &r.mail); err != nil {
-			return nil, err
-		}
-		out[r.n] = r.mail
+	for n := range ready {
+		out[ready[n].n] = &ready[n]
 	}
 	return out, nil
 }
@@ -176,20 +208,15 @@ func deliveriesOf(ctx context.Context, tx Tx, ids []int64) (map[int64][]sending.
 // undisputed returns the replies that may be sent as they are: no recipient is suppressed, got too many messages or has a
 // PGP key.
 func (o *Outgoing) undisputed(ctx context.Context, tx Tx, ready []start) ([]start, error) {
-	var due, all []string
+	var due, all []sending.Delivery
 	for _, r := range ready {
-		for _, d := range r.mail.Due {
-			due = append(due, d.AddressKey)
-		}
-		for _, d := range r.deliveries {
-			all = append(all, d.AddressKey)
-		}
+		due, all = append(due, r.mail.Due...), append(all, r.deliveries...)
 	}
 	if len(due) == 0 {
 		return nil, nil
 	}
 	disputed := map[string]bool{}
-	suppressed, err := tx.SuppressionsByKey(ctx, sortedTexts(due))
+	suppressed, err := tx.SuppressionsByKey(ctx, addressesOf(due))
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +224,7 @@ func (o *Outgoing) undisputed(ctx context.Context, tx Tx, ready []start) ([]star
 		disputed[s.Key] = true
 	}
 	if o.svc.cfg.ParseKey != nil {
-		keys, err := tx.PGPKeysByAddress(ctx, sortedTexts(all))
+		keys, err := tx.PGPKeysByAddress(ctx, addressesOf(all))
 		if err != nil {
 			return nil, err
 		}
@@ -208,40 +235,17 @@ func (o *Outgoing) undisputed(ctx context.Context, tx Tx, ready []start) ([]star
 	ready = slices.DeleteFunc(ready, func(r start) bool {
 		return slices.ContainsFunc(r.deliveries, func(d sending.Delivery) bool { return disputed[d.AddressKey] })
 	})
-	return o.withinBudget(ctx, tx, ready)
-}
-
-// withinBudget returns the replies of which no address gets too many, counting those before each.
-func (o *Outgoing) withinBudget(ctx context.Context, tx Tx, ready []start) ([]start, error) {
-	most, sent := o.svc.cfg.MaxMailPerAddress, underway{}
-	if most < 0 {
-		return ready, nil
+	spent, err := o.svc.spent(ctx, tx.Reader(), due, nil)
+	if err != nil || spent == nil {
+		return ready, err
 	}
-	for _, r := range ready {
-		for _, d := range r.mail.Due {
-			if _, known := sent[d.AddressKey]; known {
-				continue
-			}
-			n, err := tx.SentTo(ctx, d.AddressKey, o.svc.now().Add(-budgetWindow), most)
-			if err != nil {
-				return nil, err
-			}
-			sent[d.AddressKey] = n
-		}
-	}
-	return slices.DeleteFunc(ready, func(r start) bool {
-		over := slices.ContainsFunc(r.mail.Due, func(d sending.Delivery) bool { return sent[d.AddressKey] >= most })
+	return slices.DeleteFunc(ready, func(r start) bool { // of which an address would get too many, with those before it
+		over := slices.ContainsFunc(r.mail.Due, func(d sending.Delivery) bool { return o.svc.over(spent, d.AddressKey) })
 		if !over {
-			sent.add(r.mail.Due)
+			spent.add(r.mail.Due)
 		}
 		return over
 	}), nil
-}
-
-func sortedTexts(texts []string) []string {
-	texts = slices.Clone(texts)
-	slices.Sort(texts)
-	return slices.Compact(texts)
 }
 
 // hold gives the due recipients to the jobs, and freezes the replies.
@@ -274,27 +278,27 @@ type shelf struct {
 	signers     map[string][]sending.DKIMKey // by the sender's address, as far as asked for
 }
 
-func newShelf(ctx context.Context, tx Tx, replies []start) (*shelf, error) {
+func newShelf(ctx context.Context, from Reader, replies []*start) (*shelf, error) {
 	var boxes, authors, ids []int64
 	for _, r := range replies {
 		boxes, authors, ids = append(boxes, r.c.MailboxID), append(authors, r.i.PostedByID), append(ids, r.i.ID)
 	}
 	s := &shelf{mailboxes: map[int64]Mailbox{}, users: map[int64]identity.User{}, attachments: map[int64][]Attachment{}, signers: map[string][]sending.DKIMKey{}}
-	mailboxes, err := tx.Mailboxes().ByIDs(ctx, sortedSet(boxes))
+	mailboxes, err := from.Mailboxes().ByIDs(ctx, sortedSet(boxes))
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range mailboxes {
 		s.mailboxes[m.ID] = m
 	}
-	users, err := tx.UsersByID(ctx, sortedSet(authors))
+	users, err := from.UsersByID(ctx, sortedSet(authors))
 	if err != nil {
 		return nil, err
 	}
 	for _, u := range users {
 		s.users[u.ID] = u
 	}
-	attachments, err := tx.Attachments().List(ctx, AttachmentFilter{InteractionIDs: sortedSet(ids)}, storage.Seek{Limit: storage.NoLimit})
+	attachments, err := from.Attachments().List(ctx, AttachmentFilter{InteractionIDs: sortedSet(ids)}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -305,9 +309,9 @@ func newShelf(ctx context.Context, tx Tx, replies []start) (*shelf, error) {
 }
 
 // tracks reports whether the account wants to know which replies are seen.
-func (s *shelf) tracks(ctx context.Context, tx Tx) (bool, error) {
+func (s *shelf) tracks(ctx context.Context, r Reader) (bool, error) {
 	if s.account == nil {
-		account, err := tx.Account(ctx)
+		account, err := r.Account(ctx)
 		if err != nil {
 			return false, err
 		}

@@ -1,16 +1,20 @@
 package helpdesk_test
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // Replies begun together are the same as one by one, and independent of each other.
@@ -146,5 +150,80 @@ func TestBeginAllOverBudget(t *testing.T) {
 		if at < 0 || !deliveries[at].NextAttemptAt.After(b.clock.Now()) || begun[n].Mail.NextTry.IsZero() {
 			t.Errorf("%d: %+v, again at %v", n, deliveries, begun[n].Mail.NextTry)
 		}
+	}
+}
+
+// careless is a store whose reads outside transactions fail now and then.
+type careless struct {
+	helpdesk.Store
+	users, quotes int // reads that fail next
+}
+
+type carelessReader struct {
+	helpdesk.Reader
+	of *careless
+}
+
+type carelessInteractions struct {
+	storage.RowReader[helpdesk.Interaction, helpdesk.InteractionFilter]
+	of *careless
+}
+
+func (c *careless) Within(scope helpdesk.Scope) helpdesk.Reader {
+	return carelessReader{c.Store.Within(scope), c}
+}
+
+func (r carelessReader) UsersByID(ctx context.Context, ids []int64) ([]identity.User, error) {
+	if r.of.users--; r.of.users >= 0 {
+		return nil, fault.New(fault.Unavailable, "Try again.")
+	}
+	return r.Reader.UsersByID(ctx, ids)
+}
+
+func (r carelessReader) Interactions() storage.RowReader[helpdesk.Interaction, helpdesk.InteractionFilter] {
+	return carelessInteractions{r.Reader.Interactions(), r.of}
+}
+
+func (r carelessInteractions) ByIDs(ctx context.Context, ids []int64) ([]helpdesk.Interaction, error) {
+	if r.of.quotes--; r.of.quotes >= 0 {
+		return nil, fault.New(fault.Unavailable, "Try again.")
+	}
+	return r.RowReader.ByIDs(ctx, ids)
+}
+
+// A reply that is begun but whose mail cannot be read stays with its job, which gets it when it begins again. The others that
+// began with it are sent.
+func TestBeginAgain(t *testing.T) {
+	t.Parallel()
+	store := &careless{}
+	b := newBundle(t, func(cfg *helpdesk.Config) { store.Store = cfg.Store; cfg.Store = store })
+	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Quotes: storage.Some(helpdesk.QuoteAll)}))(t)
+	id := b.receive(opening()).ConversationID
+	var starts []helpdesk.Start
+	for n := range 2 {
+		starts = append(starts, helpdesk.Start{InteractionID: b.answer(id, helpdesk.InteractionInput{Body: "Push."}).ID, Job: int64(n + 1)})
+	}
+	out := b.svc.Outgoing()
+	store.users = 1
+	if _, err := out.BeginAll(b.ctx, b.account.ID, starts); !fault.Is(err, fault.Unavailable) {
+		t.Fatalf("without users: %v", err)
+	}
+	if mail := must(out.Begin(b.ctx, b.account.ID, starts[0].InteractionID, 9))(t); len(mail.Due) > 0 || mail.NextTry.IsZero() {
+		t.Errorf("another job gets %v, and is to come again at %v", mail.Due, mail.NextTry)
+	}
+	store.quotes = 1
+	begun := must(out.BeginAll(b.ctx, b.account.ID, starts))(t)
+	if !fault.Is(begun[0].Err, fault.Unavailable) || len(begun[0].Mail.Due) > 0 {
+		t.Errorf("without its quotes: %v, %v", begun[0].Mail.Due, begun[0].Err)
+	}
+	if begun[1].Err != nil || len(begun[1].Mail.Due) != 1 {
+		t.Errorf("beside it: %v, %v", begun[1].Mail.Due, begun[1].Err)
+	}
+	store.quotes = 1
+	if mail, err := out.Begin(b.ctx, b.account.ID, starts[0].InteractionID, 1); !fault.Is(err, fault.Unavailable) || len(mail.Due) > 0 {
+		t.Errorf("alone, without its quotes: %v, %v", mail.Due, err)
+	}
+	if mail := must(out.Begin(b.ctx, b.account.ID, starts[0].InteractionID, 1))(t); len(mail.Due) != 1 || !strings.Contains(mail.HTML, "Push.") {
+		t.Errorf("again: %v, %q", mail.Due, mail.HTML)
 	}
 }

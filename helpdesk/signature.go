@@ -174,11 +174,11 @@ func (s *Service) end(ctx context.Context, tx Tx, c Conversation, m Mailbox, i *
 }
 
 // ended returns a reply's body with its ending.
-func (o *Outgoing) ended(ctx context.Context, tx Tx, m Mailbox, i Interaction, body string) (string, error) {
+func (o *Outgoing) ended(ctx context.Context, r Reader, m Mailbox, i Interaction, body string) (string, error) {
 	if i.Ending.Signature != "" {
 		body += "\n<div><br>\n" + i.Ending.Signature + "</div>"
 	}
-	quoted, err := quotedIn(ctx, tx, m, i)
+	quoted, err := quotedIn(ctx, r, m, i)
 	return body + quoted, err
 }
 

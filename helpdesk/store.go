@@ -420,12 +420,13 @@ type MergeWriter interface {
 	MoveInteractions(ctx context.Context, ids []int64, m Move) error
 }
 
-// TrafficReader counts one correspondent's messages, up to limit.
+// TrafficReader counts the messages of correspondents.
 type TrafficReader interface {
-	// Received counts the interactions from a customer's address created since a time.
+	// Received counts the interactions from a customer's address created since a time, up to limit.
 	Received(ctx context.Context, customerEmailID int64, since time.Time, limit int) (int, error)
-	// SentTo counts the deliveries to an address, given by mailaddr.Key, that are sent or bounced and changed since a time.
-	SentTo(ctx context.Context, key string, since time.Time, limit int) (int, error)
+	// SentTo counts, by address, the deliveries that are sent or bounced and changed since a time. Addresses are given by
+	// mailaddr.Key; those without such deliveries are absent.
+	SentTo(ctx context.Context, keys []string, since time.Time) (map[string]int, error)
 }
 
 // CorrespondenceReader reads the exchange between a customer and the desk: interactions whose [Interaction.Audience]

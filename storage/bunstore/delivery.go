@@ -1,6 +1,7 @@
 package bunstore
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -49,6 +50,7 @@ func deliveryRowOf(account int64, d *sending.Delivery) deliveryRow {
 }
 
 var deliveries = table[writer, sending.Delivery, sending.DeliveryFilter, deliveryRow]{
+	sparse: true, plain: true,
 	Noun: nouns.Deliveries, row: deliveryRowOf, item: (*deliveryRow).delivery,
 	scope:   func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofInteraction(q) },
 	belongs: func(f sending.DeliveryFilter) (string, []int64) { return "interaction_id", f.InteractionIDs },
@@ -86,10 +88,22 @@ func (w writer) DeleteDeliveries(ctx context.Context, interactionID int64) error
 }
 
 // SentTo implements [helpdesk.TrafficReader].
-func (r reader) SentTo(ctx context.Context, key string, since time.Time, limit int) (int, error) {
-	return r.count(ctx, r.selects((*deliveryRow)(nil)).ApplyQueryBuilder(r.ofInteraction).
-		Where("address_key = ?", key).Where("updated_at >= ?", micros(since)).
-		Where("state IN (?)", bun.List([]sending.State{sending.Sent, sending.Bounced})), limit)
+func (r reader) SentTo(ctx context.Context, keys []string, since time.Time) (map[string]int, error) {
+	sent := make(map[string]int, len(keys))
+	if err := checkText(keys); err != nil || len(keys) == 0 {
+		return sent, cmp.Or(err, r.state())
+	}
+	var found []struct {
+		Key string
+		N   int
+	}
+	err := r.selects((*deliveryRow)(nil)).ColumnExpr("address_key AS key, count(*) AS n").ApplyQueryBuilder(r.ofInteraction).
+		Where("address_key IN (?)", bun.List(keys)).Where("updated_at >= ?", micros(since)).
+		Where("state IN (?)", bun.List([]sending.State{sending.Sent, sending.Bounced})).Group("address_key").Scan(ctx, &found)
+	for _, f := range found {
+		sent[f.Key] = f.N
+	}
+	return sent, failure(ctx, err, "delivery", 0)
 }
 
 // Received implements [helpdesk.TrafficReader].

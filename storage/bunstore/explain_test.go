@@ -447,7 +447,7 @@ func lists() []explained {
 		return err
 	})
 	add("SentTo", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
-		_, err := r.SentTo(ctx, "1", time.Unix(0, 0), 10)
+		_, err := r.SentTo(ctx, []string{"1", "2"}, time.Unix(0, 0))
 		return err
 	})
 	add("Conversations/audience", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {

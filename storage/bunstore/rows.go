@@ -66,7 +66,7 @@ type table[P place, T, F, R any] struct {
 	// write the entries of all indexes again. PostgreSQL compares by itself.
 	sparse bool
 	// plain says that a caller cannot change a value's parts in place. A transaction then remembers the rows that it locks, for
-	// sparse updates on both databases.
+	// sparse updates on both databases. On SQLite it remembers those of short lists, too, since nobody else can write.
 	plain bool
 	// free are columns that an update of a locked row can always write: they refer to no other row, and rows may have the same
 	// values in them.
@@ -181,11 +181,16 @@ func (s rows[P, T, F, R]) scan(ctx context.Context, desc bool, most int, narrow 
 		return s.of.read(ctx, s.querier, q, desc)
 	}
 	var all []T
+	keeps := s.of.belongs != nil && !s.store.postgres && s.tx != nil && s.tx.own
 	err := q.Scan(ctx, scanInto(s.db, func(row *R) {
 		if all == nil && most <= storage.MaxLimit {
 			all = make([]T, 0, min(most, storage.DefaultLimit))
 		}
-		all = append(all, s.of.item(row))
+		item := s.of.item(row)
+		if keeps {
+			s.keep(&item)
+		}
+		all = append(all, item)
 	}))
 	return all, failure(ctx, err, s.of.Name, 0)
 }
@@ -447,8 +452,8 @@ func (s stored[P, T, F, R]) lockedRows(items []*T) map[int64]*R {
 	return rows
 }
 
-// keep remembers a row that was locked.
-func (s stored[P, T, F, R]) keep(item *T) {
+// keep remembers a row that nobody else can change until the transaction ends.
+func (s rows[P, T, F, R]) keep(item *T) {
 	if !s.of.plain {
 		return
 	}

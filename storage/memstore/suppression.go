@@ -42,18 +42,18 @@ func (r reader) Received(ctx context.Context, customerEmailID int64, since time.
 	})
 }
 
-func (r reader) SentTo(ctx context.Context, key string, since time.Time, limit int) (int, error) {
-	return query(ctx, r.src, func(db *data) (int, error) {
-		n := 0
+func (r reader) SentTo(ctx context.Context, keys []string, since time.Time) (map[string]int, error) {
+	return query(ctx, r.src, func(db *data) (map[string]int, error) {
+		sent := map[string]int{}
 		for _, d := range db.deliveries.all(r.scope.AccountID) {
 			left := d.State == sending.Sent || d.State == sending.Bounced
-			if n >= limit || !left || d.AddressKey != key || d.UpdatedAt.Before(since) {
+			if !left || !slices.Contains(keys, d.AddressKey) || d.UpdatedAt.Before(since) {
 				continue
 			}
 			if _, err := db.interaction(r.scope, d.InteractionID); err == nil {
-				n++
+				sent[d.AddressKey]++
 			}
 		}
-		return n, nil
+		return sent, nil
 	})
 }

@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"maps"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func testSuppressionsByKey(t *testing.T, b Backend) {
 
 func testTraffic(t *testing.T, b Backend) {
 	w := newWorld(t, b)
-	email, key := w.customer.Emails[0].ID, w.address("busy")
+	email, key, idle := w.customer.Emails[0].ID, w.address("busy"), w.address("idle")
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		for n := range 4 {
 			i := w.newQuestion(w.conversation)
@@ -59,13 +60,22 @@ func testTraffic(t *testing.T, b Backend) {
 	for _, test := range []struct {
 		since                time.Time
 		limit, received, out int
-	}{{base, 100, 5, 3}, {at(1), 100, 3, 2}, {at(1), 2, 2, 2}, {at(3).Add(time.Microsecond), 100, 0, 1}, {at(5), 100, 0, 0}, {base, 0, 0, 0}} {
+	}{{base, 100, 5, 3}, {at(1), 100, 3, 2}, {at(1), 2, 2, 2}, {at(3).Add(time.Microsecond), 100, 0, 1}, {at(5), 100, 0, 0}, {base, 0, 0, 3}} {
 		received, err := w.in().Received(t.Context(), email, test.since, test.limit)
 		ok(t, err)
-		sent, err := w.in().SentTo(t.Context(), key, test.since, test.limit)
+		sent, err := w.in().SentTo(t.Context(), []string{idle, key}, test.since)
 		ok(t, err)
-		if received != test.received || sent != test.out {
-			t.Errorf("since %v, at most %d: received %d, sent %d; want %d and %d", test.since, test.limit, received, sent, test.received, test.out)
+		want := map[string]int{key: test.out}
+		if test.out == 0 {
+			want = map[string]int{}
+		}
+		if received != test.received || !maps.Equal(sent, want) {
+			t.Errorf("since %v, at most %d: received %d, sent %v; want %d and %v", test.since, test.limit, received, sent, test.received, want)
+		}
+	}
+	for _, keys := range [][]string{nil, {idle}} {
+		if sent, err := w.in().SentTo(t.Context(), keys, base); err != nil || len(sent) > 0 {
+			t.Errorf("sent to %v: %v, %v", keys, sent, err)
 		}
 	}
 }
@@ -81,8 +91,8 @@ func suppressionReads() map[string]readProbe {
 			return nonZero(n, v), err
 		}},
 		"SentTo": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			n, err := r.SentTo(ctx, v.delivery.AddressKey, base, 10)
-			return nonZero(n, v), err
+			sent, err := r.SentTo(ctx, []string{v.delivery.AddressKey}, base)
+			return nonZero(sent[v.delivery.AddressKey], v), err
 		}},
 	}
 }
@@ -100,7 +110,7 @@ func (g *generator) readTraffic(seen content) operation {
 	email := oneOf(g, oneOf(g, seen.Customers).Emails)
 	return oneOf(g, []operation{
 		{method: "Received", args: []any{g.either("CustomerEmail", email.ID), g.time(false), g.IntN(4)}},
-		{method: "SentTo", args: []any{g.participant(), g.time(false), g.IntN(4)}},
+		{method: "SentTo", args: []any{[]string{g.participant(), g.participant()}, g.time(false)}},
 	})
 }
 
