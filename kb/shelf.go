@@ -215,10 +215,8 @@ func (v *Visitor) Related(ctx context.Context, a ArticleRevision, q RelatedQuery
 	}
 	for i, of := range found {
 		var articles []int64
-		if len(of) < maxRelatedHits {
-			for _, h := range of {
-				articles = append(articles, h.ArticleID)
-			}
+		for _, h := range of {
+			articles = append(articles, h.ArticleID)
 		}
 		q.Words.add(words[i].Text, articles)
 		hits = append(hits, articles)

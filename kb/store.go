@@ -263,7 +263,7 @@ type PublicSearcher interface {
 	// FindPublished is FindArticles restricted to published articles.
 	FindPublished(ctx context.Context, q SearchQuery, seek storage.Seek) ([]Hit, error)
 	// FindPublishedEach is FindPublished for each of several words separately, which replace the Words of the query. It returns
-	// the first hits of each word, at most limit, in the order of the words.
+	// the hits of each word by id, in the order of the words, and none of a word that has limit hits or more.
 	FindPublishedEach(ctx context.Context, q SearchQuery, words []SearchTerm, limit int) ([][]Hit, error)
 	// Spellings returns the words added by AddSpellings that share a variant (search.Variants) with the given ones, sorted, at
 	// most 100.

@@ -75,12 +75,23 @@ func (r kbReader) FindPublishedEach(ctx context.Context, q kb.SearchQuery, words
 		return found, r.state()
 	}
 	if r.store.postgres {
-		if all, err := r.findEach(ctx, q, words, limit, probed, found); err != nil || all {
-			return found, err
+		all, err := r.findEach(ctx, q, words, limit, probed, found)
+		if err != nil || all {
+			return rare(found, limit), err
 		}
 	}
 	_, err := r.findEach(ctx, q, words, limit, 0, found)
-	return found, err
+	return rare(found, limit), err
+}
+
+// rare drops the hits of words that have as many as limit.
+func rare(found [][]kb.Hit, limit int) [][]kb.Hit {
+	for i, hits := range found {
+		if len(hits) == limit {
+			found[i] = nil
+		}
+	}
+	return found
 }
 
 // findEach looks for the words of which there may be more than what was found, as findAmong does, and reports whether it has
@@ -108,7 +119,7 @@ func (r kbReader) findEach(ctx context.Context, q kb.SearchQuery, words []kb.Sea
 	}
 	statement := strings.Join(parts, " UNION ALL ")
 	if r.store.postgres { // a shorter statement, quicker to build and to parse
-		args = append(args, r.amongPostgres(q, bun.Safe("w.words"), bun.Safe("w.words"), storage.Seek{Limit: limit}, n))
+		args = append(args, r.amongPostgres(q, bun.Safe("w.words"), bun.Safe("w.words"), storage.Seek{Limit: limit}, n, false))
 		statement = "SELECT w.place, f.* FROM (VALUES " + strings.Join(parts, ", ") + ") AS w (place, words) CROSS JOIN LATERAL (?) AS f"
 		if n > 0 { // and how many documents that were
 			args = append(args, r.scope.AccountID, r.scope.SiteID, n)
@@ -150,8 +161,8 @@ func (r kbReader) findAmong(ctx context.Context, q kb.SearchQuery, token string,
 func (r kbReader) among(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek, n int) (*bun.SelectQuery, error) {
 	if r.store.postgres {
 		words := bun.SafeQuery("?::tsquery", r.tsquery(q, token))
-		rare := bun.SafeQuery("(SELECT ?)", words) // as the planner assumes
-		return r.amongPostgres(q, rare, words, seek, n), nil
+		few := bun.SafeQuery("(SELECT ?)", words) // as the planner assumes
+		return r.amongPostgres(q, few, words, seek, n, true), nil
 	}
 	match, err := r.matchOfWords(ctx, q.Words, q.Rank)
 	if err != nil {
@@ -182,8 +193,8 @@ func (r kbReader) tsquery(q kb.SearchQuery, token string) string {
 }
 
 // amongPostgres returns the statement of findAmong on PostgreSQL. It matches a tsquery, but skips documents that match the
-// same at a better rank.
-func (r kbReader) amongPostgres(q kb.SearchQuery, words, better schema.QueryAppender, seek storage.Seek, n int) *bun.SelectQuery {
+// same at a better rank. Unless the hits of the index are sorted, it reads no more of them than it needs.
+func (r kbReader) amongPostgres(q kb.SearchQuery, words, better schema.QueryAppender, seek storage.Seek, n int, sorted bool) *bun.SelectQuery {
 	next := r.db.NewSelect().TableExpr("hw_article_documents AS n").Where("n.account_id = ? AND n.site_id = ?", r.scope.AccountID, r.scope.SiteID)
 	matching := func(s *bun.SelectQuery, alias bun.Safe) {
 		s.Where("?.? @@ ?", alias, bun.Ident(documentFields[q.Rank]), words)
@@ -200,6 +211,10 @@ func (r kbReader) amongPostgres(q kb.SearchQuery, words, better schema.QueryAppe
 	// Sorted first, then filtered by language as far as the page needs.
 	next.ColumnExpr("n.id, n.article_id, n.account_id, n.site_id, n.locale, n.language, n.source, n.id + 0 AS place")
 	matching(next, "n")
+	if !sorted {
+		next.Limit(math.MaxInt32) // the planner then takes the index for all hits, as the words may be rare
+		return s.TableExpr("(?) AS d", next).Limit(int64(seek.Limit)).ApplyQueryBuilder(searched(q))
+	}
 	pageBy(next, "n.id + 0", storage.Seek{Desc: seek.Desc, From: seek.From, Limit: math.MaxInt32}) // the limit preserves the sort
 	return pageBy(s.TableExpr("(?) AS d", next), "d.place", seek).ApplyQueryBuilder(searched(q))
 }

@@ -96,7 +96,9 @@ func (r kbReader) FindPublishedEach(ctx context.Context, q kb.SearchQuery, words
 		found := make([][]kb.Hit, len(words))
 		for i, word := range words {
 			q.Words = [][]kb.SearchTerm{{word}}
-			found[i] = r.hits(db, q, true, storage.Seek{Limit: limit})
+			if found[i] = r.hits(db, q, true, storage.Seek{Limit: limit}); len(found[i]) == limit {
+				found[i] = nil
+			}
 		}
 		return found, nil
 	})

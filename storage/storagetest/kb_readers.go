@@ -3,6 +3,7 @@ package storagetest
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -226,9 +227,11 @@ func testArticleSearchPages(t *testing.T, b Backend) {
 		same(t, "pages", want, got)
 	}
 	words := []kb.SearchTerm{{Text: "absent"}, {Text: "word"}, {Text: "wo", Prefix: true}}
-	each, err := w.inSite().FindPublishedEach(t.Context(), kb.SearchQuery{Rank: kb.InTitle}, words, 3)
-	ok(t, err)
-	same(t, "each word", [][]kb.Hit{nil, whole[:3], whole[:3]}, each)
+	for limit, want := range map[int][][]kb.Hit{3: {nil, nil, nil}, len(whole): {nil, nil, nil}, len(whole) + 1: {nil, whole, whole}, 1000: {nil, whole, whole}} {
+		each, err := w.inSite().FindPublishedEach(t.Context(), kb.SearchQuery{Rank: kb.InTitle}, words, limit)
+		ok(t, err)
+		same(t, fmt.Sprintf("each word that has less than %d", limit), want, each)
+	}
 	none, err := w.inSite().FindPublished(t.Context(), looksFor(kb.InTitle, "word"), storage.Seek{})
 	ok(t, err)
 	if len(none) != 0 {
