@@ -242,7 +242,6 @@ func (o *Outgoing) fill(ctx context.Context, r Reader, shelf *shelf, reply *star
 	if !there {
 		return fault.Missing("mailbox", c.MailboxID)
 	}
-	out.Attachments = shelf.attachments[i.ID]
 	out.From = mailaddr.Address{Name: fromName(mailbox, shelf.users[i.PostedByID].Name), Email: mailbox.Email}
 	if out.From.Email == "" {
 		out.From.Email = o.svc.InternalAddress(mailbox)

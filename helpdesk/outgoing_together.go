@@ -88,7 +88,8 @@ type start struct {
 func (s *start) dueAt(now time.Time) { s.mail.Due, s.mail.NextTry = due(s.deliveries, s.job, now) }
 
 // fillAll completes the mails of replies that are begun and have recipients. It reads after their transactions, so that these
-// are short: what is sent is frozen. A reply that cannot be completed stays held by its job, which begins it again.
+// are short: the messages and their attachments are taken already. A reply that cannot be completed stays held by its job,
+// which begins it again.
 func (o *Outgoing) fillAll(ctx context.Context, accountID int64, all ...*start) error {
 	var ready []*start
 	for _, reply := range all {
@@ -248,7 +249,7 @@ func (o *Outgoing) undisputed(ctx context.Context, tx Tx, ready []start) ([]star
 	}), nil
 }
 
-// hold gives the due recipients to the jobs, and freezes the replies.
+// hold gives the due recipients to the jobs, and freezes the replies with their attachments.
 func (o *Outgoing) hold(ctx context.Context, tx Tx, ready []start, now time.Time) error {
 	var held []*sending.Delivery
 	var frozen []*Interaction
@@ -266,24 +267,40 @@ func (o *Outgoing) hold(ctx context.Context, tx Tx, ready []start, now time.Time
 	if err := tx.Deliveries().Update(ctx, held...); err != nil {
 		return err
 	}
-	return tx.Interactions().Update(ctx, frozen...)
+	if err := tx.Interactions().Update(ctx, frozen...); err != nil {
+		return err
+	}
+	return attachTo(ctx, tx, ready)
+}
+
+// attachTo adds the attachments of replies to their mails.
+func attachTo(ctx context.Context, tx Tx, replies []start) error {
+	at, ids := map[int64]*OutgoingMail{}, make([]int64, len(replies))
+	for n := range replies {
+		ids[n] = replies[n].i.ID
+		at[ids[n]] = &replies[n].mail
+	}
+	found, err := tx.Attachments().List(ctx, AttachmentFilter{InteractionIDs: sortedSet(ids)}, storage.Seek{Limit: storage.NoLimit})
+	for _, a := range found {
+		at[a.InteractionID].Attachments = append(at[a.InteractionID].Attachments, a)
+	}
+	return err
 }
 
 // shelf has what replies are filled with, read for all of them at once.
 type shelf struct {
-	mailboxes   map[int64]Mailbox
-	users       map[int64]identity.User
-	attachments map[int64][]Attachment       // by interaction
-	account     *identity.Account            // nil: not read yet
-	signers     map[string][]sending.DKIMKey // by the sender's address, as far as asked for
+	mailboxes map[int64]Mailbox
+	users     map[int64]identity.User
+	account   *identity.Account            // nil: not read yet
+	signers   map[string][]sending.DKIMKey // by the sender's address, as far as asked for
 }
 
 func newShelf(ctx context.Context, from Reader, replies []*start) (*shelf, error) {
-	var boxes, authors, ids []int64
+	var boxes, authors []int64
 	for _, r := range replies {
-		boxes, authors, ids = append(boxes, r.c.MailboxID), append(authors, r.i.PostedByID), append(ids, r.i.ID)
+		boxes, authors = append(boxes, r.c.MailboxID), append(authors, r.i.PostedByID)
 	}
-	s := &shelf{mailboxes: map[int64]Mailbox{}, users: map[int64]identity.User{}, attachments: map[int64][]Attachment{}, signers: map[string][]sending.DKIMKey{}}
+	s := &shelf{mailboxes: map[int64]Mailbox{}, users: map[int64]identity.User{}, signers: map[string][]sending.DKIMKey{}}
 	mailboxes, err := from.Mailboxes().ByIDs(ctx, sortedSet(boxes))
 	if err != nil {
 		return nil, err
@@ -297,13 +314,6 @@ func newShelf(ctx context.Context, from Reader, replies []*start) (*shelf, error
 	}
 	for _, u := range users {
 		s.users[u.ID] = u
-	}
-	attachments, err := from.Attachments().List(ctx, AttachmentFilter{InteractionIDs: sortedSet(ids)}, storage.Seek{Limit: storage.NoLimit})
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range attachments {
-		s.attachments[a.InteractionID] = append(s.attachments[a.InteractionID], a)
 	}
 	return s, nil
 }

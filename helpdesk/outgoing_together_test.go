@@ -156,7 +156,8 @@ func TestBeginAllOverBudget(t *testing.T) {
 // careless is a store whose reads outside transactions fail now and then.
 type careless struct {
 	helpdesk.Store
-	users, quotes int // reads that fail next
+	users, quotes int    // reads that fail next
+	before        func() // runs before users are read; nil: nothing
 }
 
 type carelessReader struct {
@@ -174,6 +175,9 @@ func (c *careless) Within(scope helpdesk.Scope) helpdesk.Reader {
 }
 
 func (r carelessReader) UsersByID(ctx context.Context, ids []int64) ([]identity.User, error) {
+	if r.of.before != nil {
+		r.of.before()
+	}
 	if r.of.users--; r.of.users >= 0 {
 		return nil, fault.New(fault.Unavailable, "Try again.")
 	}
@@ -225,5 +229,29 @@ func TestBeginAgain(t *testing.T) {
 	}
 	if mail := must(out.Begin(b.ctx, b.account.ID, starts[0].InteractionID, 1))(t); len(mail.Due) != 1 || !strings.Contains(mail.HTML, "Push.") {
 		t.Errorf("again: %v, %q", mail.Due, mail.HTML)
+	}
+}
+
+// A reply that is deleted while it is begun has its attachments or is not sent: never without them.
+func TestDeletedWhileBegun(t *testing.T) {
+	t.Parallel()
+	store := &careless{}
+	b := newBundle(t, func(cfg *helpdesk.Config) { store.Store = cfg.Store; cfg.Store = store })
+	id := b.receive(opening()).ConversationID
+	posted := b.answer(id, helpdesk.InteractionInput{Body: "See the plan."})
+	must(b.desk.CreateAttachment(b.ctx, id, posted.ID, helpdesk.Upload{Filename: "plan.txt", Content: strings.NewReader("plan")}))(t)
+	out := b.svc.Outgoing()
+	store.before = func() {
+		store.before = nil
+		if err := b.desk.DeleteConversation(b.ctx, id); err != nil {
+			t.Error(err)
+		}
+	}
+	mail := must(out.Begin(b.ctx, b.account.ID, posted.ID, 1))(t)
+	if len(mail.Due) != 1 || len(mail.Attachments) != 1 {
+		t.Errorf("due %v with %v", mail.Due, mail.Attachments)
+	}
+	if _, err := out.Begin(b.ctx, b.account.ID, posted.ID, 1); !errors.Is(err, helpdesk.ErrNotFound) {
+		t.Errorf("begun again: %v", err)
 	}
 }
