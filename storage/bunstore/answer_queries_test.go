@@ -16,8 +16,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
-// A reply is posted, begun and reported with few statements, and several are begun and reported with as many as one, apart
-// from what SQLite updates row by row. So are many conversations changed alike.
+// A reply is posted, begun and reported with few statements, however many recipients it has, and several are begun and
+// reported with as many as one, apart from what SQLite updates row by row. So are many conversations changed alike.
 func TestAnswerQueries(t *testing.T) {
 	t.Parallel()
 	eachEmbedded(t, func(t *testing.T, app *bun.DB, _ *bunstore.DB) {
@@ -49,10 +49,14 @@ func TestAnswerQueries(t *testing.T) {
 			}
 		}
 		var starts []helpdesk.Start
+		var colleagues []string
+		for n := range 20 {
+			colleagues = append(colleagues, fmt.Sprintf("colleague%d@example.com", n))
+		}
 		for n := range 4 {
 			seen.take()
 			i, err := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{
-				Type: helpdesk.TypeUser, Body: "Push.", To: []string{fmt.Sprintf("ada%d@example.com", n)},
+				Type: helpdesk.TypeUser, Body: "Push.", To: []string{fmt.Sprintf("ada%d@example.com", n)}, Cc: colleagues,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -60,6 +64,7 @@ func TestAnswerQueries(t *testing.T) {
 			if n > 0 { // the first one adds to the search index
 				check("post")
 			}
+			colleagues = nil
 			starts = append(starts, helpdesk.Start{InteractionID: i.ID, Job: int64(n + 1)})
 		}
 		out := svc.Outgoing()
@@ -72,9 +77,11 @@ func TestAnswerQueries(t *testing.T) {
 			check("begin" + what)
 			var reports []helpdesk.Report
 			for _, b := range begun {
-				reports = append(reports, helpdesk.Report{
-					InteractionID: b.Mail.InteractionID, Outcomes: []helpdesk.Outcome{{DeliveryID: b.Mail.Due[0].ID, State: sending.Sent}},
-				})
+				r := helpdesk.Report{InteractionID: b.Mail.InteractionID}
+				for _, d := range b.Mail.Due {
+					r.Outcomes = append(r.Outcomes, helpdesk.Outcome{DeliveryID: d.ID, State: sending.Sent})
+				}
+				reports = append(reports, r)
 			}
 			if _, err := out.ReportAll(ctx, desk.AccountID(), reports); err != nil {
 				t.Fatal(err)
@@ -88,19 +95,8 @@ func TestAnswerQueries(t *testing.T) {
 func answering(t *testing.T, store helpdesk.Store) (*helpdesk.Service, *helpdesk.Desk, helpdesk.Conversation) {
 	t.Helper()
 	ctx, svc := t.Context(), service(t, store)
-	owner, err := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	account, err := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	desk, err := svc.Desk(ctx, svc.As(owner.ID), account.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err = desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}); err != nil {
+	desk := firstDesk(t, svc)
+	if _, err := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{
@@ -111,6 +107,24 @@ func answering(t *testing.T, store helpdesk.Store) (*helpdesk.Service, *helpdesk
 		t.Fatal(err)
 	}
 	return svc, desk, c
+}
+
+// firstDesk returns the desk of an owner in a new account.
+func firstDesk(t *testing.T, svc *helpdesk.Service) *helpdesk.Desk {
+	t.Helper()
+	owner, err := svc.Operator().CreateUser(t.Context(), identity.UserInput{Email: "olga@example.org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	account, err := svc.Operator().CreateAccount(t.Context(), identity.AccountInput{Name: "Acme"}, owner.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	desk, err := svc.Desk(t.Context(), svc.As(owner.ID), account.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return desk
 }
 
 // PostgreSQL gets a reply in few round trips: a transaction begins along with its first query, and what nobody waits for goes

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -184,23 +183,12 @@ func newUploader(t *testing.T, db *bunstore.DB) *uploader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner, err := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	account, err := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	caller := svc.As(owner.ID)
-	if d.desk, err = svc.Desk(ctx, caller, account.ID); err != nil {
-		t.Fatal(err)
-	}
+	d.desk = firstDesk(t, svc)
 	mailbox, err := d.desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.intake, d.account, d.mailbox = svc.Intake(), account.ID, mailbox.ID
+	d.intake, d.account, d.mailbox = svc.Intake(), d.desk.AccountID(), mailbox.ID
 	d.conv, err = d.desk.CreateConversation(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "ann@example.com", Subject: "Door",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeNote, Body: "A note."}},
@@ -214,7 +202,7 @@ func newUploader(t *testing.T, db *bunstore.DB) *uploader {
 	}
 	d.note = notes.Items[0]
 	site := kb.Site{Name: "Help", HostKey: kb.SharedHost, Path: "help", Visibility: kb.Public}
-	if err := db.KB().InTx(ctx, kb.Scope{AccountID: account.ID}, func(ctx context.Context, tx kb.Tx) error { return tx.Sites().Insert(ctx, &site) }); err != nil {
+	if err := db.KB().InTx(ctx, kb.Scope{AccountID: d.account}, func(ctx context.Context, tx kb.Tx) error { return tx.Sites().Insert(ctx, &site) }); err != nil {
 		t.Fatal(err)
 	}
 	pages, err := kb.New(kb.Config{

@@ -77,15 +77,15 @@ func (r kbReader) FindPublishedEach(ctx context.Context, q kb.SearchQuery, words
 	if r.store.postgres {
 		all, err := r.findEach(ctx, q, words, limit, probed, found)
 		if err != nil || all {
-			return rare(found, limit), err
+			return dropCommon(found, limit), err
 		}
 	}
 	_, err := r.findEach(ctx, q, words, limit, 0, found)
-	return rare(found, limit), err
+	return dropCommon(found, limit), err
 }
 
-// rare drops the hits of words that have as many as limit.
-func rare(found [][]kb.Hit, limit int) [][]kb.Hit {
+// dropCommon drops the hits of words that have as many as limit.
+func dropCommon(found [][]kb.Hit, limit int) [][]kb.Hit {
 	for i, hits := range found {
 		if len(hits) == limit {
 			found[i] = nil
@@ -161,8 +161,8 @@ func (r kbReader) findAmong(ctx context.Context, q kb.SearchQuery, token string,
 func (r kbReader) among(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek, n int) (*bun.SelectQuery, error) {
 	if r.store.postgres {
 		words := bun.SafeQuery("?::tsquery", r.tsquery(q, token))
-		few := bun.SafeQuery("(SELECT ?)", words) // as the planner assumes
-		return r.amongPostgres(q, few, words, seek, n, true), nil
+		rare := bun.SafeQuery("(SELECT ?)", words) // as the planner assumes
+		return r.amongPostgres(q, rare, words, seek, n, true), nil
 	}
 	match, err := r.matchOfWords(ctx, q.Words, q.Rank)
 	if err != nil {

@@ -181,7 +181,7 @@ func (s rows[P, T, F, R]) scan(ctx context.Context, desc bool, most int, narrow 
 		return s.of.read(ctx, s.querier, q, desc)
 	}
 	var all []T
-	keeps := s.of.belongs != nil && !s.store.postgres && s.tx != nil && s.tx.own
+	keeps := s.of.belongs != nil && !s.store.postgres && s.tx != nil && s.tx.own // the list is short, and its rows are whole
 	err := q.Scan(ctx, scanInto(s.db, func(row *R) {
 		if all == nil && most <= storage.MaxLimit {
 			all = make([]T, 0, min(most, storage.DefaultLimit))
