@@ -146,7 +146,7 @@ func (d *doctor) database(keys [][]byte) *app {
 		return nil
 	}
 	db, err := d.reach()
-	if !d.check("database", err, "see that HELPWRIGHT_DATABASE_URL names a database that runs and that this user may use; a pooler of transactions that keeps no prepared statements needs ?default_query_exec_mode=exec in the address") {
+	if !d.check("database", err, "see that HELPWRIGHT_DATABASE_URL names a database that runs and that this user may use, and with a standby also its primary: postgres://USER:PASS@HOST1,HOST2/DB; a pooler of transactions that keeps no prepared statements needs ?default_query_exec_mode=exec in the address") {
 		return nil
 	}
 	a := &app{session: d.session, db: db}
@@ -172,7 +172,17 @@ func (d *doctor) schema(a *app) bool {
 	case err == nil && pendingErr == nil && len(pending) > 0:
 		err = fmt.Errorf("it is that of an earlier release: %d changes are missing", len(pending))
 	}
-	return d.check(what+", its release", errors.Join(err, pendingErr), "helpwright migrate brings it up to date, as the start of a server does")
+	return d.check(what+", its release", errors.Join(err, pendingErr), "helpwright migrate brings it up to date, as the start of a server does") && d.writes(a)
+}
+
+// writesLimit is the maximum duration of the check of writes, which wait for other writers.
+const writesLimit = 10 * time.Second
+
+// writes checks that the database takes writes.
+func (d *doctor) writes(a *app) bool {
+	ctx, cancel := context.WithTimeout(d.ctx, writesLimit)
+	defer cancel()
+	return d.check("writing to the database", a.db.CheckWrite(ctx), "free space on its disk, or end what keeps it read-only; if it is a standby of PostgreSQL, name the primary, or both: postgres://USER:PASS@HOST1,HOST2/DB")
 }
 
 // openAll opens the parts of a server other than its database.

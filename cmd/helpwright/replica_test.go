@@ -76,6 +76,7 @@ func TestWrongReplicaOfServer(t *testing.T) {
 		"no PostgreSQL":    {database, "mysql://root:hidden@127.0.0.1/x", "must be postgres://"},
 		"SQLite":           {"sqlite:x.db", secret, "needs a PostgreSQL database"},
 		"no address":       {database, "postgres://root:hidden@127.0.0.1:port/x", "is not a PostgreSQL URL"},
+		"several servers":  {database, "postgres://root:hidden@127.0.0.1:1,127.0.0.1:2/x", "names several servers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

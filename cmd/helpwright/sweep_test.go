@@ -240,14 +240,15 @@ func (s *process) readOnly(databaseURL string) (thaw func()) {
 		if _, err := db.Exec("ALTER DATABASE " + u.Path[1:] + " SET default_transaction_read_only = " + value); err != nil {
 			s.t.Fatal(err)
 		}
-		_, err := db.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		time.Sleep(1100 * time.Millisecond) // connections idle for longer than a second are checked before use
 	}
 	set("on")
+	_, err = db.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	time.Sleep(1100 * time.Millisecond) // connections idle for longer than a second are checked before use
 	return func() {
+		// The server's connections stay read-only: it has to make new ones.
 		if _, err := db.Exec("SET default_transaction_read_only = off"); err != nil {
 			s.t.Fatal(err)
 		}

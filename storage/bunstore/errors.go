@@ -76,6 +76,8 @@ func failure(ctx context.Context, err error, resource string, id int64) error {
 		missing := fault.Missing(resource, id)
 		missing.Message, missing.Err = "What the "+resource+" refers to is not there.", err
 		return missing
+	case readOnly(err):
+		return &fault.Error{Kind: fault.Unavailable, Op: "bunstore", Message: "The database takes no writes right now: it is read-only.", Err: err}
 	case passing(err), unreachable(err):
 		return &fault.Error{Kind: fault.Unavailable, Op: "bunstore", Message: "The database cannot be reached right now.", Err: err}
 	case errors.Is(err, sql.ErrTxDone):
@@ -196,6 +198,15 @@ func passing(err error) bool {
 		}
 	}
 	return errors.Is(err, errShared) || errors.Is(err, trips.ErrNotBegun)
+}
+
+// readOnly reports that the database can be read, but not changed.
+func readOnly(err error) bool {
+	if e, ok := ofPostgres(err); ok {
+		return e.code == pgReadOnly
+	}
+	code, ok := ofSQLite(err)
+	return ok && code&0xff == sqliteReadOnly
 }
 
 // unreachable reports that the database cannot be reached, is full or is overloaded.

@@ -107,8 +107,11 @@ func TestReadOnlyPostgres(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := set("off").CheckWrite(t.Context()); err != nil {
-		t.Error(err)
+	thawed := set("off")
+	for what, db := range map[string]*bunstore.DB{"opened since": thawed, "opened before": frozen} {
+		if err := db.CheckWrite(t.Context()); err != nil {
+			t.Errorf("the database %s: %v", what, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -9,7 +10,8 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// Behind a pooler a database is brought up to date, twice, and opened again. Another mode of the pooler is refused.
+// Behind a pooler a database is brought up to date, twice, and opened again, also by an address that names another pooler, which
+// is down. Another mode of the pooler is refused.
 func TestPoolMode(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"session", "statement", ""} {
@@ -18,7 +20,7 @@ func TestPoolMode(t *testing.T) {
 		}
 	}
 	address := testenv.PgBouncer(t)
-	for range 2 {
+	for _, address := range []string{address, strings.Replace(address, "@", "@[::1]:1,", 1)} {
 		db, err := postgres.Open(t.Context(), address, bunstore.Config{})
 		if err != nil {
 			t.Fatal(err)

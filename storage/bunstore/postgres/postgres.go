@@ -4,12 +4,13 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -31,11 +32,18 @@ const poolMode = "pool_mode"
 // Open opens a database by a "postgres://" URL as in libpq. It runs no migrations, see [bunstore.DB.Migrate]. An invalid URL
 // is an Invalid fault, a database that does not answer an Unavailable fault.
 //
+// For failover the URL names several servers, as in "postgres://USER@HOST1,HOST2/DB": the first that takes writes is used, as
+// with "target_session_attrs=read-write", unless the URL sets that otherwise. cfg.Replica names one server.
+//
 // With "pool_mode=transaction" in the URL there may be a pooler such as PgBouncer between. Nothing is then kept in a session:
 // StatementTimeout is negative, whatever it was, so that timeouts are those of the role or the database; jobs and events of
 // other processes are found by polling; jobs of a process that died wait for the end of their leases.
 func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.DB, error) {
-	address, pooled, err := withoutPoolMode(address)
+	config, err := parse(address)
+	if err != nil {
+		return nil, err
+	}
+	pooled, err := pooler(config)
 	if err != nil {
 		return nil, err
 	}
@@ -57,19 +65,23 @@ func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.D
 	return bunstore.Own(ctx, pools, cfg)
 }
 
-// withoutPoolMode removes the pool mode from an address, and reports whether it is "transaction".
-func withoutPoolMode(address string) (rest string, transaction bool, err error) {
-	u, err := url.Parse(address)
-	if err != nil || !u.Query().Has(poolMode) {
-		return address, false, nil //nolint:nilerr // Pool refuses an invalid address
+// parse parses an address. Its fault does not show the password, as pgx's error does.
+func parse(address string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "The address is not a PostgreSQL URL.")
 	}
-	query := u.Query()
-	if query.Get(poolMode) != "transaction" {
-		return "", false, fault.New(fault.Invalid, `The pool_mode in the address can only be "transaction".`)
+	return config, nil
+}
+
+// pooler removes the pool mode, which servers do not know, and reports whether it is "transaction".
+func pooler(config *pgx.ConnConfig) (transaction bool, err error) {
+	mode, given := config.RuntimeParams[poolMode]
+	delete(config.RuntimeParams, poolMode)
+	if given && mode != "transaction" {
+		return false, fault.New(fault.Invalid, `The pool_mode in the address can only be "transaction".`)
 	}
-	query.Del(poolMode)
-	u.RawQuery = query.Encode()
-	return u.String(), true, nil
+	return given, nil
 }
 
 // A read gives up on a replica soon, because the primary can answer it: while connecting, and while it waits for a lock that
@@ -81,6 +93,13 @@ const (
 
 // replica returns the connections for a replica of the database at an address.
 func replica(address string, cfg bunstore.Config) (*bunstore.ReplicaPools, error) {
+	config, err := parse(cfg.Replica)
+	if err != nil {
+		return nil, fault.Field("Replica", "is not a PostgreSQL URL")
+	}
+	if severalServers(config) {
+		return nil, fault.Field("Replica", "names several servers: name one")
+	}
 	one := cfg
 	one.MaxConns = 1
 	primary, err := newPool(address, one, replicaConnectTimeout, replicaLockTimeout)
@@ -90,7 +109,7 @@ func replica(address string, cfg bunstore.Config) (*bunstore.ReplicaPools, error
 	read, err := newPool(cfg.Replica, cfg, replicaConnectTimeout, replicaLockTimeout)
 	if err != nil {
 		_ = primary.Close()
-		return nil, fault.Field("Replica", "is not a PostgreSQL URL")
+		return nil, err
 	}
 	measured, _ := newPool(cfg.Replica, one, replicaConnectTimeout, replicaLockTimeout) // as valid as for read
 	return &bunstore.ReplicaPools{Read: bun.NewDB(read, pgdialect.New()), Replica: measured, Primary: primary}, nil
@@ -109,11 +128,35 @@ func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
 	return newPool(address, cfg, connectTimeout, "30000")
 }
 
+// sessionAttrs is the setting in an address for what a server must be to be used.
+const sessionAttrs = "target_session_attrs"
+
+// severalServers reports whether an address names several servers.
+func severalServers(c *pgx.ConnConfig) bool {
+	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
+}
+
+// keeps decides whether a connection is kept after an error of the server. A server that has become read-only may no longer be
+// the one that the address leads to: it may be the former primary after a failover.
+func keeps(or func(*pgconn.PgConn, *pgconn.PgError) bool) func(*pgconn.PgConn, *pgconn.PgError) bool {
+	return func(c *pgconn.PgConn, err *pgconn.PgError) bool { return err.Code != readOnly && or(c, err) }
+}
+
+// readOnly is the code of the error for a write in a read-only transaction.
+const readOnly = "25006"
+
 // newPool is Pool with the limits of connecting and, in milliseconds, of waiting for a lock that the address may set otherwise.
 func newPool(address string, cfg bunstore.Config, connecting time.Duration, locking string) (*sql.DB, error) {
-	config, err := pgx.ParseConfig(address)
+	config, err := parse(address)
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "The address is not a PostgreSQL URL.") // err would show the password
+		return nil, err
+	}
+	pooled, err := pooler(config)
+	if err != nil {
+		return nil, err
+	}
+	if pooled {
+		cfg.StatementTimeout = -1
 	}
 	prepares := config.DefaultQueryExecMode
 	if cfg.StatementTimeout < 0 && !strings.Contains(address, execMode) { // there may be a pooler
@@ -122,6 +165,10 @@ func newPool(address string, cfg bunstore.Config, connecting time.Duration, lock
 	if prepares != pgx.QueryExecModeSimpleProtocol {
 		config.DefaultQueryExecMode = pgx.QueryExecModeExec // for statements that are not repeated
 	}
+	if severalServers(config) && config.ValidateConnect == nil && !strings.Contains(address, sessionAttrs) {
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	config.OnPgError = keeps(config.OnPgError)
 	config.RuntimeParams["standard_conforming_strings"] = "on"
 	config.RuntimeParams["client_encoding"] = "UTF8"
 	config.RuntimeParams["timezone"] = "UTC"

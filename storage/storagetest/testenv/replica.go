@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"database/sql"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -23,9 +24,9 @@ func OwnReplicated(t testing.TB) Replicated {
 		Skip(t, "no PostgreSQL: "+EnvPostgresURL+" is not set")
 	}
 	env := own(t, "replica", nil)
-	url := func(name string) string { return "postgres://postgres@" + env(name) + "/postgres?sslmode=disable" }
+	address := func(name string) string { return "postgres://postgres@" + env(name) + "/postgres?sslmode=disable" }
 	return Replicated{
-		PrimaryURL: url("HELPWRIGHT_TEST_PRIMARY"), ReplicaURL: url("HELPWRIGHT_TEST_REPLICA"), ctl: env("HELPWRIGHT_TEST_REPLICA_CTL"),
+		PrimaryURL: address("HELPWRIGHT_TEST_PRIMARY"), ReplicaURL: address("HELPWRIGHT_TEST_REPLICA"), ctl: env("HELPWRIGHT_TEST_REPLICA_CTL"),
 	}
 }
 
@@ -58,10 +59,50 @@ func (r Replicated) Start(t testing.TB) {
 	r.control(t, "start")
 }
 
+// Synchronize has the primary answer a commit once the replica has it too.
+func (r Replicated) Synchronize(t testing.TB) {
+	t.Helper()
+	execPostgres(t, r.PrimaryURL, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+	execPostgres(t, r.PrimaryURL, "SELECT pg_reload_conf()")
+}
+
+// EitherURL is a URL that names both servers.
+func (r Replicated) EitherURL(t testing.TB) string {
+	t.Helper()
+	u, err := url.Parse(r.PrimaryURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replica, err := url.Parse(r.ReplicaURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host += "," + replica.Host
+	return u.String()
+}
+
+// Crash kills the primary as a crash does.
+func (r Replicated) Crash(t testing.TB) {
+	t.Helper()
+	r.control(t, "crash")
+}
+
+// Promote makes the replica a primary.
+func (r Replicated) Promote(t testing.TB) {
+	t.Helper()
+	r.control(t, "promote")
+}
+
+// Rejoin makes the primary that crashed a replica of the one that was promoted.
+func (r Replicated) Rejoin(t testing.TB) {
+	t.Helper()
+	r.control(t, "rejoin")
+}
+
 func (r Replicated) control(t testing.TB, what string) {
 	t.Helper()
 	if out, err := exec.Command(r.ctl, what).CombinedOutput(); err != nil {
-		t.Fatalf("%s the replica: %v\n%s", what, err, out)
+		t.Fatalf("%s: %v\n%s", what, err, out)
 	}
 }
 
