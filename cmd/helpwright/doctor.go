@@ -182,7 +182,7 @@ const writesLimit = 10 * time.Second
 func (d *doctor) writes(a *app) bool {
 	ctx, cancel := context.WithTimeout(d.ctx, writesLimit)
 	defer cancel()
-	return d.check("writing to the database", a.db.CheckWrite(ctx), "free space on its disk, or end what keeps it read-only; if it is a standby of PostgreSQL, name the primary, or both: postgres://USER:PASS@HOST1,HOST2/DB")
+	return d.check("writing to the database", a.db.TryWrite(ctx), "free space on its disk, or end what keeps it read-only; if it is a standby of PostgreSQL, name the primary, or both: postgres://USER:PASS@HOST1,HOST2/DB")
 }
 
 // openAll opens the parts of a server other than its database.

@@ -120,6 +120,8 @@ func TestReadOnlyDatabase(t *testing.T) {
 	upload := s.notes()
 	thaw := s.readOnly(dsn)
 	unwritable(t, s, m, upload)
+	_, out, _ := command(t, s.dir, append(s.env, "HELPWRIGHT_LISTEN=127.0.0.1:0", "HELPWRIGHT_INTAKE_LISTEN="), "doctor")
+	says(t, "the doctor", out, "FAIL  writing to the database: bunstore: The database takes no writes right now: it is read-only.")
 	thaw()
 	works(t, s, m, upload)
 }

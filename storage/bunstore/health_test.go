@@ -102,15 +102,17 @@ func TestReadOnlyPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	frozen := set("on")
-	for what, err := range map[string]error{"writing": write(t.Context(), frozen, 10), "CheckWrite": frozen.CheckWrite(t.Context())} {
+	for what, err := range map[string]error{"writing": write(t.Context(), frozen, 10), "CheckWrite": frozen.CheckWrite(t.Context()), "TryWrite": frozen.TryWrite(t.Context())} {
 		if !fault.Is(err, fault.Unavailable) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	thawed := set("off")
 	for what, db := range map[string]*bunstore.DB{"opened since": thawed, "opened before": frozen} {
-		if err := db.CheckWrite(t.Context()); err != nil {
-			t.Errorf("the database %s: %v", what, err)
+		for check, try := range map[string]func(context.Context) error{"CheckWrite": db.CheckWrite, "TryWrite": db.TryWrite} {
+			if err := try(t.Context()); err != nil {
+				t.Errorf("the database %s: %s: %v", what, check, err)
+			}
 		}
 	}
 }
