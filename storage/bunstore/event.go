@@ -151,7 +151,8 @@ func (s *querier) insertEvents(ctx context.Context, account int64, events []stor
 
 // insertOutbox queues jobs on PostgreSQL and appends to an account's log, whose row stays locked until the transaction ends.
 // It is one statement, in which the row is locked after the jobs have taken their keys, so that transactions do not
-// deadlock. On commit it wakes workers and readers of events in all processes. It reports whether any job may be new.
+// deadlock. The commit of a caller's transaction wakes workers and readers of events in all processes. It reports whether any
+// job may be new.
 func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64, events []storage.Event) (queued bool, err error) {
 	var text strings.Builder
 	var args []any
@@ -159,21 +160,25 @@ func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64
 		text.WriteString(part)
 		args = append(args, values...)
 	}
+	woken, told := "count(*)", "1" // for notifications of the commit, if it is not ours
+	if s.notifies() {
+		woken = "count(pg_notify('" + jobChannel + "', '" + jobNotice("", "") + "' || kind))"
+		told = "pg_notify('" + eventChannel + "', CAST(id AS TEXT))::text"
+	}
 	write("WITH ")
-	after, woken := "", "0"
+	after, waking := "", "0"
 	if len(jobs) > 0 {
-		write("queued AS (?), woken AS (SELECT count(pg_notify('"+channel+"', ? || kind)) AS n FROM (SELECT DISTINCT kind FROM queued) AS kinds), ",
-			s.jobs(&jobs), s.store.notice(s.tx.own))
-		after, woken = " AND (SELECT n FROM woken) >= 0", "(SELECT n FROM woken)"
+		write("queued AS (?), woken AS (SELECT "+woken+" AS n FROM (SELECT DISTINCT kind FROM queued) AS kinds), ", s.jobs(&jobs))
+		after, waking = " AND (SELECT n FROM woken) >= 0", "(SELECT n FROM woken)"
 	}
 	write("counted AS (UPDATE hw_accounts SET last_event = last_event + ? WHERE id = ?"+after+
-		" RETURNING last_event, pg_notify('"+eventChannel+"', CAST(id AS TEXT))::text AS told), ", len(events), account)
+		" RETURNING last_event, "+told+" AS told), ", len(events), account)
 	write(`logged AS (INSERT INTO hw_events (account_id, seq, type, subject, mailbox_id, conversation_id, actor_id, data, time)
 		SELECT ?, c.last_event - ? + e.place, e.type, e.subject, e.mailbox, e.conversation, e.actor, e.data, e.at
 		FROM counted AS c, `, account, len(events))
 	all := columnsOf(events)
 	write(`unnest(?::text[], ?::int8[], ?::int8[], ?::int8[], ?::int8[], ?::bytea[], ?::int8[]) WITH ORDINALITY
-		AS e (type, subject, mailbox, conversation, actor, data, at, place)) SELECT `+woken+`, count(told) FROM counted`,
+		AS e (type, subject, mailbox, conversation, actor, data, at, place)) SELECT `+waking+`, count(told) FROM counted`,
 		pgdialect.Array(all.types), pgdialect.Array(all.subjects), pgdialect.Array(all.mailboxes), pgdialect.Array(all.conversations),
 		pgdialect.Array(all.actors), pgdialect.Array(all.data), pgdialect.Array(all.times))
 	if s.tx.holds && account == s.tx.entered { // nobody can delete the account

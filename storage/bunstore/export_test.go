@@ -152,3 +152,6 @@ var BeginTx = beginTx
 
 // Target is what scans a column into a field.
 var Target = target
+
+// Announced waits until other processes were told about what was committed.
+func Announced(db *DB) { db.announcements.wait() }

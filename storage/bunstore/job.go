@@ -61,19 +61,23 @@ func jobRowOf(j storage.Job) jobRow {
 	}
 }
 
-// insertJobs queues jobs and reports whether any was new. On commit PostgreSQL notifies the workers of other processes.
+// insertJobs queues jobs and reports whether any was new. With the commit of a caller's transaction PostgreSQL notifies the workers
+// of all processes.
 func (s *querier) insertJobs(ctx context.Context, jobs []jobRow) (bool, error) {
 	insert := s.jobs(&jobs)
-	if !s.store.postgres {
+	if !s.notifies() {
 		var kinds []string
 		err := insert.Scan(ctx, &kinds)
 		return len(kinds) > 0, failure(ctx, err, "job", 0)
 	}
 	var queued int
 	err := s.raw("WITH queued AS (?) SELECT count(pg_notify(?, ? || kind)) FROM (SELECT DISTINCT kind FROM queued) AS kinds",
-		insert, channel, s.store.notice(s.tx.own)).Scan(ctx, &queued)
+		insert, jobChannel, jobNotice("", "")).Scan(ctx, &queued)
 	return queued > 0, failure(ctx, err, "job", 0)
 }
+
+// notifies reports whether statements notify other processes, because nothing else will: the transaction is the caller's.
+func (s *querier) notifies() bool { return s.store.postgres && !s.tx.own }
 
 // jobs is the statement that queues jobs, and returns the kinds of the new ones.
 func (s *querier) jobs(rows *[]jobRow) *bun.InsertQuery {

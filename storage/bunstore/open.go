@@ -76,27 +76,28 @@ type Pools struct {
 // DB is a database of the help desk.
 type DB struct {
 	directory
-	write, read *bun.DB // the same on PostgreSQL
-	schema      *bun.DB // write, for migrations, whose statements have no time limit
-	patience    time.Duration
-	cfg         Config
-	postgres    bool
-	deferred    bool   // SQLite transactions may begin deferred, see attempt
-	turns       *turns // of a SQLite database that is owned; nil: package sql and SQLite decide who writes next
-	owned       bool
-	snapshot    bool
-	has         []blobColumn // of a snapshot
-	marked      bool         // whether a snapshot has a table of marks
-	path        string       // of the SQLite file whose pools are ours; "": none, or unknown
-	holder      holder
-	hands       hands
-	wake        chan struct{}
-	woken       woken
-	process     string // names this DB in notifications of PostgreSQL
-	remembered  remembered
-	watchers    notify.Watchers
-	unmerged    atomic.Bool // something was written since SQLite's full-text indexes were merged
-	replica     *replica    // nil: none
+	write, read   *bun.DB // the same on PostgreSQL
+	schema        *bun.DB // write, for migrations, whose statements have no time limit
+	patience      time.Duration
+	cfg           Config
+	postgres      bool
+	deferred      bool   // SQLite transactions may begin deferred, see attempt
+	turns         *turns // of a SQLite database that is owned; nil: package sql and SQLite decide who writes next
+	owned         bool
+	snapshot      bool
+	has           []blobColumn // of a snapshot
+	marked        bool         // whether a snapshot has a table of marks
+	path          string       // of the SQLite file whose pools are ours; "": none, or unknown
+	holder        holder
+	hands         hands
+	wake          chan struct{}
+	woken         woken
+	process       string // names this DB in notifications of PostgreSQL
+	remembered    remembered
+	watchers      notify.Watchers
+	announcements announcements
+	unmerged      atomic.Bool // something was written since SQLite's full-text indexes were merged
+	replica       *replica    // nil: none
 }
 
 var (
@@ -197,8 +198,10 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the connections of a DB that owns them, see [Own]. Run must have ended.
+// Close waits until other processes were told about what was committed, and closes the connections of a DB that owns them, see
+// [Own]. Run must have ended.
 func (db *DB) Close() error {
+	db.announcements.wait()
 	if !db.owned {
 		return nil
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // plainPostgres opens a separate connection to a database.
-func plainPostgres(t *testing.T, dsn string) *sql.DB {
+func plainPostgres(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("pgx", dsn)
 	if err != nil {

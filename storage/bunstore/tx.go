@@ -228,14 +228,12 @@ func (db *DB) commit(ctx context.Context, outer *opened, s *querier) error {
 	err = outer.lifetime.commit(outer.tx)
 	db.remembered.forget(s.tx.changed) // also when nobody knows whether it is committed
 	db.replica.wrote(s.tx.changed...)
-	if err != nil {
+	if err != nil && notCommitted(err) {
 		return commitFailure(ctx, err)
 	}
-	if queued {
-		db.wakeUp(mapped(s.tx.jobs, func(j *jobRow) string { return j.Kind })...)
-	}
-	for account := range s.tx.events {
-		db.watchers.Notify(account)
+	db.committed(s.tx, queued) // as far as anybody knows
+	if err != nil {
+		return commitFailure(ctx, err)
 	}
 	return nil
 }

@@ -5,16 +5,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-)
-
-// The channels of PostgreSQL's notifications: about new jobs, and about new events of the account in the payload.
-const (
-	channel      = "helpwright_jobs"
-	eventChannel = "helpwright_events"
 )
 
 // After a lost connection the pause before listening again doubles from the first to the last.
@@ -117,26 +109,6 @@ func (db *DB) Run(ctx context.Context) error {
 	return nil
 }
 
-// The payload of a notification about new jobs is the process that has queued them, if it wakes itself, a space and their
-// kind. It is empty from processes that tell neither.
-func (db *DB) notice(self bool) string {
-	if self {
-		return db.process + " "
-	}
-	return " "
-}
-
-// wakeFor wakes the workers of this process after a notification, unless they are awake.
-func (db *DB) wakeFor(payload string) {
-	process, kind, told := strings.Cut(payload, " ")
-	switch {
-	case !told:
-		db.wakeUp()
-	case process != db.process:
-		db.wakeUp(kind)
-	}
-}
-
 // listen waits for notifications on one connection until it breaks.
 func (db *DB) listen(ctx context.Context) error {
 	conn, err := db.write.DB.Conn(ctx)
@@ -145,13 +117,5 @@ func (db *DB) listen(ctx context.Context) error {
 	}
 	defer func() { _ = conn.Close() }() // back to the pool, or broken anyway
 	begun := db.WakeWorkers             // some may have arrived while nothing listened
-	return db.cfg.Listen(ctx, conn, []string{channel, eventChannel}, begun, func(name, payload string) {
-		if name == channel {
-			db.wakeFor(payload)
-			return
-		}
-		account, _ := strconv.ParseInt(payload, 10, 64) // 0, any account, when it is not from here
-		db.remembered.forget([]int64{account})
-		db.watchers.Notify(account)
-	})
+	return db.cfg.Listen(ctx, conn, []string{jobChannel, eventChannel}, begun, db.hear)
 }

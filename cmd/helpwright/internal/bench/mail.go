@@ -9,10 +9,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/mail"
-	"sync/atomic"
 	"time"
-
-	"github.com/helpwright/helpwright/helpdesk"
 )
 
 // message is a customer's mail in a conversation.
@@ -167,53 +164,4 @@ func importing(ctx context.Context, w *world) (figure, error) {
 		func(int) error { return w.file(ctx, w.at, w.fresh(w.batch())) })
 	n := time.Duration(w.batch())
 	return share(floor/n, work/n, 0.5), err
-}
-
-// sending posts answers, eight at once, and waits until the relay has all of them. The floor inserts an answer, its delivery
-// and its job, eight at once.
-func sending(ctx context.Context, w *world) (f figure, err error) {
-	all, err := w.some(ctx, 2000)
-	if err != nil {
-		return f, err
-	}
-	byHand, ids := all[:len(all)/2], all[len(all)/2:] // thousands of rows by hand make threads that nobody has
-	began := time.Now()
-	spent, err := atOnce(ctx, w.cfg.Time, 8, func(n int) error {
-		return w.inTx(ctx, func(tx *hand) {
-			now := time.Now().UnixMicro()
-			answer := tx.insert("hw_interactions", "account_id conversation_id type status body subject user_id posted_by_id customer_email to_addresses cc_addresses bcc_addresses source is_starter is_forward auto_submitted seen_at posted_at send_started_at message_id message_refs threading at created_at updated_at",
-				w.at.id, byHand[n%len(byHand)], "user", "posted", someText, "Printer", 1, 1, "", `["a@example.org"]`, "[]", "[]", "", false, false, false, never, now, now, fmt.Sprint("hand", n), "[]", "{}", now, now, now)
-			tx.insert("hw_deliveries", "account_id interaction_id address field state attempts code enhanced_code response next_attempt_at created_at updated_at",
-				w.at.id, answer, "a@example.org", "to", "sent", 1, 250, "2.0.0", "ok", never, now, now)
-			job := tx.insert("hw_jobs", "kind account_id subject unique_key run_at due_at", "bench", w.at.id, answer, "", now, now)
-			tx.exec("DELETE FROM hw_jobs WHERE id = $1", job)
-		})
-	})
-	if err != nil {
-		return f, err
-	}
-	floor := time.Since(began) / time.Duration(len(spent))
-	var work time.Duration
-	err = w.running(ctx, func(ctx context.Context) error {
-		desk, err := w.srv.Service().Desk(ctx, w.srv.Service().As(w.at.members[0]), w.at.id)
-		if err != nil {
-			return err
-		}
-		var posted atomic.Int64
-		before, began := w.sink.taken.Load(), time.Now()
-		_, err = atOnce(ctx, w.cfg.Time, 8, func(n int) error {
-			_, err := desk.CreateInteraction(ctx, ids[(n*7)%len(ids)], helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: someText})
-			posted.Add(1)
-			return err
-		})
-		if err == nil {
-			err = until(ctx, func() (bool, error) { return w.sink.taken.Load() >= before+posted.Load(), nil })
-		}
-		work = time.Since(began) / time.Duration(max(1, posted.Load()))
-		return err
-	})
-	if err != nil {
-		return f, err
-	}
-	return share(floor, work, 0.5), nil
 }
