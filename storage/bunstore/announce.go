@@ -110,14 +110,14 @@ const (
 	eventChannel = "helpwright_events"
 )
 
-// jobNotice is the payload of a notification about jobs of a kind: the process that has queued them, if it wakes itself, and
-// the kind. The payload is empty from processes that tell neither.
+// jobNotice is the payload of a notification about jobs of a kind: the process that has queued them, which is empty for a caller's
+// transaction, and the kind. An empty payload is about jobs of any kind.
 func jobNotice(process, kind string) string { return process + " " + kind }
 
-// eventNotice is the payload of a notification about events: their account, and the process that has written them, if it tells
-// itself.
+// eventNotice is the payload of a notification about events: their account, and the process that has written them. That of a
+// caller's transaction has only the account.
 func eventNotice(account int64, process string) string {
-	return strings.TrimSuffix(strconv.FormatInt(account, 10)+" "+process, " ")
+	return strconv.FormatInt(account, 10) + " " + process
 }
 
 // hear takes in a notification, unless this process has sent it.

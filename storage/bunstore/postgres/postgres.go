@@ -117,7 +117,8 @@ func replica(address string, cfg bunstore.Config) (*bunstore.ReplicaPools, error
 
 // Pool returns a pool whose connections are set up so that bun's way of writing values into statements is safe and fast. A
 // program that has its own tables in the same pool as those of package bunstore creates the pool here, and passes it to
-// [bunstore.New] in a bun.DB, with [Listen] in the Config. It does not connect yet.
+// [bunstore.New] in a bun.DB, with [Listen] in the Config. It does not connect yet. Several servers in the address are those of
+// [Open].
 //
 // Its connections keep statements prepared. Behind a pooler that switches sessions between transactions and does not track
 // prepared statements (PgBouncer does from 1.21 on, with max_prepared_statements above 0), the address needs
