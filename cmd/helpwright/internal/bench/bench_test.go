@@ -44,7 +44,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("a row is not complete: %s", line)
 		}
 	}
-	if n != 16 {
+	if n != 17 {
 		t.Errorf("there are %d rows", n)
 	}
 	if !strings.Contains(text, "**41 MB**") {
