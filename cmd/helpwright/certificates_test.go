@@ -44,11 +44,8 @@ func TestCertificates(t *testing.T) {
 	t.Parallel()
 	plain, secure := freeAddress(t), freeAddress(t)
 	pebble := testenv.Pebble(t, portOf(plain), portOf(secure), 0)
-	shared := []string{
-		"HELPWRIGHT_DATABASE_URL=" + testenv.Postgres(t), "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
-		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32), "HELPWRIGHT_BASE_URL=https://desk.example", "HELPWRIGHT_ACME_HOSTS=mx.desk.example",
-		"HELPWRIGHT_ACME_EMAIL=ops@desk.example", "HELPWRIGHT_ACME_URL=" + pebble.Directory, "HELPWRIGHT_ACME_CA=" + pebble.CAFile,
-	}
+	shared := sharing(t, testenv.Postgres(t), "HELPWRIGHT_BASE_URL=https://desk.example", "HELPWRIGHT_ACME_HOSTS=mx.desk.example",
+		"HELPWRIGHT_ACME_EMAIL=ops@desk.example", "HELPWRIGHT_ACME_URL="+pebble.Directory, "HELPWRIGHT_ACME_CA="+pebble.CAFile)
 	s := newServer(t, append([]string{"HELPWRIGHT_LISTEN=" + plain, "HELPWRIGHT_TLS_LISTEN=" + secure}, shared...)...)
 	otherSecure := freeAddress(t)
 	other := newServer(t, append([]string{"HELPWRIGHT_TLS_LISTEN=" + otherSecure}, shared...)...)

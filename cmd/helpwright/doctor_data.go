@@ -194,6 +194,8 @@ func (d *doctor) replica() {
 		d.check(fmt.Sprintf("%s, at most %v behind", what, is.Lag.Round(10*time.Millisecond)), nil, "")
 	case bunstore.ReplicaUnreachable:
 		d.check(what, errors.New("it does not answer"), "see that the server of HELPWRIGHT_DATABASE_REPLICA_URL runs, takes connections while it recovers (hot_standby) and knows the user"+back)
+	case bunstore.ReplicaWrong:
+		d.check(what, errors.New("it is the primary at the moment"), "after a failover, set HELPWRIGHT_DATABASE_REPLICA_URL to a standby of this server"+back)
 	default:
 		err := errors.New("it is more than a second behind")
 		if is.Lag >= 0 {

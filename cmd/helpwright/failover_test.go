@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,11 +23,8 @@ func TestFailover(t *testing.T) {
 	const fetched, posted = 300, 120
 	appendAll(t, dovecot, user, numbered(0, fetched/2))
 	relay := newSink(t, 0)
-	shared := []string{
-		"HELPWRIGHT_DATABASE_URL=" + database.EitherURL(t), "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
-		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32), "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true",
-		"HELPWRIGHT_SMTP_URL=smtp://" + relay.address + "?tls=none",
-	}
+	shared := sharing(t, database.EitherURL(t), "HELPWRIGHT_DATABASE_REPLICA_URL="+database.ReplicaURL,
+		"HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true", "HELPWRIGHT_SMTP_URL=smtp://"+relay.address+"?tls=none")
 	s, other := newServer(t, shared...), newServer(t, shared...)
 	servers := []*process{s, other}
 	posts := keyedPosts(s, posted)
@@ -73,7 +68,9 @@ func TestFailover(t *testing.T) {
 	t.Logf("%d tries of %d requests, %d without an answer, %d replays; the reader connected %d times", client.tries.Load(), len(posts),
 		client.unanswered.Load(), client.replays.Load(), reader.connected)
 
-	database.Rejoin(t) // the first server of the address is a standby now
+	_, out, _ := command(t, s.dir, append(s.env, "HELPWRIGHT_LISTEN=127.0.0.1:0", "HELPWRIGHT_INTAKE_LISTEN="), "doctor")
+	says(t, "the doctor", out, "FAIL  replica of the database: it is the primary at the moment")
+	database.Rejoin(t) // the first server of the address is a standby now, and the replica the primary
 	s.stop()
 	s.start()
 	s.ok("POST", "/accounts/1/conversation-tags", url.Values{"tag": {"After the return"}}, nil)

@@ -9,7 +9,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -202,10 +201,7 @@ func TestKillDuringKeyedPostsToTwo(t *testing.T) {
 	t.Parallel()
 	const n = 120
 	relay, databaseURL := newSink(t, 0), testenv.Postgres(t)
-	shared := []string{
-		"HELPWRIGHT_DATABASE_URL=" + databaseURL, "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
-		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32), "HELPWRIGHT_SMTP_URL=smtp://" + relay.address + "?tls=none",
-	}
+	shared := sharing(t, databaseURL, "HELPWRIGHT_SMTP_URL=smtp://"+relay.address+"?tls=none")
 	s, other := newServer(t, shared...), newServer(t, shared...)
 	client, posts := &keyedClient{servers: []*process{s, other}}, keyedPosts(s, n)
 	var sending sync.WaitGroup

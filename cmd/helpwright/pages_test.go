@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -19,10 +18,7 @@ import (
 // read all the time, and kills servers in the middle of changes: within seconds both show the current content.
 func TestPagesOfTwoServers(t *testing.T) {
 	t.Parallel()
-	shared := []string{
-		"HELPWRIGHT_DATABASE_URL=" + testenv.Postgres(t), "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
-		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32),
-	}
+	shared := sharing(t, testenv.Postgres(t))
 	servers := []*process{newServer(t, shared...), newServer(t, shared...)}
 	api := fmt.Sprintf("/sites/%d/articles/1", servers[0].knowledge())
 	const page = "/help/en/articles/1-how-to-pay"

@@ -108,6 +108,15 @@ func newServer(t *testing.T, env ...string) *process {
 	return s
 }
 
+// sharing is the environment of servers that share a database, files and the secret key.
+func sharing(t *testing.T, database string, more ...string) []string {
+	t.Helper()
+	return append([]string{
+		"HELPWRIGHT_DATABASE_URL=" + database, "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
+		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32),
+	}, more...)
+}
+
 // freeAddress returns an address where nothing listens. Its port is outside the system's range for connections: it stays
 // free while a server is killed and started again.
 func freeAddress(t *testing.T) string {

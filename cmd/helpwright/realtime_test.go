@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,10 +17,7 @@ import (
 // event comes once and in order, also after one server was killed, and an open stream does not keep the other from stopping.
 func TestRealtimeOverServers(t *testing.T) {
 	t.Parallel()
-	shared := []string{
-		"HELPWRIGHT_DATABASE_URL=" + testenv.Postgres(t), "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
-		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32),
-	}
+	shared := sharing(t, testenv.Postgres(t))
 	s, other := newServer(t, shared...), newServer(t, shared...)
 	const total = 120
 	begin := lastEvent(s)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,17 +37,9 @@ func testTwoServers(t *testing.T, database string) {
 	dovecot := testenv.Dovecot(t)
 	user := testenv.Name("replicas")
 	const fetched, answers = 500, 100
-	var mails []folderMail
-	for i := range fetched {
-		mails = append(mails, folderMail{"INBOX", crlf(head(i, fmt.Sprintf("Message-ID: <r%d@example.com>\n\nText %d.\n", i, i)))})
-	}
-	appendAll(t, dovecot, user, mails)
+	appendAll(t, dovecot, user, numbered(0, fetched))
 	relay := newSink(t, 0)
-	shared := []string{
-		"HELPWRIGHT_DATABASE_URL=" + database, "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
-		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32), "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true",
-		"HELPWRIGHT_SMTP_URL=smtp://" + relay.address + "?tls=none",
-	}
+	shared := sharing(t, database, "HELPWRIGHT_ALLOW_PRIVATE_HOSTS=true", "HELPWRIGHT_SMTP_URL=smtp://"+relay.address+"?tls=none")
 	s, other := newServer(t, shared...), newServer(t, shared...)
 	m := s.mailbox(imapForm(dovecot, user, "support@example.org"))
 	for i := range answers {
@@ -101,10 +92,7 @@ func TestRollingRestart(t *testing.T) {
 
 func testRollingRestart(t *testing.T, database string) {
 	t.Helper()
-	shared := []string{
-		"HELPWRIGHT_DATABASE_URL=" + database, "HELPWRIGHT_BLOB_URL=file:" + filepath.Join(t.TempDir(), "blobs"),
-		"HELPWRIGHT_SECRET_KEY=" + strings.Repeat("k", 32), "HELPWRIGHT_TRUSTED_PROXIES=127.0.0.1,::1", "HELPWRIGHT_RATE_LIMIT=0",
-	}
+	shared := sharing(t, database, "HELPWRIGHT_TRUSTED_PROXIES=127.0.0.1,::1", "HELPWRIGHT_RATE_LIMIT=0")
 	servers := []*process{newServer(t, shared...), newServer(t, shared...), newServer(t, shared...)}
 	via := *servers[0]
 	via.http = freeAddress(t)

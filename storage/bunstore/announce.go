@@ -11,10 +11,9 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// The processes on a PostgreSQL database announce their jobs and events to each other, after the commit. Notifications within
-// transactions would make all commits on the server wait for each other, each with its wait for the disk and for synchronous
-// standbys: PostgreSQL holds a lock meanwhile. An announcement that is lost with its process costs the others the time until
-// they poll.
+// The processes on a PostgreSQL database announce their jobs and events to each other after the commit. A transaction that
+// notifies would hold a lock of the whole server until its commit is on the disk and on synchronous standbys, so that such
+// commits would follow one another. When a process dies before it announces, the others find the work by polling.
 
 // announcement is a notification for other processes.
 type announcement struct{ channel, payload string }
@@ -120,7 +119,7 @@ func eventNotice(account int64, process string) string {
 	return strconv.FormatInt(account, 10) + " " + process
 }
 
-// hear takes in a notification, unless this process has sent it.
+// hear handles a notification, unless this process has sent it.
 func (db *DB) hear(channel, payload string) {
 	if channel == jobChannel {
 		process, kind, told := strings.Cut(payload, " ")
@@ -141,7 +140,7 @@ func (db *DB) hear(channel, payload string) {
 	db.watchers.Notify(account)
 }
 
-// committed wakes those in this process, and tells those in others, who wait for what a transaction has written.
+// committed tells everybody who waits for what a transaction has written: at once in this process, and soon in others.
 func (db *DB) committed(tx *transaction, queued bool) {
 	var kinds []string
 	if queued {

@@ -51,7 +51,8 @@ type Config struct {
 	// from [DB.WakeWorkers] on. The user needs no more rights than on the primary; the replica has MaxConns too.
 	//
 	// The address of another server, of the primary itself, or of another of its databases is a Disabled fault with the
-	// Resource "replica"; a replica that does not answer is logged, and used once it does.
+	// Resource "replica"; a replica that does not answer is logged, and used once it does. When the database's address names
+	// several servers for failover, the replica may be the primary, which is logged too.
 	Replica string
 	// Tracer receives transactions and statements, without their values. nil: nothing is traced.
 	Tracer storage.Tracer

@@ -29,6 +29,9 @@ type ReplicaPools struct {
 	Read    *bun.DB // for lists and searches
 	Replica *sql.DB // one connection, to measure the replica even if all of Read are in use
 	Primary *sql.DB // one connection, to measure the primary
+	// MayLead says that the database's address names several servers: after a failover the replica may be the primary, until the
+	// address of another replica is given or it becomes a standby again.
+	MayLead bool
 }
 
 func (p *ReplicaPools) close() {
@@ -118,13 +121,16 @@ func askPosition(ctx context.Context, pool *sql.DB, query string) (p placed, err
 	return p, err
 }
 
-// wrongReplica explains why a server is no replica of a database; nil: it is one.
-func wrongReplica(primary, standby placed) error {
-	text := ""
+// wrongReplica explains why a server is no replica of a database; nil: it is one. It is a Disabled fault, or an Unavailable one if
+// it may be one later.
+func wrongReplica(primary, standby placed, mayLead bool) error {
+	kind, text := fault.Disabled, ""
 	switch {
 	case primary.server != standby.server:
 		text = "The replica belongs to another database server: its system identifier differs from that of the database. " +
 			"Give the address of a streaming replica of the database's own server."
+	case standby.timeline == 0 && mayLead:
+		kind, text = fault.Unavailable, "The replica takes writes: it is the primary at the moment."
 	case standby.timeline == 0:
 		text = "The replica is not a standby: it takes writes itself, or it is the primary. " +
 			"Give the address of a streaming replica that is in recovery."
@@ -133,11 +139,11 @@ func wrongReplica(primary, standby placed) error {
 	default:
 		return nil
 	}
-	return &fault.Error{Kind: fault.Disabled, Op: "bunstore", Resource: "replica", Message: text}
+	return &fault.Error{Kind: kind, Op: "bunstore", Resource: "replica", Message: text}
 }
 
 // openReplica checks a replica and starts to watch it. A server that is no replica of the database is a Disabled fault; one
-// that does not answer is tried again later.
+// that does not answer, or is the primary after a failover, is tried again later.
 func (db *DB) openReplica(ctx context.Context, pools ReplicaPools) error {
 	r := &replica{pools: pools, db: pools.Read.WithQueryHook(bounding{db.patience}), written: map[int64]time.Time{}}
 	if db.cfg.Tracer != nil {
@@ -227,7 +233,7 @@ func (r *replica) ask(ctx context.Context) (primary, standby placed, state Repli
 	if standby, err = askPosition(ctx, r.pools.Replica, replicaPosition); err != nil {
 		return primary, standby, ReplicaUnreachable, err
 	}
-	if err = wrongReplica(primary, standby); err != nil {
+	if err = wrongReplica(primary, standby, r.pools.MayLead); err != nil {
 		return primary, standby, ReplicaWrong, err
 	}
 	return primary, standby, ReplicaBehind, nil

@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +23,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/storagetest"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/storage/storagetest/testnet"
 )
 
 // replicated is a store with a replica, and another on the same primary that stands for another server.
@@ -347,6 +351,60 @@ func (s *replicated) eventually(what string, is func() bool) {
 		}
 	}()
 	testenv.Eventually(s.t, what, is)
+}
+
+// Of several servers the one that takes writes is used, in whatever order they are named.
+func TestSeveralServers(t *testing.T) {
+	t.Parallel()
+	servers := testenv.OwnReplicated(t)
+	first, err := postgres.Open(t.Context(), servers.PrimaryURL, bunstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = first.Close() }()
+	if err := first.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	host := func(address string) string {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.Host
+	}
+	primary, standby, dead := host(servers.PrimaryURL), host(servers.ReplicaURL), "127.0.0.1:1"
+	silent := testnet.Listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	for name, tc := range map[string]struct {
+		hosts, setting string
+		opens, writes  bool
+	}{
+		"the primary first":        {primary + "," + standby, "", true, true},
+		"the standby first":        {standby + "," + primary, "", true, true},
+		"a dead server first":      {dead + "," + standby + "," + primary, "", true, true},
+		"a silent server first":    {silent + "," + primary, "", true, true},
+		"no primary":               {dead + "," + standby, "", false, false},
+		"any server":               {standby + "," + primary, "&target_session_attrs=any", true, false},
+		"the standby is asked for": {primary + "," + standby, "&target_session_attrs=standby", true, false},
+		"a standby alone":          {standby, "", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second) // less than the limit for connecting to one server
+			defer cancel()
+			db, err := postgres.Open(ctx, strings.Replace(servers.PrimaryURL, primary, tc.hosts, 1)+tc.setting, bunstore.Config{})
+			if tc.opens != (err == nil) || err != nil && !fault.Is(err, fault.Unavailable) {
+				t.Fatalf("opening: %v", err)
+			}
+			if err != nil {
+				return
+			}
+			defer func() { _ = db.Close() }()
+			testenv.Eventually(t, "the schema is there", func() bool { done, err := db.Applied(t.Context()); return err == nil && len(done) > 0 })
+			if err := db.CheckWrite(t.Context()); tc.writes != (err == nil) || err != nil && !fault.Is(err, fault.Unavailable) {
+				t.Errorf("writing: %v", err)
+			}
+		})
+	}
 }
 
 // What is no replica of the database is refused with the reason.

@@ -19,8 +19,12 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// connectTimeout limits the time to connect, unless the address sets a limit.
-const connectTimeout = 10 * time.Second
+// The limits of the time to connect to a server, unless the address sets one. Of several servers,
+// one that is gone must not hold up the others.
+const (
+	connectTimeout = 10 * time.Second
+	severalTimeout = 3 * time.Second
+)
 
 // execMode is the pgx setting in an address for whether statements stay prepared.
 const execMode = "default_query_exec_mode"
@@ -33,7 +37,8 @@ const poolMode = "pool_mode"
 // is an Invalid fault, a database that does not answer an Unavailable fault.
 //
 // For failover the URL names several servers, as in "postgres://USER@HOST1,HOST2/DB": the first that takes writes is used, as
-// with "target_session_attrs=read-write", unless the URL sets that otherwise. cfg.Replica names one server.
+// with "target_session_attrs=read-write", unless the URL sets that otherwise. One that does not answer is given up after three
+// seconds, or after "connect_timeout". cfg.Replica names one server.
 //
 // With "pool_mode=transaction" in the URL there may be a pooler such as PgBouncer between. Nothing is then kept in a session:
 // StatementTimeout is negative, whatever it was, so that timeouts are those of the role or the database; jobs and events of
@@ -57,7 +62,7 @@ func Open(ctx context.Context, address string, cfg bunstore.Config) (*bunstore.D
 	}
 	pools := bunstore.Pools{Write: bun.NewDB(pool, pgdialect.New())}
 	if cfg.Replica != "" {
-		if pools.Replica, err = replica(address, cfg); err != nil {
+		if pools.Replica, err = replica(address, cfg, severalServers(config)); err != nil {
 			_ = pool.Close()
 			return nil, err
 		}
@@ -91,8 +96,8 @@ const (
 	replicaLockTimeout    = "500"
 )
 
-// replica returns the connections for a replica of the database at an address.
-func replica(address string, cfg bunstore.Config) (*bunstore.ReplicaPools, error) {
+// replica returns the connections to cfg.Replica and to the database at an address. mayLead is for [bunstore.ReplicaPools].
+func replica(address string, cfg bunstore.Config, mayLead bool) (*bunstore.ReplicaPools, error) {
 	config, err := parse(cfg.Replica)
 	if err != nil {
 		return nil, fault.Field("Replica", "is not a PostgreSQL URL")
@@ -112,7 +117,7 @@ func replica(address string, cfg bunstore.Config) (*bunstore.ReplicaPools, error
 		return nil, err
 	}
 	measured, _ := newPool(cfg.Replica, one, replicaConnectTimeout, replicaLockTimeout) // as valid as for read
-	return &bunstore.ReplicaPools{Read: bun.NewDB(read, pgdialect.New()), Replica: measured, Primary: primary}, nil
+	return &bunstore.ReplicaPools{Read: bun.NewDB(read, pgdialect.New()), Replica: measured, Primary: primary, MayLead: mayLead}, nil
 }
 
 // Pool returns a pool whose connections are set up so that bun's way of writing values into statements is safe and fast. A
@@ -166,8 +171,11 @@ func newPool(address string, cfg bunstore.Config, connecting time.Duration, lock
 	if prepares != pgx.QueryExecModeSimpleProtocol {
 		config.DefaultQueryExecMode = pgx.QueryExecModeExec // for statements that are not repeated
 	}
-	if severalServers(config) && config.ValidateConnect == nil && !strings.Contains(address, sessionAttrs) {
-		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	if severalServers(config) {
+		connecting = min(connecting, severalTimeout)
+		if config.ValidateConnect == nil && !strings.Contains(address, sessionAttrs) {
+			config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+		}
 	}
 	config.OnPgError = keeps(config.OnPgError)
 	config.RuntimeParams["standard_conforming_strings"] = "on"
