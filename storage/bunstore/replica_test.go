@@ -95,10 +95,10 @@ func (s *replicated) listed() (n int, byReplica bool) {
 	return len(all), s.db.Replica().Served > before
 }
 
-// served waits until the replica answers.
+// served waits until the replica answers with all customers. Those of another server may be missing for a second.
 func (s *replicated) served() {
 	s.t.Helper()
-	s.eventually("the replica serves", func() bool { _, yes := s.listed(); return yes })
+	s.eventually("the replica serves", func() bool { n, yes := s.listed(); return yes && n == s.customerAt })
 }
 
 // alwaysLagging reads with scopes that may lag.
