@@ -1,8 +1,8 @@
 package mail
 
 import (
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -188,7 +188,7 @@ func (s *addressScanner) bare(phrase, note string) {
 		}
 	}
 	// White space and comments, which have been removed, are allowed around "@" and ".".
-	if whole := aroundSigns.ReplaceAllString(phrase, "$1"); whole != phrase && !strings.Contains(whole, " ") && strings.Count(whole, "@") == 1 {
+	if whole := aroundSigns().ReplaceAllString(phrase, "$1"); whole != phrase && !strings.Contains(whole, " ") && strings.Count(whole, "@") == 1 {
 		phrase = whole
 	}
 	words := strings.FieldsFunc(phrase, func(r rune) bool { return r == ' ' || r == ',' || r == ';' })
@@ -246,7 +246,7 @@ func comment(s string) (text string, n int) {
 			depth++
 		case ')':
 			if depth--; depth == 0 {
-				return strings.TrimSpace(escapedSign.ReplaceAllString(s[1:i], "$1")), i + 1
+				return strings.TrimSpace(escapedSign().ReplaceAllString(s[1:i], "$1")), i + 1
 			}
 		}
 	}
@@ -258,16 +258,16 @@ func isDaemon(local string) bool {
 }
 
 // escapedSign is a sign that is escaped in a comment and has no special meaning elsewhere.
-var escapedSign = regexp.MustCompile(`\\([()\\"])`)
+var escapedSign = lazyregexp.New(`\\([()\\"])`)
 
 // aroundSigns matches white space around the signs of an address.
-var aroundSigns = regexp.MustCompile(`[ \t]*([.@])[ \t]*`)
+var aroundSigns = lazyregexp.New(`[ \t]*([.@])[ \t]*`)
 
 // cleanEmail returns the address in s, its domain in lower case, or "".
 func cleanEmail(s string) string {
 	s = guessRaw(strings.Trim(s, " \t\r\n"), "")
 	if strings.ContainsAny(s, "( \t") && !strings.Contains(s, `"`) { // RFC 5322 section 4.4
-		s = aroundSigns.ReplaceAllString(strings.TrimSpace(stripComments(s)), "$1")
+		s = aroundSigns().ReplaceAllString(strings.TrimSpace(stripComments(s)), "$1")
 	}
 	if len(s) >= 7 && strings.EqualFold(s[:7], "mailto:") {
 		s = s[7:]

@@ -2,8 +2,8 @@ package mail
 
 import (
 	"bytes"
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -71,11 +71,11 @@ func fromField(raw []byte) (value string, ok bool) {
 const longestFrom = 4 << 10
 
 // oneEncodedWord matches one encoded word of RFC 2047, which contains no address, whatever it decodes to.
-var oneEncodedWord = regexp.MustCompile(`=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?=`)
+var oneEncodedWord = lazyregexp.New(`=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?=`)
 
 // mailboxForm matches a mailbox whose quoted strings and comments have been removed: a name and an address in angle
 // brackets, or an address alone. A comma in a name should be quoted, and often is not.
-var mailboxForm = regexp.MustCompile(`^\s*(?:([^<>()":;\\]*?)<\s*([^<>\s,:;()]+)\s*>|([^<>\s,:;()]+))\s*$`)
+var mailboxForm = lazyregexp.New(`^\s*(?:([^<>()":;\\]*?)<\s*([^<>\s,:;()]+)\s*>|([^<>\s,:;()]+))\s*$`)
 
 // soleMailbox reports whether the value of a From field is one mailbox with this address, and contains no other address that
 // a reader might use instead.
@@ -84,7 +84,7 @@ func soleMailbox(value, email string) bool {
 		strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return false
 	}
-	form := mailboxForm.FindStringSubmatch(oneEncodedWord.ReplaceAllString(withoutQuotes(value), "x"))
+	form := mailboxForm().FindStringSubmatch(oneEncodedWord().ReplaceAllString(withoutQuotes(value), "x"))
 	if form == nil {
 		return false
 	}

@@ -1,11 +1,11 @@
 package mail
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/emersion/go-message/textproto"
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 	"github.com/helpwright/helpwright/helpdesk/message"
 )
 
@@ -152,7 +152,7 @@ func (m *Message) answers() bool {
 	return prefixed
 }
 
-var bounceSubject = regexp.MustCompile(`(?i)undeliver|delivery (status notification|failure|failed|has failed|problem|report)|returned mail|failure notice|failed delivery|(could not|cannot) send message|mail (delivery )?(failed|failure)|could not be delivered|non.?delivery|delivery error`)
+var bounceSubject = lazyregexp.New(`(?i)undeliver|delivery (status notification|failure|failed|has failed|problem|report)|returned mail|failure notice|failed delivery|(could not|cannot) send message|mail (delivery )?(failed|failure)|could not be delivered|non.?delivery|delivery error`)
 
 // statusFields are the groups of fields in a machine-readable part, names in lower case.
 func statusFields(body string) []map[string]string {
@@ -182,7 +182,7 @@ func statusFields(body string) []map[string]string {
 func (r *Report) readStatus(body string) {
 	for _, fields := range statusFields(body) {
 		one := ReportedRecipient{Address: typed(fields["final-recipient"]), Original: typed(fields["original-recipient"]), Diagnostic: diagnostic(fields["diagnostic-code"])}
-		if m := statusCode.FindString(fields["status"]); m != "" {
+		if m := statusCode().FindString(fields["status"]); m != "" {
 			one.Status = m
 		}
 		if one.Address == "" {
@@ -225,27 +225,27 @@ func diagnostic(s string) string {
 }
 
 var (
-	statusCode   = regexp.MustCompile(`\b[245]\.\d{1,3}\.\d{1,3}\b`)
-	failureCode  = regexp.MustCompile(`\b[45]\.\d{1,3}\.\d{1,3}\b`)
-	replyCode    = regexp.MustCompile(`\b([45])\d\d[ -]`)
-	anyAddress   = regexp.MustCompile(`[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,253}[A-Za-z0-9]`)
-	copyFollows  = regexp.MustCompile(`(?im)^\W*(below this line is a copy|this is a copy of (the|your) message|original message (follows|text|header)?|original message|message header follows|unsent message|undelivered message follows|returned message follows|here is a copy of (the|your) message|the header (and top 20 lines )?of the (message|original)|received: from |return-path: )`)
-	delayedWords = regexp.MustCompile(`(?i)delivery (has been |is |incomplete|temporarily )?(delayed|suspended)|will (be retried|keep trying|continue to (be )?tr)|could not send message for past|not been (collected|delivered) yet|still (being )?(tried|trying|attempting)|warning: |no action is required|do not need to resend`)
-	htmlTag      = regexp.MustCompile(`<[^>@]{0,500}>`)
+	statusCode   = lazyregexp.New(`\b[245]\.\d{1,3}\.\d{1,3}\b`)
+	failureCode  = lazyregexp.New(`\b[45]\.\d{1,3}\.\d{1,3}\b`)
+	replyCode    = lazyregexp.New(`\b([45])\d\d[ -]`)
+	anyAddress   = lazyregexp.New(`[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,253}[A-Za-z0-9]`)
+	copyFollows  = lazyregexp.New(`(?im)^\W*(below this line is a copy|this is a copy of (the|your) message|original message (follows|text|header)?|original message|message header follows|unsent message|undelivered message follows|returned message follows|here is a copy of (the|your) message|the header (and top 20 lines )?of the (message|original)|received: from |return-path: )`)
+	delayedWords = lazyregexp.New(`(?i)delivery (has been |is |incomplete|temporarily )?(delayed|suspended)|will (be retried|keep trying|continue to (be )?tr)|could not send message for past|not been (collected|delivered) yet|still (being )?(tried|trying|attempting)|warning: |no action is required|do not need to resend`)
+	htmlTag      = lazyregexp.New(`<[^>@]{0,500}>`)
 )
 
 // readText finds recipients in the text of a mail system. It reports whether the text means that a mail was not delivered.
 func (r *Report) readText(m *Message) bool {
 	text := m.Text
 	if strings.TrimSpace(text) == "" {
-		text = htmlTag.ReplaceAllString(m.HTML, " ")
+		text = htmlTag().ReplaceAllString(m.HTML, " ")
 	}
 	text = text[:min(len(text), 64<<10)]
-	if at := copyFollows.FindStringIndex(text); at != nil && at[0] > 0 {
+	if at := copyFollows().FindStringIndex(text); at != nil && at[0] > 0 {
 		text = text[:at[0]]
 	}
 	action := ReportFailed
-	if delayedWords.MatchString(text) || delayedWords.MatchString(m.Subject) {
+	if delayedWords().MatchString(text) || delayedWords().MatchString(m.Subject) {
 		action = ReportDelayed
 	}
 	var own []string
@@ -258,12 +258,12 @@ func (r *Report) readText(m *Message) bool {
 			return
 		}
 		own = append(own, key)
-		one := ReportedRecipient{Address: address, Action: action, Status: failureCode.FindString(around), Diagnostic: diagnostic(around)}
+		one := ReportedRecipient{Address: address, Action: action, Status: failureCode().FindString(around), Diagnostic: diagnostic(around)}
 		r.Recipients = append(r.Recipients, one)
 	}
 	lines := strings.Split(text, "\n")
 	for n, line := range lines {
-		for _, address := range anyAddress.FindAllString(line, 5) {
+		for _, address := range anyAddress().FindAllString(line, 5) {
 			add(address, strings.Join(lines[n:min(n+5, len(lines))], " "))
 		}
 	}
@@ -273,7 +273,7 @@ func (r *Report) readText(m *Message) bool {
 			add(a.Email, "")
 		}
 	}
-	if !m.Header.Has("X-Failed-Recipients") && !bounceSubject.MatchString(m.Subject) && !replyCode.MatchString(text) && failureCode.FindString(text) == "" {
+	if !m.Header.Has("X-Failed-Recipients") && !bounceSubject().MatchString(m.Subject) && !replyCode().MatchString(text) && failureCode().FindString(text) == "" {
 		r.Recipients = nil // mail systems also write about other matters
 		return false
 	}
@@ -281,7 +281,7 @@ func (r *Report) readText(m *Message) bool {
 	return len(r.Recipients) > 0 || action == ReportFailed
 }
 
-var messageIDLine = regexp.MustCompile(`(?im)^[>\s]*message-id:\s*(<[^<>\s]{1,500}>)`)
+var messageIDLine = lazyregexp.New(`(?im)^[>\s]*message-id:\s*(<[^<>\s]{1,500}>)`)
 
 // readReturned identifies the reported mail: from the copy in the report, or from its references.
 func (r *Report) readReturned(m *Message) {
@@ -327,12 +327,12 @@ func (r *Report) addSenders(values ...string) {
 	}
 }
 
-var senderLine = regexp.MustCompile(`(?im)^[>\s]*(?:return-path|reply-to|sender|from|x-envelope-from|envelope-from|x-original-mail-from):((?:[^\r\n]|\r?\n[ \t])*)`)
+var senderLine = lazyregexp.New(`(?im)^[>\s]*(?:return-path|reply-to|sender|from|x-envelope-from|envelope-from|x-original-mail-from):((?:[^\r\n]|\r?\n[ \t])*)`)
 
 // senderLines returns the values of the fields that name a mail's sender.
 func senderLines(text string) []string {
 	var values []string
-	for _, found := range senderLine.FindAllStringSubmatch(strings.ToValidUTF8(text, ""), 20) {
+	for _, found := range senderLine().FindAllStringSubmatch(strings.ToValidUTF8(text, ""), 20) {
 		values = append(values, found[1])
 	}
 	return values
@@ -340,7 +340,7 @@ func senderLines(text string) []string {
 
 func idLines(text string) []string {
 	var ids []string
-	for _, found := range messageIDLine.FindAllStringSubmatch(strings.ToValidUTF8(text, ""), 20) {
+	for _, found := range messageIDLine().FindAllStringSubmatch(strings.ToValidUTF8(text, ""), 20) {
 		ids = append(ids, messageIDs(found[1])...)
 	}
 	return ids

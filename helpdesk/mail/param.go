@@ -1,12 +1,13 @@
 package mail
 
 import (
-	"regexp"
 	"sort"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 )
 
 // parseParams parses a value with parameters such as Content-Type (RFC 2045, RFC 2231), as far as possible. The parameters
@@ -151,7 +152,7 @@ func stripComments(s string) string {
 }
 
 // folders matches the beginning of a name that includes its folders.
-var folders = regexp.MustCompile(`^([a-zA-Z]:)?[/\\]|^\.\.?[/\\]|^~|\\`)
+var folders = lazyregexp.New(`^([a-zA-Z]:)?[/\\]|^\.\.?[/\\]|^~|\\`)
 
 // cleanFilename makes a name safe to use as the name of a file: no folders (a slash that is part of the name, as in "Invoice
 // 3/2024.pdf", becomes "_"), no control characters, no characters that change the direction of writing, at most 255 bytes
@@ -159,7 +160,7 @@ var folders = regexp.MustCompile(`^([a-zA-Z]:)?[/\\]|^\.\.?[/\\]|^~|\\`)
 func cleanFilename(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.TrimSpace(s)
-	if i := strings.LastIndexAny(s, `/\`); i >= 0 && folders.MatchString(s) && strings.Trim(s[i+1:], ". ") != "" {
+	if i := strings.LastIndexAny(s, `/\`); i >= 0 && folders().MatchString(s) && strings.Trim(s[i+1:], ". ") != "" {
 		s = s[i+1:]
 	}
 	s = strings.Map(func(r rune) rune {

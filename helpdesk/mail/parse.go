@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"html"
-	"regexp"
 	"strings"
 
 	"github.com/emersion/go-message/textproto"
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/message"
 )
@@ -143,9 +143,9 @@ func (p *parser) newEntity(h textproto.Header, body []byte, deflt string) *entit
 // bounded cuts a structured value that is longer than any honest one.
 func bounded(s string) string { return s[:min(len(s), 16<<10)] }
 
-var mediaType = regexp.MustCompile(`^[a-z0-9!#$&^_.+-]{1,127}/[a-z0-9!#$&^_.+-]{1,127}$`)
+var mediaType = lazyregexp.New(`^[a-z0-9!#$&^_.+-]{1,127}/[a-z0-9!#$&^_.+-]{1,127}$`)
 
-func validType(s string) bool { return mediaType.MatchString(s) }
+func validType(s string) bool { return mediaType().MatchString(s) }
 
 func (p *parser) walk(e *entity, at place) error {
 	if p.parts++; p.parts > p.limits.Parts {
@@ -288,10 +288,10 @@ func join(a, b, sep string) string {
 	return a + sep + b
 }
 
-var metaTag = regexp.MustCompile(`(?i)<meta[^>]{1,200}charset\s*=\s*["']?([a-z0-9_:.-]{1,40})`)
+var metaTag = lazyregexp.New(`(?i)<meta[^>]{1,200}charset\s*=\s*["']?([a-z0-9_:.-]{1,40})`)
 
 func metaCharset(b []byte) string {
-	if m := metaTag.FindSubmatch(b[:min(len(b), 2048)]); m != nil {
+	if m := metaTag().FindSubmatch(b[:min(len(b), 2048)]); m != nil {
 		return string(m[1])
 	}
 	return ""
@@ -536,7 +536,7 @@ func appendBlock(b *strings.Builder, s, sep string) {
 	b.WriteString(s)
 }
 
-var cidReference = regexp.MustCompile(`(?i)cid:([^"'\s<>)]{1,512})`)
+var cidReference = lazyregexp.New(`(?i)cid:([^"'\s<>)]{1,512})`)
 
 // referencedCIDs returns the Content-IDs that an HTML body shows, in lower case.
 func referencedCIDs(page string) map[string]bool {
@@ -544,7 +544,7 @@ func referencedCIDs(page string) map[string]bool {
 		return nil
 	}
 	out := map[string]bool{}
-	for _, m := range cidReference.FindAllStringSubmatch(page, 10_000) {
+	for _, m := range cidReference().FindAllStringSubmatch(page, 10_000) {
 		id := html.UnescapeString(m[1])
 		out[strings.ToLower(string(unpercent(id)))] = true
 		out[strings.ToLower(id)] = true

@@ -1,14 +1,14 @@
 package mail
 
 import (
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
-	"regexp"
 	"strings"
 )
 
 // viaName matches the name that lists and groups give to an author whose address they remove from From, so that their copy
 // passes DMARC: "'Ada' via Support".
-var viaName = regexp.MustCompile(`(?i)\S\s+via\s+\S`)
+var viaName = lazyregexp.New(`(?i)\S\s+via\s+\S`)
 
 // Rewritten reports whether a mailing list or a group has put its own address into From, and the original author if the mail
 // names one. All of that comes from the header and proves nothing.
@@ -23,7 +23,7 @@ func (m *Message) Rewritten() (author mailaddr.Address, rewritten bool) {
 	}
 	post, _ := ParseAddresses(listAddress(m.Header.Raw("List-Post")), "")
 	byList := len(post) == 1 && !other(post[0])
-	if !byList && !viaName.MatchString(from.Name) {
+	if !byList && !viaName().MatchString(from.Name) {
 		return mailaddr.Address{}, false
 	}
 	if list, _ := ParseAddresses(m.Header.Raw("X-Original-Sender"), ""); len(list) == 1 && other(list[0]) {

@@ -2,12 +2,13 @@ package mail
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 )
 
 // uuBegin matches the first line of a uuencoded file in a text, as sent by programs from before MIME.
-var uuBegin = regexp.MustCompile(`^begin(?:-base64)? [0-7]{3,4} ([^\r\n]{1,255})$`)
+var uuBegin = lazyregexp.New(`^begin(?:-base64)? [0-7]{3,4} ([^\r\n]{1,255})$`)
 
 // unpackUU moves the uuencoded files in a text to attachments.
 func (p *parser) unpackUU(s string, e *entity, at place) string {
@@ -51,7 +52,7 @@ func uuType(name string) string {
 
 // uuFile reads the file that begins at a line, and returns the rest.
 func uuFile(begin, rest string) (name string, file []byte, after string, ok bool) {
-	m := uuBegin.FindStringSubmatch(strings.TrimRight(begin, " \t"))
+	m := uuBegin().FindStringSubmatch(strings.TrimRight(begin, " \t"))
 	if m == nil {
 		return "", nil, "", false
 	}

@@ -1,9 +1,9 @@
 package mailhtml
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 	"github.com/helpwright/helpwright/helpdesk/internal/quote"
 )
 
@@ -53,14 +53,14 @@ func (d *document) kept() []int {
 		kept = append(kept, i)
 	}
 	kept = d.trim(kept)
-	if n := len(kept); n > 1 && sentFrom.MatchString(d.text(kept[n-1])) {
+	if n := len(kept); n > 1 && sentFrom().MatchString(d.text(kept[n-1])) {
 		kept = d.trim(kept[:n-1])
 	}
 	return kept
 }
 
 // sentFrom matches the line that phones add below each mail.
-var sentFrom = regexp.MustCompile(`(?i)^(sent (from|via) (my |outlook|mail|yahoo|proton|the )|get outlook for |von meinem .{1,30} gesendet|gesendet (mit|von|über) |envoyé (de|depuis|à partir)|enviado desde|inviato da|verzonden (vanaf|met)).{0,60}$`)
+var sentFrom = lazyregexp.New(`(?i)^(sent (from|via) (my |outlook|mail|yahoo|proton|the )|get outlook for |von meinem .{1,30} gesendet|gesendet (mit|von|über) |envoyé (de|depuis|à partir)|enviado desde|inviato da|verzonden (vanaf|met)).{0,60}$`)
 
 func (d *document) trim(kept []int) []int {
 	for len(kept) > 0 && d.nothing(kept[0]) {
@@ -97,13 +97,13 @@ func seen(r rune) rune {
 }
 
 // signature matches the names that programs give to the element of a signature.
-var signature = regexp.MustCompile(`(?i)(class|id)="[^"]*(gmail_signature|moz-signature|protonmail_signature_block|ms-outlook-mobile-signature|apple-?mail-?signature)|id="(x_)?signature"`)
+var signature = lazyregexp.New(`(?i)(class|id)="[^"]*(gmail_signature|moz-signature|protonmail_signature_block|ms-outlook-mobile-signature|apple-?mail-?signature)|id="(x_)?signature"`)
 
 // signatures reports which elements are parts of a signature.
 func (d *document) signatures() []bool {
 	signed := make([]bool, len(d.els))
 	for i, e := range d.els[1:] {
-		signed[i+1] = signed[e.parent] || e.inner > e.start && signature.MatchString(d.src[e.start:e.inner])
+		signed[i+1] = signed[e.parent] || e.inner > e.start && signature().MatchString(d.src[e.start:e.inner])
 	}
 	return signed
 }

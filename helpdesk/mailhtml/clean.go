@@ -1,12 +1,13 @@
 package mailhtml
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/microcosm-cc/bluemonday"
 	"golang.org/x/net/html"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 )
 
 // Limits of Clean. Excess bytes are cut off; elements nested too deeply lose their tags.
@@ -91,8 +92,8 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 
 var (
 	// (^) rather than ^ keeps regexp from compiling it for one pass, which takes 4 MB.
-	plainValue = regexp.MustCompile(`(^)[\pL\pN #%.,:;()_+*/'!?&-]{0,200}$`)
-	dataImage  = regexp.MustCompile(`(?i)^data:image/(png|jpe?g|gif|webp);base64,[a-z0-9+/=\s]+$`)
+	plainValue = lazyregexp.New(`(^)[\pL\pN #%.,:;()_+*/'!?&-]{0,200}$`)
+	dataImage  = lazyregexp.New(`(?i)^data:image/(png|jpe?g|gif|webp);base64,[a-z0-9+/=\s]+$`)
 	// markers are the classes and ids with which mailers mark quotes.
 	markers = map[string]bool{
 		"gmail_quote": true, "gmail_quote_container": true, "gmail_attr": true, "gmail_extra": true, "gmail_signature": true,
@@ -117,7 +118,7 @@ func cleanAttrs(tag string, in []html.Attribute) []html.Attribute {
 		case "href":
 			a.Val, ok = cleanURL(a.Val, "http", "https", "mailto", "tel")
 		case "src":
-			if dataImage.MatchString(a.Val) {
+			if dataImage().MatchString(a.Val) {
 				break
 			}
 			a.Val, ok = cleanURL(a.Val, "http", "https", "cid")
@@ -135,7 +136,7 @@ func cleanAttrs(tag string, in []html.Attribute) []html.Attribute {
 			ok = false // written below
 		case "alt", "title", "summary", "abbr":
 		default:
-			ok = plainValue.MatchString(a.Val)
+			ok = plainValue().MatchString(a.Val)
 		}
 		if ok {
 			out = append(out, html.Attribute{Key: a.Key, Val: a.Val})

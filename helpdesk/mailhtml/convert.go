@@ -1,18 +1,19 @@
 package mailhtml
 
 import (
-	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 )
 
 var (
 	// link matches what FromText turns into a link: a web address or an email address.
-	link = regexp.MustCompile(`(?i)\bhttps?://[^\s<>"'\x60]+|[a-z0-9][a-z0-9._%+-]{0,63}@[a-z0-9][a-z0-9-]{0,62}(\.[a-z0-9][a-z0-9-]{0,62}){1,8}`)
+	link = lazyregexp.New(`(?i)\bhttps?://[^\s<>"'\x60]+|[a-z0-9][a-z0-9._%+-]{0,63}@[a-z0-9][a-z0-9-]{0,62}(\.[a-z0-9][a-z0-9-]{0,62}){1,8}`)
 	// reference matches a character reference that only a person who writes HTML types.
-	reference = regexp.MustCompile(`&(amp|lt|gt|quot|nbsp|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});`)
-	tagLike   = regexp.MustCompile(`(?i)</?([a-z][a-z0-9]{0,20})(\s[^<>]*)?/?>|<!--|<!doctype`)
+	reference = lazyregexp.New(`&(amp|lt|gt|quot|nbsp|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});`)
+	tagLike   = lazyregexp.New(`(?i)</?([a-z][a-z0-9]{0,20})(\s[^<>]*)?/?>|<!--|<!doctype`)
 )
 
 const maxQuoteDepth = 20 // levels of ">" that become nested quotes
@@ -73,7 +74,7 @@ func writeLinked(b *strings.Builder, s string) {
 	at := 0
 	var links [][]int
 	if strings.Contains(s, "@") || strings.Contains(s, "://") { // the search is expensive, and most lines have no link
-		links = link.FindAllStringIndex(s, -1)
+		links = link().FindAllStringIndex(s, -1)
 	}
 	for _, m := range links {
 		word := s[m[0]:m[1]]
@@ -136,13 +137,13 @@ func FromInput(body string) string {
 }
 
 func looksHTML(s string) bool {
-	if reference.MatchString(s) {
+	if reference().MatchString(s) {
 		return true
 	}
 	if !strings.Contains(s, "<") {
 		return false
 	}
-	for _, m := range tagLike.FindAllStringSubmatch(s, -1) {
+	for _, m := range tagLike().FindAllStringSubmatch(s, -1) {
 		if m[1] == "" {
 			return true
 		}

@@ -2,12 +2,13 @@ package mailhtml
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 )
 
 // A mention of a member is a link whose address names the member by id:
@@ -19,9 +20,9 @@ import (
 const mentionHost = "@mention.invalid"
 
 var (
-	mentionForm = regexp.MustCompile(`^mailto:member-([1-9][0-9]{0,17})@mention\.invalid$`)
+	mentionForm = lazyregexp.New(`^mailto:member-([1-9][0-9]{0,17})@mention\.invalid$`)
 	// typed matches @ and an address, unless the @ is inside a word.
-	typed = regexp.MustCompile(`(^|[^\pL\pN@._%+-])@([A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){0,8})`)
+	typed = lazyregexp.New(`(^|[^\pL\pN@._%+-])@([A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){0,8})`)
 )
 
 // Mention is a mention as it is stored.
@@ -36,7 +37,7 @@ func mentionID(t html.Token) (int64, bool) {
 	if t.Data != "a" || i < 0 {
 		return 0, false
 	}
-	m := mentionForm.FindStringSubmatch(t.Attr[i].Val)
+	m := mentionForm().FindStringSubmatch(t.Attr[i].Val)
 	if m == nil {
 		return 0, false
 	}
@@ -151,7 +152,7 @@ func editTyped(raw string, address func(string) string) string {
 	}
 	var b strings.Builder
 	at := 0
-	for _, m := range typed.FindAllStringSubmatchIndex(raw, -1) {
+	for _, m := range typed().FindAllStringSubmatchIndex(raw, -1) {
 		if m[0] < at {
 			continue
 		}

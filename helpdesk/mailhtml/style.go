@@ -1,8 +1,9 @@
 package mailhtml
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 )
 
 // properties are the CSS properties that look the same wherever the message is shown; none of them moves a box out of the
@@ -24,10 +25,10 @@ var properties = func() map[string]bool {
 }()
 
 var (
-	styleValue = regexp.MustCompile(`^[a-z0-9 #%.,_'"()!/+-]{1,300}$`)
-	negative   = regexp.MustCompile(`(^|[\s,(])-\s*[0-9.]`)
-	function   = regexp.MustCompile(`([a-z-]*)\(`)
-	displays   = regexp.MustCompile(`^(none|block|inline|inline-block|list-item|table|inline-table|table-(row|cell|column|caption|row-group|header-group|footer-group|column-group))( ?!important)?$`)
+	styleValue = lazyregexp.New(`^[a-z0-9 #%.,_'"()!/+-]{1,300}$`)
+	negative   = lazyregexp.New(`(^|[\s,(])-\s*[0-9.]`)
+	function   = lazyregexp.New(`([a-z-]*)\(`)
+	displays   = lazyregexp.New(`^(none|block|inline|inline-block|list-item|table|inline-table|table-(row|cell|column|caption|row-group|header-group|footer-group|column-group))( ?!important)?$`)
 )
 
 // Maximum bytes of a style attribute that are read, and that are kept: fewer, since the output is slightly longer than the
@@ -62,20 +63,20 @@ func cleanStyle(s string) string {
 }
 
 func plainStyle(name, value string) bool {
-	if !styleValue.MatchString(value) || strings.Contains(value, "/*") || negative.MatchString(value) {
+	if !styleValue().MatchString(value) || strings.Contains(value, "/*") || negative().MatchString(value) {
 		return false
 	}
 	if strings.Count(value, `"`)%2+strings.Count(value, "'")%2+strings.Count(value, "(")-strings.Count(value, ")") != 0 {
 		return false
 	}
-	for _, m := range function.FindAllStringSubmatch(value, -1) {
+	for _, m := range function().FindAllStringSubmatch(value, -1) {
 		switch m[1] {
 		case "rgb", "rgba", "hsl", "hsla":
 		default:
 			return false
 		}
 	}
-	return name != "display" || displays.MatchString(value)
+	return name != "display" || displays().MatchString(value)
 }
 
 // splitDeclarations splits at the semicolons outside of quotes and brackets.

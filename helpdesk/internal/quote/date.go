@@ -1,10 +1,11 @@
 package quote
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 )
 
 // months are the beginnings of the names of months in the languages of common mailers, the longer ones first where one
@@ -44,13 +45,13 @@ func monthOf(word string) time.Month {
 }
 
 var (
-	clockTime = regexp.MustCompile(`(?i)(\d{1,2})\s?(?:[:.]|\s?h\s?)(\d{2})(?:[:.](\d{2}))?(?:\s?([ap])\.?\s?m\b\.?)?`)
-	afternoon = regexp.MustCompile(`下午|오후|午後|晚上|μ\.?μ`)
-	utcOffset = regexp.MustCompile(`(?i)(?:^|[\s(])(?:(?:gmt|utc)\s?([+-])(\d{1,2}):?(\d{2})?|([+-])(\d{2}):?(\d{2}))\b`)
-	utcName   = regexp.MustCompile(`(?i)\b(gmt|utc|cet|cest|mez|mesz|bst|est|edt|cst|cdt|mst|mdt|pst|pdt|jst|msk)\b`)
-	yearFirst = regexp.MustCompile(`(\d{4})\s?[-/.年]\s?(\d{1,2})\s?[-/.月]\s?(\d{1,2})`)
-	yearLast  = regexp.MustCompile(`(\d{1,2})([-/.])\s?(\d{1,2})[-/.]\s?(\d{4})`)
-	dateWord  = regexp.MustCompile(`[\pL]+|\d+`)
+	clockTime = lazyregexp.New(`(?i)(\d{1,2})\s?(?:[:.]|\s?h\s?)(\d{2})(?:[:.](\d{2}))?(?:\s?([ap])\.?\s?m\b\.?)?`)
+	afternoon = lazyregexp.New(`下午|오후|午後|晚上|μ\.?μ`)
+	utcOffset = lazyregexp.New(`(?i)(?:^|[\s(])(?:(?:gmt|utc)\s?([+-])(\d{1,2}):?(\d{2})?|([+-])(\d{2}):?(\d{2}))\b`)
+	utcName   = lazyregexp.New(`(?i)\b(gmt|utc|cet|cest|mez|mesz|bst|est|edt|cst|cdt|mst|mdt|pst|pdt|jst|msk)\b`)
+	yearFirst = lazyregexp.New(`(\d{4})\s?[-/.年]\s?(\d{1,2})\s?[-/.月]\s?(\d{1,2})`)
+	yearLast  = lazyregexp.New(`(\d{1,2})([-/.])\s?(\d{1,2})[-/.]\s?(\d{4})`)
+	dateWord  = lazyregexp.New(`[\pL]+|\d+`)
 )
 
 // offsets are those of the names that are the same everywhere, in hours east of UTC.
@@ -79,10 +80,10 @@ func readDate(text string) (at time.Time, zoned bool) {
 
 // dayOf finds the day of a date; rest is what is left of the text.
 func dayOf(text string) (year int, month time.Month, day int, rest string) {
-	if at := yearFirst.FindStringSubmatchIndex(text); at != nil {
+	if at := yearFirst().FindStringSubmatchIndex(text); at != nil {
 		return number(text[at[2]:at[3]]), time.Month(number(text[at[4]:at[5]])), number(text[at[6]:at[7]]), text[:at[0]] + " " + text[at[1]:]
 	}
-	if at := yearLast.FindStringSubmatchIndex(text); at != nil {
+	if at := yearLast().FindStringSubmatchIndex(text); at != nil {
 		first, second := number(text[at[2]:at[3]]), number(text[at[6]:at[7]])
 		year, rest = number(text[at[8]:at[9]]), text[:at[0]]+" "+text[at[1]:]
 		switch {
@@ -93,9 +94,9 @@ func dayOf(text string) (year int, month time.Month, day int, rest string) {
 		}
 		return 0, 0, 0, rest
 	}
-	clock := clockTime.FindStringIndex(text)
+	clock := clockTime().FindStringIndex(text)
 	since := 0 // words since the day
-	for _, at := range dateWord.FindAllStringIndex(text, 30) {
+	for _, at := range dateWord().FindAllStringIndex(text, 30) {
 		word := text[at[0]:at[1]]
 		if since > 0 {
 			since++
@@ -117,12 +118,12 @@ func dayOf(text string) (year int, month time.Month, day int, rest string) {
 
 // timeOf finds a time of the day.
 func timeOf(text string) (hour, minute, second int, ok bool) {
-	found := clockTime.FindStringSubmatch(text)
+	found := clockTime().FindStringSubmatch(text)
 	if found == nil {
 		return 0, 0, 0, false
 	}
 	hour, minute, second = number(found[1]), number(found[2]), max(number(found[3]), 0)
-	if late := found[4] == "p" || found[4] == "" && afternoon.MatchString(text); late && hour < 12 {
+	if late := found[4] == "p" || found[4] == "" && afternoon().MatchString(text); late && hour < 12 {
 		hour += 12
 	}
 	if found[4] == "a" && hour == 12 {
@@ -133,7 +134,7 @@ func timeOf(text string) (hour, minute, second int, ok bool) {
 
 // zoneOf is how far east of UTC the time of a text is.
 func zoneOf(text string) (east time.Duration, known bool) {
-	if f := utcOffset.FindStringSubmatch(text); f != nil {
+	if f := utcOffset().FindStringSubmatch(text); f != nil {
 		sign, hours, minutes := f[1]+f[4], number(f[2]+f[5]), max(number(f[3]+f[6]), 0)
 		east = time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
 		if sign == "-" {
@@ -141,7 +142,7 @@ func zoneOf(text string) (east time.Duration, known bool) {
 		}
 		return east, hours <= 14
 	}
-	if f := utcName.FindString(text); f != "" {
+	if f := utcName().FindString(text); f != "" {
 		return time.Duration(offsets[f]) * time.Hour, true
 	}
 	return 0, false

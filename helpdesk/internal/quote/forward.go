@@ -1,10 +1,11 @@
 package quote
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 )
 
 // Address is an email address with its display name.
@@ -54,7 +55,7 @@ func FindForward(lines []Line, subject string) (Forward, bool) {
 func (s *scan) forwardAt(i int, subject string) (found Forward, here bool) {
 	line := s.lines[i].Text
 	if separates(line) {
-		says, at := forwardWords.MatchString(line), s.next[i]
+		says, at := forwardWords().MatchString(line), s.next[i]
 		h, name, after, ok := s.forwardHeader(at, says)
 		if !ok && says {
 			h, after, ok = s.forwardSentence(at)
@@ -165,7 +166,7 @@ func (s *scan) forwardSentence(at int) (h Header, after int, ok bool) {
 	if found {
 		h.From.Name, _, _ = strings.Cut(quoted, `"`)
 	}
-	h.Date, h.Zoned = readDate(bareEmail.ReplaceAllString(date, ""))
+	h.Date, h.Zoned = readDate(bareEmail().ReplaceAllString(date, ""))
 	return h, s.next[at], true
 }
 
@@ -211,7 +212,7 @@ func header(get func(kind string) string) Header {
 }
 
 // listedAddress is an address in a text, with the brackets around it and what mailers write in front of it.
-var listedAddress = regexp.MustCompile(`[<(\[]*\s*(?i:mailto:)?([^\s<>()\[\]"',;:*|]+@[^\s<>()\[\]"',;:*|]+)\s*[>)\]]*`)
+var listedAddress = lazyregexp.New(`[<(\[]*\s*(?i:mailto:)?([^\s<>()\[\]"',;:*|]+@[^\s<>()\[\]"',;:*|]+)\s*[>)\]]*`)
 
 const maxListed = 100 // addresses of a field
 
@@ -219,7 +220,7 @@ const maxListed = 100 // addresses of a field
 func addressesIn(value string) []Address {
 	var out []Address
 	from := 0
-	for _, at := range listedAddress.FindAllStringSubmatchIndex(value, maxListed) {
+	for _, at := range listedAddress().FindAllStringSubmatchIndex(value, maxListed) {
 		email := strings.Trim(value[at[2]:at[3]], ".")
 		name := strings.Trim(value[from:at[0]], " \t,;\"'*<>()[]")
 		after := at[1]
@@ -241,22 +242,22 @@ func addressesIn(value string) []Address {
 }
 
 // forwardWords say on the line above a mail that it is passed on.
-var forwardWords = regexp.MustCompile(`(?i)forward|weitergeleitet|transf[ée]r|r[ée]exp[ée]di|reenviad|reencaminhad|encaminhad|inoltrat|doorgestuurd|videresend|vidarebefordra|` +
+var forwardWords = lazyregexp.New(`(?i)forward|weitergeleitet|transf[ée]r|r[ée]exp[ée]di|reenviad|reencaminhad|encaminhad|inoltrat|doorgestuurd|videresend|vidarebefordra|` +
 	`välitetty|przekazan|пересыла|переслан|переадресован|přeposlan|továbbított|iletilen|redirecționat|προωθ|שהועברה|转发|轉寄|転送|전달`)
 
 // forwardPrefix is how mailers mark the subject of what they pass on.
-var forwardPrefix = regexp.MustCompile(`(?i)^\s*(fwd?|wg|tr|rv|i|enc|doorst|vb|vl|vs|pd|rtr|ilt|videres|továbbítás|πρθ|пер|转发|轉寄|転送|전달)\s*([\[(*^]\d+[\])]?)?\s*[:：]`)
+var forwardPrefix = lazyregexp.New(`(?i)^\s*(fwd?|wg|tr|rv|i|enc|doorst|vb|vl|vs|pd|rtr|ilt|videres|továbbítás|πρθ|пер|转发|轉寄|転送|전달)\s*([\[(*^]\d+[\])]?)?\s*[:：]`)
 
 // forwardSubject reports whether a subject says that a mail is passed on, whose From has some name: "VS" is a Dane's forward
 // and a Finn's answer.
 func forwardSubject(subject, fromName string) bool {
-	found := forwardPrefix.FindStringSubmatch(subject)
+	found := forwardPrefix().FindStringSubmatch(subject)
 	return found != nil && (!strings.EqualFold(found[1], "vs") || fromName == "fra")
 }
 
 // ForwardSubject reports whether a subject marks a forward, and returns the subject without the mark.
 func ForwardSubject(subject string) (rest string, ok bool) {
-	at := forwardPrefix.FindStringIndex(subject)
+	at := forwardPrefix().FindStringIndex(subject)
 	if at == nil {
 		return strings.TrimSpace(subject), false
 	}

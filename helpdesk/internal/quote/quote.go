@@ -3,10 +3,11 @@
 package quote
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 )
 
 // Line is one line of a message as a reader sees it.
@@ -115,7 +116,7 @@ func (s *scan) prepare() {
 	}
 	for i, l := range s.lines {
 		switch {
-		case l.Quoted == Yes && i > 0 && s.lines[i-1].Quoted == No && brokenAddress.MatchString(l.Text) && openAddress.MatchString(s.lines[i-1].Text):
+		case l.Quoted == Yes && i > 0 && s.lines[i-1].Quoted == No && brokenAddress().MatchString(l.Text) && openAddress().MatchString(s.lines[i-1].Text):
 			s.lines[i].Quoted = No // the end of an introduction that was folded before the ">" of its address
 		case l.Quoted == Yes, l.Quoted == Indented && s.msg.Reply:
 			s.kinds[i] = Old
@@ -223,7 +224,7 @@ func (s *scan) introduction(i int) (from, to int) {
 	inBox := l.Intro || l.Box != 0 && s.lines[next].Box == l.Box
 	switch {
 	case inBox && len(l.Text) < 300 && (endsColon(l.Text) || strings.ContainsAny(l.Text, "@0123456789")),
-		s.msg.Reply && len(l.Text) < 120 && dateFirst.MatchString(l.Text) && year.MatchString(l.Text):
+		s.msg.Reply && len(l.Text) < 120 && dateFirst().MatchString(l.Text) && year().MatchString(l.Text):
 		return i, i + 1
 	}
 	return -1, 0
@@ -291,7 +292,7 @@ func (s *scan) signatureBelow(lastOld int) int {
 		return n
 	}
 	text := s.lines[i].Text
-	if s.lines[i].Rule || signature.MatchString(text) || ruler.MatchString(text) || n-i <= 4 && sentFrom.MatchString(text) {
+	if s.lines[i].Rule || signature().MatchString(text) || ruler().MatchString(text) || n-i <= 4 && sentFrom().MatchString(text) {
 		return i
 	}
 	return n
@@ -326,7 +327,7 @@ func (s *scan) quotedAt(i int) bool { return i < len(s.lines) && s.lines[i].Quot
 func (s *scan) rulerAbove(from int) int {
 	for i := from - 1; i >= 0; i-- {
 		switch {
-		case s.lines[i].Rule || !s.blank(i) && s.kinds[i] == New && ruler.MatchString(s.lines[i].Text):
+		case s.lines[i].Rule || !s.blank(i) && s.kinds[i] == New && ruler().MatchString(s.lines[i].Text):
 			from = i
 		case !s.blank(i):
 			return from
@@ -337,21 +338,21 @@ func (s *scan) rulerAbove(from int) int {
 
 // dashesAbove includes a line such as "---- anything ----" above a header.
 func (s *scan) dashesAbove(i int) int {
-	if i > 0 && s.kinds[i-1] == New && dashed.MatchString(s.lines[i-1].Text) {
+	if i > 0 && s.kinds[i-1] == New && dashed().MatchString(s.lines[i-1].Text) {
 		return i - 1
 	}
 	return i
 }
 
 var (
-	ruler     = regexp.MustCompile(`^[\s*]*(_{5,}|-{5,}|={4,}|—{5,})[\s*]*$`)
-	dashed    = regexp.MustCompile(`^[-_=—–*]{3,}[^-_=]{1,60}[-_=—–*]{3,}$`)
-	signature = regexp.MustCompile(`^(--|—|–|__+|-{2,}|={2,}) ?$`)
-	sentFrom  = regexp.MustCompile(`(?i)^(sent (from|with|via) |get outlook for|von meinem |gesendet (von|mit) |envoyé (de|depuis|avec) |enviado (desde|do) |` +
+	ruler     = lazyregexp.New(`^[\s*]*(_{5,}|-{5,}|={4,}|—{5,})[\s*]*$`)
+	dashed    = lazyregexp.New(`^[-_=—–*]{3,}[^-_=]{1,60}[-_=—–*]{3,}$`)
+	signature = lazyregexp.New(`^(--|—|–|__+|-{2,}|={2,}) ?$`)
+	sentFrom  = lazyregexp.New(`(?i)^(sent (from|with|via) |get outlook for|von meinem |gesendet (von|mit) |envoyé (de|depuis|avec) |enviado (desde|do) |` +
 		`inviato da|verzonden (vanaf|met) |skickat från|sendt fra|wysłane z|отправлено (с|из) |发自我的|iphoneから送信)`)
 
 	// original is the line that mailers put above a mail they append.
-	original = regexp.MustCompile(`(?i)^[\s*]*[-_=—–]{2,}[\s*]*(original (message|appointment|mail)|forwarded (message|by .{1,80})|reply (to )?message|` +
+	original = lazyregexp.New(`(?i)^[\s*]*[-_=—–]{2,}[\s*]*(original (message|appointment|mail)|forwarded (message|by .{1,80})|reply (to )?message|` +
 		`(die )?ursprüngliche nachricht|originalnachricht|weitergeleitete nachricht|original-nachricht|` +
 		`message d['’]origine|message (original|initial)|message (transféré|réexpédié)|courriel original|mensaje original|mensaje reenviado|` +
 		`messaggio originale|messaggio inoltrato|mensagem original|mensagem (encaminhada|reencaminhada)|` +
@@ -363,11 +364,11 @@ var (
 		`mesaj original|mesaj redirecționat|αρχικό μήνυμα|προωθημένο μήνυμα|izvorna poruka|הודעה מקורית|הודעה שהועברה|الرسالة الأصلية|` +
 		`原始邮件|原始郵件|转发邮件|轉寄郵件|转发的邮件|元のメッセージ|転送メッセージ|원본 메(시|세)지|전달된 메시지|original)\s*:?[\s*]*[-_=—–]*[\s*]*$`)
 	// notes is Lotus Notes' form of the line: -----"Ann" <ann@example.org> wrote: -----
-	notes     = regexp.MustCompile(`(?i)^-{3,} ?("[^"]{1,80}"|[^-:]{1,80})( <[^<>\s]+@[^<>\s]+>)? (wrote|schrieb|a écrit|escribió|ha scritto) ?: ?-{3,}$`)
-	forwarded = regexp.MustCompile(`(?i)^\s*(begin forwarded message|anfang der weitergeleiteten (nachricht|e-mail)|début du message (réexpédié|transféré)|` +
+	notes     = lazyregexp.New(`(?i)^-{3,} ?("[^"]{1,80}"|[^-:]{1,80})( <[^<>\s]+@[^<>\s]+>)? (wrote|schrieb|a écrit|escribió|ha scritto) ?: ?-{3,}$`)
+	forwarded = lazyregexp.New(`(?i)^\s*(begin forwarded message|anfang der weitergeleiteten (nachricht|e-mail)|début du message (réexpédié|transféré)|` +
 		`inizio messaggio inoltrato|inicio del mensaje reenviado|begin doorgestuurd bericht|início da mensagem (reencaminhada|encaminhada)|` +
 		`vidarebefordrat brev|videresendt besked|начало переадресованного сообщения|下面是被转发的邮件)\s*[:：]\s*$`)
-	aboveLine = regexp.MustCompile(`(?i)^[^\pL]*(please )?(type|write|enter|reply|respond|antwort(en)?|bitte antworten sie)( your (reply|response|answer|message)| ihre antwort)?` +
+	aboveLine = lazyregexp.New(`(?i)^[^\pL]*(please )?(type|write|enter|reply|respond|antwort(en)?|bitte antworten sie)( your (reply|response|answer|message)| ihre antwort)?` +
 		` (above|oberhalb|über) (this|the|dieser|diese) (line|linie|zeile)[^\pL]*$`)
 )
 
@@ -383,16 +384,16 @@ func separates(line string) bool {
 		if strings.Trim(trimmed, "-_=—– ") == "" {
 			return false // a mere ruler
 		}
-		if original.MatchString(line) || notes.MatchString(line) {
+		if original().MatchString(line) || notes().MatchString(line) {
 			return true
 		}
 	case endsColon(trimmed) && len(trimmed) < 100:
-		if forwarded.MatchString(line) {
+		if forwarded().MatchString(line) {
 			return true
 		}
 	}
 	low := strings.ToLower(trimmed)
-	return (strings.Contains(low, "above") || strings.Contains(low, "oberhalb") || strings.Contains(low, "über")) && aboveLine.MatchString(line)
+	return (strings.Contains(low, "above") || strings.Contains(low, "oberhalb") || strings.Contains(low, "über")) && aboveLine().MatchString(line)
 }
 
 func endsColon(s string) bool { return strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：") }
