@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,13 +70,13 @@ const idleSettles = 5 * time.Second
 // idleMemory starts a separate server over an empty database, and returns its memory when it is idle; 0 if the system does
 // not provide it.
 func idleMemory(ctx context.Context, dir string) (_ int64, err error) {
-	path, err := os.Executable()
+	path, err := programCopy(dir)
 	if err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "serve") // the program itself
+	cmd := exec.CommandContext(ctx, path, "serve")
 	cmd.Env = []string{"HELPWRIGHT_DATA=" + dir, "HELPWRIGHT_LISTEN=127.0.0.1:0", "HELPWRIGHT_LOG_LEVEL=error"}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -105,4 +106,25 @@ func idleMemory(ctx context.Context, dir string) (_ int64, err error) {
 	var kilobytes int64
 	_, _ = fmt.Sscan(rest, &kilobytes) // 0 if there is none
 	return kilobytes << 10, nil
+}
+
+// programCopy copies the running program next to a folder. Linux may map a file that the linker has just written in far larger pieces
+// than one that was copied, as whoever installs a program does.
+func programCopy(dir string) (path string, err error) {
+	path, err = os.Executable()
+	if err != nil {
+		return "", err
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer from.Close()
+	path = dir + "-program" + filepath.Ext(path)
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(to, from)
+	return path, errors.Join(err, to.Close())
 }
