@@ -19,8 +19,8 @@ type Event struct {
 
 // EventLog reads the event logs of accounts.
 type EventLog interface {
-	// Events returns at most limit events of an account with a Seq above after, in order. Once it has returned an event, no
-	// event with a lower Seq appears later.
+	// Events returns the first events of an account with a Seq above after, in order: limit of them, or all if there are fewer.
+	// Once it has returned an event, no event with a lower Seq appears later.
 	Events(ctx context.Context, accountID, after int64, limit int) ([]Event, error)
 }
 

@@ -18,10 +18,13 @@ import (
 // Config configures a [Hub]. Log is required; the other fields have defaults.
 type Config struct {
 	// Log is the event log to read. An [storage.EventNotifier] wakes the hub.
-	Log   storage.EventLog
-	Poll  time.Duration // how often the logs of followed accounts are read when nothing wakes the hub; default 2 seconds
-	Keep  int           // how many of the newest events of an account are kept in memory; default 256
-	Batch int           // the most events read at once; default 100
+	Log  storage.EventLog
+	Poll time.Duration // how often the logs of followed accounts are read when nothing wakes the hub; default 2 seconds
+	// Pause is how long the hub rests after it has read events; default 10 milliseconds. Events of this time are read together at
+	// its end, so that the many streams of a busy account do not wake for each of them.
+	Pause time.Duration
+	Keep  int // how many of the newest events of an account are kept in memory; default 256
+	Batch int // the most events read at once; default 100
 	// Lag is called with the age of the newest event in each batch delivered to streams. nil: no reports.
 	Lag    func(time.Duration)
 	Logger *slog.Logger // nil: discards
@@ -55,6 +58,9 @@ func New(cfg Config) (*Hub, error) {
 	}
 	if cfg.Poll <= 0 {
 		cfg.Poll = 2 * time.Second
+	}
+	if cfg.Pause <= 0 {
+		cfg.Pause = 10 * time.Millisecond
 	}
 	if cfg.Keep <= 0 {
 		cfg.Keep = 256
@@ -94,6 +100,11 @@ func (h *Hub) Run(ctx context.Context) error {
 			if err := h.refresh(ctx, account); err != nil && ctx.Err() == nil {
 				h.cfg.Logger.WarnContext(ctx, "the events of an account cannot be read", "account_id", account, "error", err)
 			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(h.cfg.Pause):
 		}
 	}
 }
@@ -156,6 +167,9 @@ func (h *Hub) refresh(ctx context.Context, account int64) error {
 		h.mu.Unlock()
 		if h.cfg.Lag != nil {
 			h.cfg.Lag(max(0, time.Since(events[len(events)-1].Time)))
+		}
+		if len(events) < h.cfg.Batch {
+			return nil
 		}
 	}
 }

@@ -239,11 +239,44 @@ func TestOneReader(t *testing.T) {
 		l.mu.Unlock()
 		for range 20 {
 			l.emit(1, 1)
-			synctest.Wait()
+			time.Sleep(time.Second)
 		}
 		wait.Wait()
-		if l.reads > 45 {
+		if l.reads > 20 {
 			t.Errorf("%d reads for 20 events and 50 streams", l.reads)
+		}
+	})
+}
+
+// An event is passed on at once, and those that come soon after it are passed on together.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLog()
+		hub, stop := start(t, events.Config{Log: l, Poll: time.Hour, Pause: 50 * time.Millisecond})
+		defer stop()
+		s := hub.Follow(1, 0)
+		defer s.Close()
+		type read struct {
+			Seqs  []int64
+			After time.Duration
+		}
+		var got []read
+		began := time.Now()
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			for range 4 {
+				got = append(got, read{next(t, s), time.Since(began)})
+			}
+		})
+		for _, pause := range []time.Duration{0, 10, 10, 20, 30, 100} {
+			time.Sleep(pause * time.Millisecond)
+			l.emit(1, 1)
+		}
+		wait.Wait()
+		want := []read{{[]int64{1}, 0}, {[]int64{2, 3, 4}, 50 * time.Millisecond}, {[]int64{5}, 100 * time.Millisecond}, {[]int64{6}, 170 * time.Millisecond}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

@@ -244,9 +244,12 @@ func (a *api) writeSome(
 				return told, err
 			}
 			told = strconv.FormatInt(e.Seq, 10)
-			if err := w.Send(told, "", data); err != nil {
+			if err := w.Add(told, "", data); err != nil {
 				return told, err
 			}
+		}
+		if err := w.Flush(); err != nil {
+			return told, err
 		}
 		if len(events) > 0 {
 			continue

@@ -84,7 +84,7 @@ func (v *visit) tell(follower *helpdesk.EventFollower, out *sse.Writer, found []
 		if err != nil {
 			return err
 		}
-		if err := out.Send(itoa(e.Seq), "", data); err != nil {
+		if err := out.Add(itoa(e.Seq), "", data); err != nil {
 			return err
 		}
 		last = e.Seq
@@ -92,7 +92,7 @@ func (v *visit) tell(follower *helpdesk.EventFollower, out *sse.Writer, found []
 	if last != follower.Position() {
 		return out.Send(itoa(follower.Position()), "", nil)
 	}
-	return nil
+	return out.Flush()
 }
 
 // hears returns the change for the script, if the event concerns the member: members receive only their own notifications.

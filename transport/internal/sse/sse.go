@@ -4,6 +4,7 @@ package sse
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -12,6 +13,7 @@ import (
 type Writer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	waiting []byte // events for Flush
 }
 
 // Start sets the header of an answer that is a stream of events.
@@ -30,27 +32,48 @@ func New(w http.ResponseWriter) *Writer {
 	return out
 }
 
-// Send writes an event: its id if there is one, its name if it is not "message", and one line of data. An id alone tells the
-// client where to resume, and shows nothing.
-func (w *Writer) Send(id, name string, data []byte) error {
-	var b bytes.Buffer
-	b.Grow(len("id: \nevent: \ndata: \n\n") + len(id) + len(name) + len(data))
+// mostWaiting is how many bytes wait for Flush.
+const mostWaiting = 16 << 10
+
+// Add collects an event for the next Flush: its id if there is one, its name if it is not "message", and one line of data. An id
+// alone tells the client where to resume, and shows nothing. What becomes too long is written at once.
+func (w *Writer) Add(id, name string, data []byte) error {
+	b := slices.Grow(w.waiting, len("id: \nevent: \ndata: \n\n")+len(id)+len(name)+len(data))
 	if id != "" {
-		b.WriteString("id: " + id + "\n")
+		b = append(append(append(b, "id: "...), id...), '\n')
 	}
 	if name != "" {
-		b.WriteString("event: " + name + "\n")
+		b = append(append(append(b, "event: "...), name...), '\n')
 	}
 	if data != nil {
-		b.WriteString("data: ")
 		if bytes.IndexByte(data, '\n') >= 0 {
 			data = bytes.ReplaceAll(data, []byte("\n"), []byte("\ndata: "))
 		}
-		b.Write(data)
-		b.WriteString("\n")
+		b = append(append(append(b, "data: "...), data...), '\n')
 	}
-	b.WriteString("\n")
-	return w.write(b.Bytes())
+	w.waiting = append(b, '\n')
+	if len(w.waiting) < mostWaiting {
+		return nil
+	}
+	return w.Flush()
+}
+
+// Flush writes the events that were added, together.
+func (w *Writer) Flush() error {
+	all := w.waiting
+	w.waiting = nil // thousands of streams are idle most of the time
+	if len(all) == 0 {
+		return nil
+	}
+	return w.write(all)
+}
+
+// Send adds an event and flushes.
+func (w *Writer) Send(id, name string, data []byte) error {
+	if err := w.Add(id, name, data); err != nil {
+		return err
+	}
+	return w.Flush()
 }
 
 // Begin sets how long the client waits before it reconnects.
