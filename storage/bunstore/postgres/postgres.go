@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -142,10 +143,31 @@ func severalServers(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
-// keeps decides whether a connection is kept after an error of the server. A server that has become read-only may no longer be
-// the one that the address leads to: it may be the former primary after a failover.
-func keeps(or func(*pgconn.PgConn, *pgconn.PgError) bool) func(*pgconn.PgConn, *pgconn.PgError) bool {
-	return func(c *pgconn.PgConn, err *pgconn.PgError) bool { return err.Code != readOnly && or(c, err) }
+// refusals tells the connections of a pool when the server refused a write. A server that has become read-only may no longer be
+// the one that the address leads to, as after a failover, and sessions may stay read-only when the database no longer is.
+type refusals struct {
+	last atomic.Pointer[time.Time]
+}
+
+// keeps decides whether a connection is kept after an error of the server.
+func (r *refusals) keeps(or func(*pgconn.PgConn, *pgconn.PgError) bool) func(*pgconn.PgConn, *pgconn.PgError) bool {
+	return func(c *pgconn.PgConn, err *pgconn.PgError) bool {
+		if err.Code != readOnly {
+			return or(c, err)
+		}
+		// Once a second at most: as long as the database is read-only, its readers should not connect again and again.
+		now := time.Now()
+		if last := r.last.Load(); last == nil || now.Sub(*last) >= time.Second {
+			r.last.Store(&now)
+		}
+		return false
+	}
+}
+
+// since reports whether a write was refused after a time.
+func (r *refusals) since(at time.Time) bool {
+	last := r.last.Load()
+	return last != nil && at.Before(*last)
 }
 
 // readOnly is the code of the error for a write in a read-only transaction.
@@ -177,7 +199,8 @@ func newPool(address string, cfg bunstore.Config, connecting time.Duration, lock
 			config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 		}
 	}
-	config.OnPgError = keeps(config.OnPgError)
+	refused := &refusals{}
+	config.OnPgError = refused.keeps(config.OnPgError)
 	config.RuntimeParams["standard_conforming_strings"] = "on"
 	config.RuntimeParams["client_encoding"] = "UTF8"
 	config.RuntimeParams["timezone"] = "UTC"
@@ -204,7 +227,7 @@ func newPool(address string, cfg bunstore.Config, connecting time.Duration, lock
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connecting
 	}
-	pool := sql.OpenDB(connector{stdlib.GetConnector(*config), prepares})
+	pool := sql.OpenDB(connector{stdlib.GetConnector(*config), prepares, refused})
 	conns := cfg.MaxConns
 	if conns <= 0 {
 		conns = 20

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"hash/maphash"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -27,13 +28,15 @@ const maxSeen = 1024
 type connector struct {
 	driver.Connector
 	prepares pgx.QueryExecMode
+	refused  *refusals
 }
 
 // Connect implements [driver.Connector].
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	began := time.Now()
 	conn, err := c.Connector.Connect(unwatched.Of(ctx))
 	if plain, ok := conn.(*stdlib.Conn); ok && err == nil {
-		return &preparingConn{pgxConn: plain, prepares: c.prepares, seed: maphash.MakeSeed(), seen: map[uint64]bool{}}, nil
+		return &preparingConn{pgxConn: plain, prepares: c.prepares, refused: c.refused, opened: began, seed: maphash.MakeSeed(), seen: map[uint64]bool{}}, nil
 	}
 	return conn, err
 }
@@ -48,6 +51,8 @@ type pgxConn = stdlib.Conn
 type preparingConn struct {
 	*pgxConn
 	prepares pgx.QueryExecMode
+	refused  *refusals
+	opened   time.Time
 	seed     maphash.Seed
 	seen     map[uint64]bool // by the hash of a text
 	memo     lift.Memo
@@ -108,8 +113,12 @@ func (c *preparingConn) ExecContext(ctx context.Context, query string, args []dr
 	return result, err
 }
 
-// ResetSession implements [driver.SessionResetter].
+// ResetSession implements [driver.SessionResetter]. After the server has refused a write, older connections are not used again:
+// they may be just as read-only.
 func (c *preparingConn) ResetSession(ctx context.Context) error {
+	if c.refused.since(c.opened) {
+		return driver.ErrBadConn
+	}
 	return c.pgxConn.ResetSession(unwatched.Of(ctx))
 }
 
