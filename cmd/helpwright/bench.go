@@ -108,8 +108,8 @@ func idleMemory(ctx context.Context, dir string) (_ int64, err error) {
 	return kilobytes << 10, nil
 }
 
-// programCopy copies the running program next to a folder. Linux may map a file that the linker has just written in far larger pieces
-// than one that was copied, as whoever installs a program does.
+// programCopy copies the running program next to a folder. Linux may map far more of a file that the linker has just written than of
+// a copy, which is what an installed program is.
 func programCopy(dir string) (path string, err error) {
 	path, err = os.Executable()
 	if err != nil {

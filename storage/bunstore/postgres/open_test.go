@@ -1,7 +1,9 @@
 package postgres_test
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"net/url"
 	"strings"
 	"testing"
@@ -38,38 +40,79 @@ func TestPoolMode(t *testing.T) {
 	}
 }
 
-// Sessions of a database that was read-only stay so: the first write that one of them refuses is the last that fails.
+// Sessions of a database that was read-only stay so: the first write that one of them refuses is the last that fails, in whatever
+// way it is sent.
 func TestReadOnlySessions(t *testing.T) {
 	t.Parallel()
+	const insert = "INSERT INTO written VALUES (1)"
+	for name, write := range map[string]func(ctx context.Context, pool *sql.DB) error{
+		"statement": func(ctx context.Context, pool *sql.DB) error { _, err := pool.ExecContext(ctx, insert); return err },
+		"returning": func(ctx context.Context, pool *sql.DB) error {
+			var n int
+			return pool.QueryRowContext(ctx, insert+" RETURNING n").Scan(&n)
+		},
+		"locking": func(ctx context.Context, pool *sql.DB) error {
+			rows, err := pool.QueryContext(ctx, "SELECT n FROM written FOR UPDATE")
+			if err == nil {
+				err = errors.Join(rows.Err(), rows.Close())
+			}
+			return err
+		},
+		"transaction": func(ctx context.Context, pool *sql.DB) error {
+			tx, err := pool.BeginTx(ctx, nil)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, insert); err != nil {
+				return errors.Join(err, tx.Rollback())
+			}
+			return tx.Commit()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pool := readOnlyBefore(t, 4)
+			failed := 0
+			for range 10 {
+				if write(t.Context(), pool) != nil {
+					failed++
+				}
+			}
+			if failed != 1 {
+				t.Errorf("%d of 10 writes failed, want the first", failed)
+			}
+		})
+	}
+}
+
+// readOnlyBefore returns a pool with sessions that began while the database was read-only, which it no longer is.
+func readOnlyBefore(t *testing.T, sessions int) *sql.DB {
+	t.Helper()
 	address := testenv.Postgres(t)
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
+	pool, err := postgres.Pool(address, bunstore.Config{MaxConns: sessions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() })
 	other, err := sql.Open("pgx", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = other.Close() }()
-	readOnly := func(value string) {
-		if _, err := other.ExecContext(t.Context(), "SET default_transaction_read_only = off"); err != nil {
+	t.Cleanup(func() { _ = other.Close() })
+	run := func(statement string) {
+		t.Helper()
+		if _, err := other.ExecContext(t.Context(), "SET default_transaction_read_only = off; "+statement); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.ExecContext(t.Context(), "ALTER DATABASE "+u.Path[1:]+" SET default_transaction_read_only = "+value); err != nil {
-			t.Fatal(err)
-		}
 	}
-	if _, err := other.ExecContext(t.Context(), "CREATE TABLE written (n int)"); err != nil {
-		t.Fatal(err)
-	}
-	pool, err := postgres.Pool(address, bunstore.Config{MaxConns: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = pool.Close() }()
-	readOnly("on")
+	run("CREATE TABLE written (n int)")
+	run("ALTER DATABASE " + u.Path[1:] + " SET default_transaction_read_only = on")
 	var conns []*sql.Conn
-	for range 4 {
+	for range sessions {
 		conn, err := pool.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -81,14 +124,6 @@ func TestReadOnlySessions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	readOnly("off")
-	failed := 0
-	for range 10 {
-		if _, err := pool.ExecContext(t.Context(), "INSERT INTO written VALUES (1)"); err != nil {
-			failed++
-		}
-	}
-	if failed != 1 {
-		t.Errorf("%d of 10 writes failed, want the first", failed)
-	}
+	run("ALTER DATABASE " + u.Path[1:] + " SET default_transaction_read_only = off")
+	return pool
 }
