@@ -132,19 +132,22 @@ func firstDesk(t *testing.T, svc *helpdesk.Service) *helpdesk.Desk {
 func TestAnswerTrips(t *testing.T) {
 	t.Parallel()
 	proxy, through := testnet.ProxyTo(t, testenv.Postgres(t))
-	_, desk, c := answering(t, open(t, through, bunstore.Config{MaxConns: 2}))
+	db := open(t, through, bunstore.Config{MaxConns: 2})
+	_, desk, c := answering(t, db)
 	for _, tc := range []struct {
 		what helpdesk.InteractionType
 		most int
 	}{{helpdesk.TypeUser, 9}, {helpdesk.TypeNote, 6}} {
 		fewest := 100
 		for n := range 10 { // after three, all statements are prepared; a connection that was idle for a second is asked first
+			bunstore.Announced(db)
 			before := proxy.Trips()
 			in := helpdesk.InteractionInput{Type: tc.what, Body: fmt.Sprintf("Push %s %d.", tc.what, n)} // the index of words changes, too
 			if _, err := desk.CreateInteraction(t.Context(), c.ID, in); err != nil {
 				t.Fatal(err)
 			}
-			fewest = min(fewest, proxy.Trips()-before)
+			bunstore.Announced(db)
+			fewest = min(fewest, proxy.Trips()-before-1) // without telling other processes, which nobody waits for
 		}
 		if fewest > tc.most {
 			t.Errorf("%s: %d round trips, want %d", tc.what, fewest, tc.most)
