@@ -119,3 +119,20 @@ func TestKillDuringSending(t *testing.T) {
 		t.Logf("%d kills; %d answers accepted once each; %d came again with the same Message-ID", kills, mails, again)
 	})
 }
+
+// TestMigrationKilled kills the making of a new database at random moments: the next command finishes it.
+func TestMigrationKilled(t *testing.T) {
+	t.Parallel()
+	for name, open := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range kills / 2 {
+				s := &process{t: t, dir: t.TempDir(), env: []string{"HELPWRIGHT_DATABASE_URL=" + open(t)}}
+				s.killed(400*time.Millisecond, "migrate")
+				if out, err := s.command("migrate"); err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+			}
+		})
+	}
+}

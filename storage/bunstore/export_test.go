@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uptrace/bun/migrate"
-
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 )
@@ -95,21 +93,10 @@ func Tables(ctx context.Context, db *DB) (all []string, err error) {
 // are not so many.
 func MigrateTo(ctx context.Context, db *DB, n int) (name string, ok bool, err error) {
 	all, err := db.migrations()
-	if err != nil || n > len(all.Sorted()) {
+	if err != nil || n > len(all) {
 		return "", false, err
 	}
-	first := migrate.NewMigrations()
-	for _, m := range all.Sorted()[:n] {
-		first.Add(m)
-		name = m.Name + "_" + m.Comment
-	}
-	migrator := migrate.NewMigrator(db.schema, first, migrate.WithTableName(migrationsTable),
-		migrate.WithLocksTableName(migrationsLock), migrate.WithMarkAppliedOnSuccess(true))
-	if err := migrator.Init(ctx); err != nil {
-		return name, true, err
-	}
-	_, err = migrator.Migrate(ctx)
-	return name, true, err
+	return all[n-1].String(), true, db.apply(ctx, all[:n])
 }
 
 // Plain is the pool that writes, and whether it is PostgreSQL's.

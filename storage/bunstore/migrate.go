@@ -4,29 +4,19 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"embed"
 	"errors"
-	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/uptrace/bun/migrate"
 
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/filelock"
 )
 
-//go:embed migrations
-var migrationFiles embed.FS
-
-// The names of the tables that track migrations.
+// The locks of migrations: a row of a table on SQLite, and the key of an advisory lock on PostgreSQL.
 const (
-	migrationsTable = "hw_migrations"
-	migrationsLock  = "hw_migration_locks" // bun's own, unused: a crash would leave it locked
-	leaseTable      = "hw_migration_lease"
-	advisoryKey     = 0x68656c7077 // "helpw"
+	leaseTable  = "hw_migration_lease"
+	advisoryKey = 0x68656c7077 // "helpw"
 )
 
 // A lease on SQLite's migration is renewed while it is held. A lease left behind by a crash is taken over at once when its
@@ -39,15 +29,16 @@ const (
 )
 
 // Migrate updates the tables to this release. Concurrent calls, in this or other processes, wait for each other and all
-// succeed. A call interrupted by a crash blocks no process on the same host, and others for 30 seconds. Each migration is
-// one transaction. Afterwards Migrate orders interactions that are older than their order and indexes accounts that are
-// older than search, one transaction per account, and adds references to articles that are older than those, one transaction
-// per site, and makes the partitions of the next months on PostgreSQL. The only way back is a backup. A schema of a later release is a Conflict fault, see [DB.CheckSchema].
+// succeed. A call interrupted by a crash blocks no process on the same host, and others for 30 seconds; the next one goes on
+// where it ended. Each migration is one transaction; a new SQLite database is made in one. Afterwards Migrate orders
+// interactions that are older than their order and indexes accounts that are older than search, one transaction per account,
+// and adds references to articles that are older than those, one transaction per site, and makes the partitions of the next
+// months on PostgreSQL. The only way back is a backup. A schema of a later release is a Conflict fault, see [DB.CheckSchema].
 func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.Ping(ctx); err != nil {
 		return err
 	}
-	migrator, err := db.migrator()
+	all, err := db.migrations()
 	if err != nil {
 		return err
 	}
@@ -64,11 +55,8 @@ func (db *DB) Migrate(ctx context.Context) error {
 		return err
 	}
 	defer db.sortOnDisk(ctx)()
-	if err := migrator.Init(ctx); err != nil {
-		return failure(ctx, err, "migration", 0)
-	}
-	if _, err := migrator.Migrate(ctx); err != nil {
-		return failure(ctx, err, "migration", 0)
+	if err := db.apply(ctx, all); err != nil {
+		return err
 	}
 	for _, step := range []func(context.Context) error{db.order, db.index, db.relink, db.makeNextPartitions} {
 		if err := step(ctx); err != nil {
@@ -91,103 +79,6 @@ func (db *DB) sortOnDisk(ctx context.Context) (until func()) {
 	}
 	set("FILE")
 	return func() { set("MEMORY") }
-}
-
-// Pending lists the migrations that [DB.Migrate] would run, in order.
-func (db *DB) Pending(ctx context.Context) ([]string, error) {
-	done, err := db.Applied(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := db.migrations()
-	if err != nil {
-		return nil, err
-	}
-	var pending []string
-	for _, m := range all.Sorted() {
-		if !slices.Contains(done, m.Name) {
-			pending = append(pending, m.Name+"_"+m.Comment)
-		}
-	}
-	return pending, nil
-}
-
-// Applied lists the numbers of the applied migrations, such as "0110", in order.
-func (db *DB) Applied(ctx context.Context) ([]string, error) {
-	migrator, err := db.migrator()
-	if err != nil {
-		return nil, err
-	}
-	known := `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`
-	if db.postgres {
-		known = `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?`
-	}
-	var tables int
-	if err := db.write.NewRaw(known, migrationsTable).Scan(ctx, &tables); err != nil || tables == 0 {
-		return nil, failure(ctx, err, "migration", 0)
-	}
-	migrations, err := migrator.AppliedMigrations(ctx)
-	if err != nil {
-		return nil, failure(ctx, err, "migration", 0)
-	}
-	var names []string
-	for _, m := range migrations {
-		names = append(names, m.Name)
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// CodeNewerSchema is the code of the Conflict fault of [DB.CheckSchema].
-const CodeNewerSchema = "newer_schema"
-
-// CheckSchema returns a Conflict fault for a schema of a later release, since this release might damage it. An older schema
-// is not a fault, see [DB.Pending].
-func (db *DB) CheckSchema(ctx context.Context) error {
-	done, err := db.Applied(ctx)
-	if err != nil {
-		return err
-	}
-	all, err := db.migrations()
-	if err != nil {
-		return err
-	}
-	known := map[string]bool{}
-	for _, m := range all.Sorted() {
-		known[m.Name] = true
-	}
-	for _, name := range done {
-		if !known[name] {
-			return &fault.Error{Kind: fault.Conflict, Code: CodeNewerSchema, Resource: "database",
-				Message: "A later release made this database: its migration " + name + " is unknown to this release. Run the later release, or restore a backup from before it."}
-		}
-	}
-	return nil
-}
-
-func (db *DB) migrations() (*migrate.Migrations, error) {
-	folder := "migrations/sqlite"
-	if db.postgres {
-		folder = "migrations/postgres"
-	}
-	files, err := fs.Sub(migrationFiles, folder)
-	if err != nil {
-		return nil, fault.Wrap(fault.Internal, "bunstore.Migrate", err)
-	}
-	migrations := migrate.NewMigrations()
-	if err := migrations.Discover(files); err != nil {
-		return nil, fault.Wrap(fault.Internal, "bunstore.Migrate", err)
-	}
-	return migrations, nil
-}
-
-func (db *DB) migrator() (*migrate.Migrator, error) {
-	migrations, err := db.migrations()
-	if err != nil {
-		return nil, err
-	}
-	return migrate.NewMigrator(db.schema, migrations, migrate.WithTableName(migrationsTable),
-		migrate.WithLocksTableName(migrationsLock), migrate.WithMarkAppliedOnSuccess(true)), nil
 }
 
 // advisoryLock holds a PostgreSQL lock in a transaction of its own; the server releases it when the connection ends. A pooler

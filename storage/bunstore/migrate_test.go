@@ -77,6 +77,53 @@ func TestMigrateAtTheSameTime(t *testing.T) {
 	})
 }
 
+// A migration and the note that it was applied are one transaction: one that fails or is killed at any point is run again.
+func TestMigrationsAreWhole(t *testing.T) {
+	t.Parallel()
+	persistent(t, func(t *testing.T, url string) {
+		db := unmigrated(t, url)
+		plain, postgres := bunstore.Plain(db)
+		run := func(statements ...string) {
+			t.Helper()
+			for _, statement := range statements {
+				if _, err := plain.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		pending, err := db.Pending(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := bunstore.MigrateTo(t.Context(), db, 1); err != nil {
+			t.Fatal(err)
+		}
+		for n, name := range pending[1:] {
+			number, _, _ := strings.Cut(name, "_")
+			refuse := []string{"CREATE TRIGGER refused BEFORE INSERT ON hw_migrations WHEN NEW.name = '" + number + "' BEGIN SELECT RAISE(ABORT, 'refused'); END"}
+			allow := []string{"DROP TRIGGER refused"}
+			if postgres {
+				refuse = []string{
+					"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$",
+					"CREATE TRIGGER refused BEFORE INSERT ON hw_migrations FOR EACH ROW WHEN (NEW.name = '" + number + "') EXECUTE FUNCTION refuse()",
+				}
+				allow = []string{"DROP TRIGGER refused ON hw_migrations", "DROP FUNCTION refuse"}
+			}
+			run(refuse...)
+			if err := db.Migrate(t.Context()); err == nil {
+				t.Fatalf("%s was applied without a note of it", name)
+			}
+			run(allow...)
+			if _, _, err := bunstore.MigrateTo(t.Context(), db, n+2); err != nil {
+				t.Fatalf("%s is not run again: %v", name, err)
+			}
+		}
+		if pending, err := db.Pending(t.Context()); err != nil || len(pending) > 0 {
+			t.Fatalf("pending after: %v, %v", pending, err)
+		}
+	})
+}
+
 // A process that died during a migration delays the next one only for a while.
 func TestMigrateAfterCrash(t *testing.T) {
 	t.Parallel()
