@@ -77,7 +77,7 @@ func TestMigrateAtTheSameTime(t *testing.T) {
 	})
 }
 
-// A migration and the note that it was applied are one transaction: one that fails or is killed at any point is run again.
+// A migration and the record that it was applied are one transaction: one that fails or is killed at any point is run again.
 func TestMigrationsAreWhole(t *testing.T) {
 	t.Parallel()
 	persistent(t, func(t *testing.T, url string) {
@@ -111,7 +111,7 @@ func TestMigrationsAreWhole(t *testing.T) {
 			}
 			run(refuse...)
 			if err := db.Migrate(t.Context()); err == nil {
-				t.Fatalf("%s was applied without a note of it", name)
+				t.Fatalf("%s was applied without a record of it", name)
 			}
 			run(allow...)
 			if _, _, err := bunstore.MigrateTo(t.Context(), db, n+2); err != nil {

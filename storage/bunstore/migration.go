@@ -115,7 +115,7 @@ func (db *DB) apply(ctx context.Context, some []migration) error {
 	if db.postgres {
 		id, at = "BIGSERIAL PRIMARY KEY", "TIMESTAMPTZ"
 	}
-	// Earlier releases read the groups.
+	// Only earlier releases read group_id.
 	if _, err := db.schema.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+migrationsTable+
 		` (id `+id+`, name VARCHAR, group_id BIGINT, migrated_at `+at+` NOT NULL DEFAULT CURRENT_TIMESTAMP)`); err != nil {
 		return failure(ctx, err, "migration", 0)
@@ -145,8 +145,8 @@ func (db *DB) apply(ctx context.Context, some []migration) error {
 	return nil
 }
 
-// run runs a migration and notes that it is applied. In different transactions a process that dies between the two could not
-// run the migration again.
+// run runs a migration and records that it is applied, both in one transaction: otherwise a process that dies in between leaves
+// a database in which the migration would run a second time, and fail.
 func (m migration) run(ctx context.Context, tx bun.Tx) error {
 	text, err := migrationFiles.ReadFile(m.file)
 	if err != nil {

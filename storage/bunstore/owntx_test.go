@@ -96,19 +96,7 @@ func TestTransactionsOnBrokenConnections(t *testing.T) {
 		d := breaking{&atomic.Int64{}, &atomic.Int64{}}
 		pool := sql.OpenDB(d)
 		pool.SetMaxIdleConns(idle)
-		var conns []*sql.Conn
-		for range idle {
-			conn, err := pool.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			conns = append(conns, conn)
-		}
-		for _, conn := range conns {
-			if err := conn.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		testenv.OpenConnections(t, pool, idle)
 		d.broken.Store(tt.broken)
 		tx, err := bunstore.BeginTx(t.Context(), t.Context(), pool)
 		if !errors.Is(err, tt.want) || d.begun.Load() != tt.begun {

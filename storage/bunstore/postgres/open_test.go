@@ -111,19 +111,7 @@ func readOnlyBefore(t *testing.T, sessions int) *sql.DB {
 	}
 	run("CREATE TABLE written (n int)")
 	run("ALTER DATABASE " + u.Path[1:] + " SET default_transaction_read_only = on")
-	var conns []*sql.Conn
-	for range sessions {
-		conn, err := pool.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		conns = append(conns, conn)
-	}
-	for _, conn := range conns {
-		if err := conn.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testenv.OpenConnections(t, pool, sessions)
 	run("ALTER DATABASE " + u.Path[1:] + " SET default_transaction_read_only = off")
 	return pool
 }

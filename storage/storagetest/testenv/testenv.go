@@ -93,6 +93,18 @@ func Postgres(t testing.TB) string {
 	return u.String()
 }
 
+// OpenConnections opens n connections of a pool, which keeps as many of them as it keeps idle ones.
+func OpenConnections(t testing.TB, pool *sql.DB, n int) {
+	t.Helper()
+	for range n {
+		conn, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+	}
+}
+
 // execPostgres runs one statement on a separate connection.
 func execPostgres(t testing.TB, dsn, statement string) {
 	t.Helper()

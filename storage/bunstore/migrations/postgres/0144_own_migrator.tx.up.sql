@@ -1,2 +1,2 @@
--- A lock of the migrator of earlier releases, which nobody took.
+-- The migrator of earlier releases made this table, and nothing used it.
 DROP TABLE IF EXISTS hw_migration_locks;
