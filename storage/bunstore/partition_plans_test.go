@@ -18,11 +18,14 @@ import (
 // logRows is the number of events that fillLogs makes, and that of entries of the audit log.
 const logRows = 240_000
 
-// fillLogs fills months of the logs of two accounts, the first with ten times the rows.
+// fillLogs fills this month and the next ones of the logs of two accounts, the first with ten times the rows. The months are
+// whole: whatever day it is, none has so few rows that the server had better read all of them.
 func fillLogs(tb testing.TB, db *bunstore.DB, months int) {
 	tb.Helper()
-	step := time.Duration(months-1) * 30 * 24 * time.Hour / logRows
-	time := fmt.Sprintf("%d + n * %d::bigint", time.Now().UnixMicro(), step.Microseconds())
+	now := time.Now().UTC()
+	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	step := first.AddDate(0, months, 0).Sub(first) / (logRows + 1)
+	time := fmt.Sprintf("%d + n * %d::bigint", first.UnixMicro(), step.Microseconds())
 	for _, statement := range []string{
 		`INSERT INTO hw_accounts (name, next_number, default_locale, languages, last_event, created_at, updated_at) SELECT 'a', 1, 'en', '[]', %[1]d, 0, 0 FROM generate_series(1, 2)`,
 		`INSERT INTO hw_events (account_id, seq, type, subject, mailbox_id, actor_id, conversation_id, time)
