@@ -106,6 +106,8 @@ func testRollingRestart(t *testing.T, database string) {
 		workers sync.WaitGroup
 		stop    = make(chan struct{})
 	)
+	finish := sync.OnceFunc(func() { close(stop); workers.Wait() })
+	defer finish() // also when a server does not start
 	for range 6 {
 		workers.Go(func() {
 			for n := 0; ; n++ {
@@ -133,8 +135,7 @@ func testRollingRestart(t *testing.T, database string) {
 			s.start()
 		}
 	}
-	close(stop)
-	workers.Wait()
+	finish()
 	if got := len(all[interactionView](&via, notes)); got-before != int(written.Load()) || got < 50 {
 		t.Errorf("%d notes were answered, %d are there", written.Load(), got)
 	}

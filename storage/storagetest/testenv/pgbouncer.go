@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"net/url"
@@ -47,10 +48,19 @@ func PgBouncer(t testing.TB) string {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, config)
+	log := &bytes.Buffer{}
+	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Process.Kill()
+		err := cmd.Wait()
+		if text := log.Bytes(); t.Failed() {
+			t.Logf("PgBouncer ended with %v, and its log with:\n%s", err, text[max(0, len(text)-2000):])
+		}
+	})
 	u.Host = net.JoinHostPort("127.0.0.1", port)
 	query := u.Query()
 	query.Set("pool_mode", "transaction")
