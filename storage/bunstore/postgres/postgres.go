@@ -227,7 +227,7 @@ func newPool(address string, cfg bunstore.Config, connecting time.Duration, lock
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connecting
 	}
-	pool := sql.OpenDB(connector{stdlib.GetConnector(*config), prepares, refused})
+	pool := sql.OpenDB(connector{stdlib.GetConnector(*config), prepares, refused, &cleanups{}})
 	conns := cfg.MaxConns
 	if conns <= 0 {
 		conns = 20

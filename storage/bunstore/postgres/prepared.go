@@ -29,6 +29,7 @@ type connector struct {
 	driver.Connector
 	prepares pgx.QueryExecMode
 	refused  *refusals
+	cleanups *cleanups
 }
 
 // Connect implements [driver.Connector].
@@ -36,9 +37,15 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	began := time.Now()
 	conn, err := c.Connector.Connect(unwatched.Of(ctx))
 	if plain, ok := conn.(*stdlib.Conn); ok && err == nil {
-		return &preparingConn{pgxConn: plain, prepares: c.prepares, refused: c.refused, opened: began, seed: maphash.MakeSeed(), seen: map[uint64]bool{}}, nil
+		return &preparingConn{pgxConn: plain, prepares: c.prepares, refused: c.refused, cleanups: c.cleanups, opened: began, seed: maphash.MakeSeed(), seen: map[uint64]bool{}}, nil
 	}
 	return conn, err
+}
+
+// Close implements [io.Closer]: the pool calls it when it has closed its connections.
+func (c connector) Close() error {
+	c.cleanups.wait(cleanupLimit)
+	return nil
 }
 
 // Driver implements [driver.Connector]. pgx watches the context of a query until its rows are closed.
@@ -52,6 +59,7 @@ type preparingConn struct {
 	*pgxConn
 	prepares pgx.QueryExecMode
 	refused  *refusals
+	cleanups *cleanups
 	opened   time.Time
 	seed     maphash.Seed
 	seen     map[uint64]bool // by the hash of a text
@@ -111,6 +119,13 @@ func (c *preparingConn) ExecContext(ctx context.Context, query string, args []dr
 		result, err = c.pgxConn.ExecContext(ctx, text, values)
 	}
 	return result, err
+}
+
+// Close implements [driver.Conn].
+func (c *preparingConn) Close() error {
+	err := c.pgxConn.Close()
+	c.cleanups.add(c.Conn().PgConn().CleanupDone())
+	return err
 }
 
 // ResetSession implements [driver.SessionResetter]. After the server has refused a write, older connections are not used again:
