@@ -30,15 +30,24 @@ func (i Interaction) SaidAt() time.Time {
 	return i.CreatedAt
 }
 
-// NewestSeen returns the id of the newest interaction, for use as Seen by a user who has seen them all; 0 if there are none.
-func NewestSeen(all []Interaction) int64 {
+// Seen is what the author of an answer has seen of the conversation.
+type Seen struct {
+	ID int64 // the newest interaction, see [NewestSeen]; 0: none
+	// At is the interaction's SaidAt when it was seen. An answer that was called back and posted again since counts as new.
+	// Zero: the interaction has not changed.
+	At time.Time
+}
+
+// NewestSeen returns what a user has seen who has seen all these interactions. Drafts do not count: they become new when
+// they are posted.
+func NewestSeen(all []Interaction) Seen {
 	var newest Interaction
 	for _, i := range all {
-		if newest.ID == 0 || i.saidAfter(newest) {
+		if i.Status != StatusDraft && (newest.ID == 0 || i.saidAfter(newest)) {
 			newest = i
 		}
 	}
-	return newest.ID
+	return Seen{ID: newest.ID, At: newest.SaidAt()}
 }
 
 // saidAfter reports whether an interaction became visible after another one.
@@ -51,20 +60,20 @@ func (i Interaction) saidAfter(other Interaction) bool {
 
 // checkCrossing returns a fault if others contributed to the locked conversation after the interaction that the author has
 // seen. A seen interaction that was deleted is compared by its id.
-func (d *Desk) checkCrossing(ctx context.Context, tx Tx, all *recent, in storage.Opt[int64]) error {
+func (d *Desk) checkCrossing(ctx context.Context, tx Tx, all *recent, in storage.Opt[Seen]) error {
 	seen, given := in.Get()
 	if !given {
 		return nil
 	}
 	newest, err := all.newestFrom(ctx, tx, d.userID)
-	if err != nil || newest.ID == 0 || newest.ID == seen {
+	if err != nil || newest.ID == 0 {
 		return err
 	}
-	last, err := all.get(ctx, tx, seen)
+	last, err := all.get(ctx, tx, seen.ID)
 	last, err = inConversation(last, all.conversationID, err)
-	crosses := newest.saidAfter(last)
+	crosses := newest.saidAfter(last) || newest.ID == seen.ID && !seen.At.IsZero() && newest.SaidAt().After(seen.At)
 	if fault.Is(err, fault.NotFound) {
-		err, crosses = nil, newest.ID > seen
+		err, crosses = nil, newest.ID > seen.ID
 	}
 	if err != nil || !crosses {
 		return err

@@ -2,6 +2,8 @@ package helpdesk_test
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,7 +52,7 @@ func TestCrossing(t *testing.T) {
 			seen := helpdesk.NewestSeen(b.interactions(id))
 			mine := say(b, b.desk, id, draft)
 			want := tt.meanwhile(b, other, id)
-			post := func(seen storage.Opt[int64]) error {
+			post := func(seen storage.Opt[helpdesk.Seen]) error {
 				_, err := b.desk.UpdateInteraction(b.ctx, id, mine, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted), Seen: seen})
 				return err
 			}
@@ -70,7 +72,7 @@ func TestCrossing(t *testing.T) {
 			if i := must(b.desk.Interaction(b.ctx, id, mine))(t); i.Status != helpdesk.StatusDraft {
 				t.Errorf("the draft was sent: %+v", i)
 			}
-			if err := post(storage.Some(want)); err != nil {
+			if err := post(storage.Some(helpdesk.Seen{ID: want})); err != nil {
 				t.Errorf("after it was seen: %v", err)
 			}
 		})
@@ -90,28 +92,103 @@ func TestCrossingOfOldDrafts(t *testing.T) {
 	reply := b.receive(m).InteractionID
 	b.clock.Add(time.Second)
 	must(other.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
-	post := func(seen storage.Opt[int64]) error {
+	post := func(seen storage.Opt[helpdesk.Seen]) error {
 		b.clock.Add(time.Second)
 		_, err := b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Now.", Seen: seen})
 		return err
 	}
-	if newest := helpdesk.NewestSeen(b.interactions(id)); newest != draft.ID {
-		t.Errorf("%d was said last, want the draft %d", newest, draft.ID)
+	newest := helpdesk.NewestSeen(b.interactions(id))
+	if newest.ID != draft.ID {
+		t.Errorf("%d was said last, want the draft %d", newest.ID, draft.ID)
 	}
 	for _, tt := range []struct {
 		name    string
-		seen    storage.Opt[int64]
+		seen    storage.Opt[helpdesk.Seen]
 		crossed bool
 	}{
-		{"the reply that has a higher id", storage.Some(reply), true},
-		{"the draft that was posted after it", storage.Some(draft.ID), false},
-		{"nothing", storage.Some[int64](0), true},
-		{"what is not in the conversation", storage.Some(reply + 1000), false},
-		{"not said", storage.Opt[int64]{}, false},
-		{"null", storage.Null[int64](), false},
+		{"the draft when it was posted", storage.Some(newest), false},
+		{"the draft before it was posted again", storage.Some(helpdesk.Seen{ID: draft.ID, At: newest.At.Add(-time.Second)}), true},
+		{"the reply that has a higher id", storage.Some(helpdesk.Seen{ID: reply}), true},
+		{"the draft that was posted after it", storage.Some(helpdesk.Seen{ID: draft.ID}), false},
+		{"nothing", storage.Some(helpdesk.Seen{}), true},
+		{"what is not in the conversation", storage.Some(helpdesk.Seen{ID: reply + 1000}), false},
+		{"not said", storage.Opt[helpdesk.Seen]{}, false},
+		{"null", storage.Null[helpdesk.Seen](), false},
 	} {
 		if err := post(tt.seen); (err != nil) != tt.crossed || tt.crossed && !errors.Is(err, helpdesk.ErrConflict) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
+	}
+}
+
+// Two agents work on one conversation. Whatever the order in which they open it, draft, send, call back and send again: an
+// answer goes out unnoticed only if its author had seen the other's.
+func TestCrossingOrders(t *testing.T) {
+	t.Parallel()
+	steps := []string{"A opens", "A drafts", "B drafts", "B sends", "B calls back", "B sends again"}
+	var try func(done, left []string)
+	try = func(done, left []string) {
+		if len(left) == 0 {
+			t.Run(strings.Join(done, ", "), func(t *testing.T) {
+				t.Parallel()
+				crossingOrder(t, done)
+			})
+			return
+		}
+		for n, step := range left {
+			before := slices.DeleteFunc(slices.Clone(left), func(s string) bool { return s == step })
+			ordered := !slices.ContainsFunc(left[:n], func(s string) bool { return s[0] == step[0] && step != "A opens" }) // each agent's own order
+			if step == "A opens" || ordered {
+				try(append(slices.Clone(done), step), before)
+			}
+		}
+	}
+	try(nil, steps)
+}
+
+func crossingOrder(t *testing.T, steps []string) {
+	t.Helper()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	b.hold(30 * time.Second)
+	other := b.member(identity.RoleAgent)
+	var seen helpdesk.Seen
+	var mine, theirs int64
+	sawLast, opened := false, false
+	update := func(d *helpdesk.Desk, id, interaction int64, in helpdesk.InteractionUpdate) error {
+		_, err := d.UpdateInteraction(b.ctx, id, interaction, in)
+		return err
+	}
+	draft := func(d *helpdesk.Desk) int64 {
+		return must(d.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Soon."}))(t).ID
+	}
+	for _, step := range steps {
+		b.clock.Add(time.Second)
+		var err error
+		switch step {
+		case "A opens":
+			seen, sawLast, opened = helpdesk.NewestSeen(b.interactions(id)), true, true
+		case "A drafts":
+			mine = draft(b.desk)
+		case "B drafts":
+			theirs = draft(other)
+		case "B sends", "B sends again":
+			err = update(other, id, theirs, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)})
+			sawLast = false
+		case "B calls back":
+			_, err = other.CancelSending(b.ctx, id, theirs)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", step, err)
+		}
+	}
+	if !opened {
+		t.Fatal("A has not opened it")
+	}
+	b.clock.Add(time.Second)
+	err := update(b.desk, id, mine, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted), Seen: storage.Some(seen)})
+	f, _ := errors.AsType[*fault.Error](err)
+	if crossed := f != nil && f.Code == helpdesk.CodeCrossed && f.ID == theirs; crossed == sawLast || crossed != (err != nil) {
+		t.Errorf("A's answer: %v; saw the last answer of B: %v", err, sawLast)
 	}
 }

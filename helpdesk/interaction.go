@@ -1,6 +1,7 @@
 package helpdesk
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -143,15 +144,15 @@ const previewLength = 140
 // InteractionInput is a new interaction.
 type InteractionInput struct {
 	Type      InteractionType // required
-	Status    Status          // of a user interaction: posted (default) or draft
+	Status    Status          // of a user interaction or a note: posted (default) or draft
 	Body      string          // HTML or text, at most 1 MiB; required unless a draft or a note
 	To        []string        // of a user interaction; empty: the conversation's customer
 	Cc, Bcc   []string        // of a user interaction
 	IsForward bool            // of a user interaction: hidden from the customer
 	Source    string          // of a customer interaction; "" means "api"
-	// Seen is the newest interaction that the author of a user interaction has seen, see [NewestSeen]. Posting returns a
-	// Conflict fault with [CodeCrossed] if others have added something since. Absent or null skips the check.
-	Seen storage.Opt[int64]
+	// Seen is what the author of a user interaction has seen, see [NewestSeen]. Posting returns a Conflict fault with
+	// [CodeCrossed] if others have added something since. Absent or null skips the check.
+	Seen storage.Opt[Seen]
 	// SendAt is when a posted user interaction is to be sent, within [MaxSendLater]; zero: at once. If a customer or another
 	// member contributes before, it becomes a draft again, see [Interaction.Scheduled].
 	SendAt time.Time
@@ -159,12 +160,12 @@ type InteractionInput struct {
 
 // InteractionUpdate changes an interaction. Absent fields are unchanged.
 type InteractionUpdate struct {
-	Status      storage.Opt[Status] // changing draft to posted sends it and cannot be undone
+	Status      storage.Opt[Status] // changing draft to posted sends an answer, or adds a note, and cannot be undone
 	Body        storage.Opt[string]
 	To, Cc, Bcc storage.Opt[[]string]
 	IsForward   storage.Opt[bool]
 	Source      storage.Opt[string]
-	Seen        storage.Opt[int64] // for posting: see [InteractionInput]
+	Seen        storage.Opt[Seen] // for posting: see [InteractionInput]
 	// SendAt applies to posting and to scheduled interactions: a new time, or null to send now.
 	SendAt storage.Opt[time.Time]
 }
@@ -174,7 +175,7 @@ type InteractionUpdate struct {
 type preparedInteraction struct {
 	Interaction
 	starter bool
-	seen    storage.Opt[int64] // of a posted one
+	seen    storage.Opt[Seen] // of a posted one
 }
 
 // createPermission returns the permission for creating an interaction of a type.
@@ -193,14 +194,13 @@ func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction,
 	var problems fault.Collector
 	field := fieldOf(prefix)
 	i := Interaction{Type: in.Type, Status: StatusPosted, Body: d.cleanBody(&problems, field("body"), in.Body)}
+	if in.Type == TypeUser || in.Type == TypeNote {
+		i.Status = cmp.Or(in.Status, StatusPosted)
+		problems.Check(i.Status == StatusPosted || i.Status == StatusDraft, field("status"), "must be posted or draft")
+	}
 	switch in.Type {
 	case TypeUser:
-		if in.Status == StatusDraft {
-			i.Status = StatusDraft
-		} else {
-			problems.Check(in.Status == "" || in.Status == StatusPosted, field("status"), "must be posted or draft")
-			problems.Check(!blank(i.Body), field("body"), "is required")
-		}
+		problems.Check(i.Status == StatusDraft || !blank(i.Body), field("body"), "is required")
 		i.UserID, i.IsForward = d.userID, in.IsForward
 		i.SendAt = d.sendAt(&problems, field("send_at"), in.SendAt)
 		i.To = recipients(&problems, field("to"), in.To)
@@ -610,12 +610,12 @@ func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, 
 			return err
 		}
 		all := &recent{conversationID: c.ID}
-		if i.Type == TypeUser && i.Status == StatusPosted {
+		if i.Type != TypeCustomer && i.Status == StatusPosted {
 			if all, err = recentBefore(ctx, tx, c.ID, i); err != nil {
 				return err
 			}
 		}
-		if old.Status == StatusDraft && i.Status == StatusPosted {
+		if i.Type == TypeUser && old.Status == StatusDraft && i.Status == StatusPosted {
 			if err := d.checkCrossing(ctx, tx, all, in.Seen); err != nil {
 				return err
 			}
@@ -632,9 +632,11 @@ func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, erro
 	if in.Body.IsSet() {
 		i.Body = d.cleanBody(&problems, "body", in.Body.Or(""))
 	}
-	if old.Type == TypeUser {
+	if old.Type == TypeUser || old.Type == TypeNote {
 		i.Status = in.Status.Or(old.Status)
 		problems.Check(i.Status == StatusPosted || i.Status == StatusDraft, "status", "must be posted or draft")
+	}
+	if old.Type == TypeUser {
 		for _, list := range []struct {
 			field string
 			in    storage.Opt[[]string]
@@ -663,7 +665,8 @@ func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, erro
 
 // transition describes the effect of an update on an interaction.
 type transition struct {
-	posting  bool // a draft is sent
+	posting  bool // a draft of an answer is sent
+	noting   bool // a draft of a note becomes a note
 	requeued bool // a queued message changes its recipients, text or time
 	edited   bool // body, recipients or kind change
 }
@@ -674,7 +677,7 @@ func transitionOf(old, i Interaction) (transition, error) {
 	edited := old.Body != i.Body || old.IsForward != i.IsForward ||
 		!slices.Equal(old.To, i.To) || !slices.Equal(old.Cc, i.Cc) || !slices.Equal(old.Bcc, i.Bcc)
 	retimed := wasPosted && !old.SendAt.Equal(i.SendAt)
-	if wasPosted && i.Status != StatusPosted {
+	if old.Type != TypeCustomer && old.Status == StatusPosted && i.Status != StatusPosted {
 		return transition{}, fault.New(fault.Conflict, "A posted interaction cannot become a draft again.")
 	}
 	if wasPosted && edited && !old.SendStartedAt.IsZero() {
@@ -684,7 +687,8 @@ func transitionOf(old, i Interaction) (transition, error) {
 		return transition{}, fault.New(fault.Conflict, "The mail is already being sent. Cancel it first to send it later.")
 	}
 	posting := i.Type == TypeUser && i.Status == StatusPosted && !wasPosted || retimed && !i.Scheduled()
-	return transition{posting: posting, requeued: wasPosted && !posting && (edited || retimed), edited: edited}, nil
+	noting := i.Type == TypeNote && old.Status == StatusDraft && i.Status == StatusPosted
+	return transition{posting: posting, noting: noting, requeued: wasPosted && !posting && (edited || retimed), edited: edited}, nil
 }
 
 // change writes a changed interaction, which is one of all, and applies its transition.
@@ -704,14 +708,20 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, all *recent, o
 			return err
 		}
 	}
+	if (does.posting || does.noting) && !i.IsStarter {
+		i.At = all.notBefore(i.UpdatedAt) // what was written before others spoke is said after them
+	}
 	if err := d.linkMentions(ctx, tx, c.MailboxID, i); err != nil {
 		return err
 	}
 	if err := tx.Interactions().Update(ctx, i); err != nil {
 		return err
 	}
-	if i.Type == TypeNote && old.Body != i.Body {
-		before, _ := mailhtml.Mentions(old.Body)
+	if i.Type == TypeNote && i.Status == StatusPosted && (does.noting || old.Body != i.Body) {
+		var before []int64
+		if !does.noting {
+			before, _ = mailhtml.Mentions(old.Body)
+		}
 		if err := d.tellSaid(ctx, tx, c, *i, before); err != nil {
 			return err
 		}

@@ -469,7 +469,7 @@ func (w *mailWorker) conversation(ctx context.Context) (Conversation, error) {
 
 // say posts the text as a reply or a note. If others contributed since, it is returned to the member.
 func (w *mailWorker) say(ctx context.Context, c Conversation, commands mailCommands, body string, files []Attachment) (Interaction, error) {
-	in := InteractionInput{Type: TypeUser, Body: body, Seen: storage.Some(w.token.seen)}
+	in := InteractionInput{Type: TypeUser, Body: body, Seen: storage.Some(Seen{ID: w.token.seen})}
 	if commands.Note {
 		in = InteractionInput{Type: TypeNote, Body: body}
 	}

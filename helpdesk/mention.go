@@ -82,7 +82,7 @@ func (d *Desk) Mentionable(ctx context.Context, conversationID int64) ([]identit
 // mentioned returns the occurrence of a note mentioning members, without those it mentioned before. They follow the
 // conversation from then on, unless they stopped following it.
 func (d *Desk) mentioned(ctx context.Context, tx Tx, c Conversation, i Interaction, before []int64) ([]occurrence, error) {
-	if i.Type != TypeNote {
+	if i.Type != TypeNote || i.Status == StatusDraft {
 		return nil, nil
 	}
 	ids, _ := mailhtml.Mentions(i.Body)

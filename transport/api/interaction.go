@@ -23,7 +23,7 @@ type interaction struct {
 	CreatedAt      transport.Time `json:"created_at" description:"For mail: when it arrived here."`
 	UpdatedAt      transport.Time `json:"updated_at"`
 
-	Status     string                   `json:"status,omitempty" enum:"posted,draft" description:"For users' interactions."`
+	Status     string                   `json:"status,omitempty" enum:"posted,draft" description:"For users' interactions, and for drafts of notes."`
 	To         recipients               `json:"to,omitzero" description:"Recipients: addresses in users' interactions, addresses with names in customers' mail."`
 	Cc         recipients               `json:"cc,omitzero" description:"Like to."`
 	Bcc        []string                 `json:"bcc,omitzero" description:"For users' interactions."`
@@ -72,7 +72,7 @@ type delivery struct {
 
 type interactionInput struct {
 	Type      string   `json:"type" required:"true" enum:"user,customer,note"`
-	Status    string   `json:"status" enum:"posted,draft" description:"For user interactions. Default: posted."`
+	Status    string   `json:"status" enum:"posted,draft" description:"For user interactions and notes. Default: posted."`
 	Body      string   `json:"body" description:"HTML or text, at most 1 MiB. Required unless it is a draft or a note." example:"<p>It is fixed.</p>"`
 	To        []string `json:"to" description:"For user interactions. Default: the customer's address."`
 	Cc        []string `json:"cc"`
@@ -87,7 +87,7 @@ type interactionCreate struct {
 	conversationID
 	expanding
 	interactionInput
-	LastSeenID storage.Opt[int64] `json:"last_seen_interaction_id" description:"For posted user interactions: the newest interaction that the author has seen (drafts count from when they were posted). If a customer or another user has written since, the answer is 409 with code crossed and nothing is sent. Omit it to skip the check."`
+	LastSeenID storage.Opt[int64] `json:"last_seen_interaction_id" description:"For posted user interactions: the newest interaction that the author has seen, not counting drafts. If a customer or another user has written since, the answer is 409 with code crossed and nothing is sent. Omit it to skip the check."`
 }
 
 type interactionID struct {
@@ -98,7 +98,7 @@ type interactionID struct {
 type interactionUpdate struct {
 	interactionID
 	expanding
-	Status    storage.Opt[string]   `json:"status" enum:"posted,draft" description:"posted sends a draft."`
+	Status    storage.Opt[string]   `json:"status" enum:"posted,draft" description:"posted sends a draft of an answer, or adds a draft of a note."`
 	Body      storage.Opt[string]   `json:"body"`
 	To        storage.Opt[[]string] `json:"to"`
 	Cc        storage.Opt[[]string] `json:"cc"`
@@ -183,9 +183,18 @@ func (a *api) createInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 		return interaction{}, err
 	}
 	input := a.interactionInput(d, in.interactionInput)
-	input.Seen = in.LastSeenID
+	input.Seen = seen(in.LastSeenID)
 	i, err := d.CreateInteraction(ctx, in.ConversationID, input)
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
+}
+
+// seen is what a client has seen, by the newest interaction's id.
+func seen(id storage.Opt[int64]) storage.Opt[helpdesk.Seen] {
+	last, given := id.Get()
+	if !given {
+		return storage.Opt[helpdesk.Seen]{}
+	}
+	return storage.Some(helpdesk.Seen{ID: last})
 }
 
 func (a *api) listInteractions(ctx context.Context, d *helpdesk.Desk, in interactionList) (storage.Page[interaction], error) {
@@ -211,7 +220,7 @@ func (a *api) updateInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 	}
 	i, err := d.UpdateInteraction(ctx, in.ConversationID, in.InteractionID, helpdesk.InteractionUpdate{
 		Status: asNamed[helpdesk.Status](in.Status), Body: in.Body, To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
-		Seen: in.LastSeenID, SendAt: in.SendAt,
+		Seen: seen(in.LastSeenID), SendAt: in.SendAt,
 	})
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 }
@@ -273,6 +282,9 @@ func showAll(rows []helpdesk.Interaction, bodies []helpdesk.ShownBody, rel relat
 			one.fillCustomer(i, rel, v.expand)
 		case helpdesk.TypeNote:
 			one.fillCreator(i, rel, v.expand)
+			if i.Status == helpdesk.StatusDraft {
+				one.Status = string(i.Status)
+			}
 		}
 		out[n] = one
 	}

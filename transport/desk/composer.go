@@ -39,7 +39,7 @@ type composer struct {
 	All                            string // everyone in the conversation, for "reply to all"
 	Files                          []fileView
 	Nonce                          string
-	Seen                           int64
+	Seen                           string // what the member has seen, see formatSeen
 	In                             string
 	Next                           string
 	Error                          string
@@ -70,7 +70,7 @@ func (v *visit) fillComposer(c helpdesk.Conversation, view *conversationView) er
 	if !f.CanReply && !f.CanNote {
 		return nil
 	}
-	f.In, f.Next, f.Seen = view.In, cmp.Or(view.Next, view.List), view.Last
+	f.In, f.Next, f.Seen = view.In, cmp.Or(view.Next, view.List), formatSeen(view.Seen)
 	f.CanClose, f.MembersURL = view.CanUpdate, v.at("/c/"+itoa(c.ID))+"/mentionable"
 	f.To, f.All = v.answered(c, view.all)
 	var err error
@@ -179,7 +179,7 @@ type written struct {
 	draft        int64
 	body         string // HTML
 	to, cc, bcc  []string
-	seen         int64
+	seen         helpdesk.Seen
 	anyway       bool // in spite of a newer message
 	nonce        string
 	files        []*multipart.FileHeader
@@ -197,7 +197,7 @@ func (v *visit) written() (written, error) {
 		return written{}, err
 	}
 	w := written{
-		files: files, conversation: v.number("id"), kind: v.r.PostFormValue("kind"), draft: v.field("draft"), seen: v.field("seen"),
+		files: files, conversation: v.number("id"), kind: v.r.PostFormValue("kind"), draft: v.field("draft"), seen: parseSeen(v.r.PostFormValue("seen")),
 		to: split(v.r.PostFormValue("to")), cc: split(v.r.PostFormValue("cc")), bcc: split(v.r.PostFormValue("bcc")),
 		anyway: v.r.PostFormValue("anyway") != "", nonce: v.r.PostFormValue("nonce"),
 	}
@@ -527,7 +527,7 @@ func (v *visit) writtenAgain(w written, err error, text string) error {
 	form.LaterAt = v.r.PostFormValue("later_at")
 	form.To, form.Cc, form.Bcc = strings.Join(w.to, ", "), strings.Join(w.cc, ", "), strings.Join(w.bcc, ", ")
 	if f.Code == crossedCode {
-		form.Crossed, form.Seen = v.crossing(view, w.seen), w.seen
+		form.Crossed, form.Seen = v.crossing(view, f.ID), formatSeen(w.seen)
 		return v.showConversation(view, http.StatusConflict)
 	}
 	form.Error = text
@@ -558,14 +558,32 @@ func (v *visit) shownAgain(c helpdesk.Conversation, body string) string {
 	return shown[0].HTML
 }
 
-// crossing returns the newest message that the member has not seen.
-func (v *visit) crossing(view *conversationView, seen int64) *crossed {
-	for _, e := range slices.Backward(view.Entries) {
-		if e.ID > seen && (e.Kind == "customer" || e.Kind == "agent" && e.Person.ID != v.UserID()) {
+// crossing shows the message that the answer has crossed.
+func (v *visit) crossing(view *conversationView, id int64) *crossed {
+	for _, e := range view.Entries {
+		if e.ID == id {
 			return &crossed{Person: e.Person, Ago: v.words.T("%s ago", v.words.lasted(v.now.Sub(e.At))), Preview: e.Preview}
 		}
 	}
 	return &crossed{}
+}
+
+// formatSeen writes what a member has seen into a form field, as the id and the time in microseconds.
+func formatSeen(s helpdesk.Seen) string {
+	if s.ID == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d-%d", s.ID, s.At.UnixMicro())
+}
+
+// parseSeen reads what formatSeen wrote.
+func parseSeen(text string) helpdesk.Seen {
+	id, at, found := strings.Cut(text, "-")
+	seen := helpdesk.Seen{ID: number(id)}
+	if micros := number(at); found && micros > 0 {
+		seen.At = time.UnixMicro(micros)
+	}
+	return seen
 }
 
 // saveDraft stores the text written so far. The script calls it while the member writes, and gets the id of the draft.

@@ -63,7 +63,7 @@ type conversationView struct {
 
 	Me                                                int64
 	CanUpdate, CanAssign, CanTag, CanDelete, CanMerge bool
-	Last                                              int64 // newest interaction shown
+	Seen                                              helpdesk.Seen // what the page shows
 }
 
 // conversation shows a conversation.

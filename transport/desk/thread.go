@@ -116,7 +116,7 @@ func (v *visit) fillThread(c helpdesk.Conversation, view *conversationView) erro
 		view.Entries = append([]entry{view.Entries[0]}, view.Entries[view.Hidden+1:]...)
 		view.Whole = v.at("/c/"+itoa(c.ID)) + "?all=1&in=" + url.QueryEscape(view.In)
 	}
-	view.all, view.Last = all, helpdesk.NewestSeen(all)
+	view.all, view.Seen = all, helpdesk.NewestSeen(all)
 	others, err := v.others(view.marks.Presence)
 	view.Others = others[c.ID]
 	return err

@@ -175,7 +175,7 @@ func (v *visit) readConversation(ctx context.Context, in readConversationInput) 
 	if err != nil {
 		return out, err
 	}
-	out = thread{Conversation: v.conversation(c), Messages: make([]message, len(page.Items)), Seen: helpdesk.NewestSeen(page.Items), NextCursor: page.Next}
+	out = thread{Conversation: v.conversation(c), Messages: make([]message, len(page.Items)), Seen: helpdesk.NewestSeen(page.Items).ID, NextCursor: page.Next}
 	for i, one := range page.Items {
 		out.Messages[i] = showMessage(one, files[one.ID])
 	}
@@ -202,7 +202,7 @@ func showMessage(i helpdesk.Interaction, files []string) message {
 	case helpdesk.TypeUser:
 		m.From, m.Name, m.UserID, m.To, m.Draft = "team", "", i.UserID, i.To, i.Status == helpdesk.StatusDraft
 	case helpdesk.TypeNote:
-		m.From, m.Name, m.UserID = "note", "", i.UserID
+		m.From, m.Name, m.UserID, m.Draft = "note", "", i.UserID, i.Status == helpdesk.StatusDraft
 	case helpdesk.TypeCustomer:
 	}
 	return m
@@ -263,7 +263,7 @@ func (v *visit) sendDraft(ctx context.Context, in sendInput) (out sent, err erro
 		return out, fault.New(fault.Conflict, "This is not a draft of an answer. It may already have been sent.")
 	}
 	made, err := v.desk.UpdateInteraction(ctx, in.ConversationID, in.DraftID, helpdesk.InteractionUpdate{
-		Status: storage.Some(helpdesk.StatusPosted), Seen: storage.Some(in.Seen),
+		Status: storage.Some(helpdesk.StatusPosted), Seen: storage.Some(helpdesk.Seen{ID: in.Seen}),
 	})
 	return sent{ID: made.ID, To: made.To}, err
 }
