@@ -590,9 +590,10 @@ func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]sendin
 // UpdateInteraction changes an interaction. Drafts, notes and customer interactions may change at any time. A posted user
 // interaction may change only until sending begins; after that, a change of body, recipients or kind is a Conflict fault.
 // Changing a draft's status to posted sends it in the caller's name. It needs interactions.update, and interactions.create
-// to post.
+// to post; for a draft of a note by the caller, interactions.note is enough.
 func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, in InteractionUpdate) (Interaction, error) {
-	begin, err := d.guard.Write(identity.InteractionsUpdate)
+	perm := d.draftPermission(identity.InteractionsUpdate)
+	begin, err := d.guard.Write(perm)
 	if err != nil {
 		return Interaction{}, err
 	}
@@ -603,7 +604,10 @@ func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, 
 			return err
 		}
 		old, err := tx.Interactions().Lock(ctx, id)
-		if old, err = inConversation(old, conversationID, err); err != nil {
+		if old, err = inConversation(old, conversationID, err); err == nil {
+			err = d.checkOwn(old, perm)
+		}
+		if err != nil {
 			return err
 		}
 		if i, err = d.changed(old, in); err != nil {
@@ -622,7 +626,24 @@ func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, 
 		}
 		return d.change(ctx, tx, c, all, old, &i)
 	})
-	return d.concealed(ctx, identity.InteractionsUpdate, i, err)
+	return d.concealed(ctx, perm, i, err)
+}
+
+// draftPermission returns the permission with which an interaction is changed or deleted: interactions.note for members who
+// may only write notes, and may do so with their own drafts, see checkOwn.
+func (d *Desk) draftPermission(perm identity.Permission) identity.Permission {
+	if !d.guard.Allows(perm) && d.guard.Allows(identity.NotesCreate) {
+		return identity.NotesCreate
+	}
+	return perm
+}
+
+// checkOwn verifies that an interaction changed with a permission of draftPermission is one of those that it covers.
+func (d *Desk) checkOwn(i Interaction, perm identity.Permission) error {
+	if perm == identity.NotesCreate && (i.Type != TypeNote || i.Status != StatusDraft || i.UserID != d.userID) {
+		return fault.New(fault.Forbidden, "You may only change your own drafts of notes.")
+	}
+	return nil
 }
 
 // changed validates an update and returns the updated interaction.
@@ -807,9 +828,10 @@ func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
 }
 
 // DeleteInteraction removes an interaction. A message whose sending has not begun is not sent; one that was sent cannot be
-// recalled. It needs interactions.delete.
+// recalled. It needs interactions.delete; for a draft of a note by the caller, interactions.note is enough.
 func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) error {
-	begin, err := d.guard.Write(identity.InteractionsDelete)
+	perm := d.draftPermission(identity.InteractionsDelete)
+	begin, err := d.guard.Write(perm)
 	if err != nil {
 		return err
 	}
@@ -819,7 +841,10 @@ func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) 
 			return err
 		}
 		i, err := tx.Interactions().Lock(ctx, id)
-		if _, err = inConversation(i, conversationID, err); err != nil {
+		if i, err = inConversation(i, conversationID, err); err == nil {
+			err = d.checkOwn(i, perm)
+		}
+		if err != nil {
 			return err
 		}
 		attachments, err := tx.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{id}}, storage.Seek{Limit: storage.NoLimit})

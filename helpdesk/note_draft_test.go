@@ -62,3 +62,30 @@ func TestReplyIsPlacedWhenPosted(t *testing.T) {
 		t.Errorf("the last message is %d at %v, want the answer %d at %v", last.ID, last.At, sent.ID, sent.PostedAt)
 	}
 }
+
+// Who may only write notes has drafts of them, but changes no other interaction.
+func TestNoteDraftOfCollaborator(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	id := b.receive(opening()).ConversationID
+	guest, other := b.member(identity.RoleCollaborator), b.member(identity.RoleCollaborator)
+	draft := helpdesk.InteractionInput{Type: helpdesk.TypeNote, Status: helpdesk.StatusDraft, Body: "Hm."}
+	mine, theirs := must(guest.CreateInteraction(b.ctx, id, draft))(t), must(other.CreateInteraction(b.ctx, id, draft))(t)
+	post := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}
+	for name, err := range map[string]error{
+		"another's draft is posted":  second(guest.UpdateInteraction(b.ctx, id, theirs.ID, post)),
+		"another's draft is deleted": guest.DeleteInteraction(b.ctx, id, theirs.ID),
+		"a mail is deleted":          guest.DeleteInteraction(b.ctx, id, b.interactions(id)[0].ID),
+	} {
+		if !fault.Is(err, fault.Forbidden) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	must(guest.UpdateInteraction(b.ctx, id, mine.ID, post))(t)
+	if err := guest.DeleteInteraction(b.ctx, id, mine.ID); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("a posted note is deleted: %v", err)
+	}
+	if err := other.DeleteInteraction(b.ctx, id, theirs.ID); err != nil {
+		t.Error(err)
+	}
+}

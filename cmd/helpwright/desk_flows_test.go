@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,6 +130,67 @@ func (a *agents) draft() {
 	other := a.member(browser.View{})
 	other.Open(fmt.Sprintf("%s/c/%d", a.at, id))
 	a.expect("the other window", other.Text(".editor"), "Try the other end.")
+}
+
+// kinds keeps a note that is half written a note, and a reply a reply: each has a draft of its own.
+func (a *agents) kinds() {
+	id := a.fresh("The fuse")
+	at := fmt.Sprintf("%s/c/%d", a.at, id)
+	kept := func(want ...string) {
+		a.t.Helper()
+		testenv.Eventually(a.t, strings.Join(want, ", "), func() bool {
+			said := a.bodies(id)[1:]
+			return len(said) == len(want) && !slices.ContainsFunc(want, func(w string) bool {
+				return !slices.ContainsFunc(said, func(s string) bool {
+					kind, text, _ := strings.Cut(w, ": ")
+					return strings.HasPrefix(s, kind+":") && strings.Contains(s, text)
+				})
+			})
+		})
+	}
+	tab := a.member(browser.View{})
+	shows := func(kind, text string) {
+		a.t.Helper()
+		got := browser.Eval[string](tab, "document.querySelector('.composer [name=kind]:checked').value + ': ' + document.querySelector('.editor').textContent.trim()")
+		if want := kind + ": " + text; got != want {
+			a.t.Errorf("the composer shows %q, want %q", got, want)
+		}
+	}
+	const note, reply = ".kinds [data-key=n]", ".kinds [data-key=r]"
+	tab.Open(at)
+	tab.Click(note)
+	tab.Press("He never pays.")
+	kept("note draft: He never pays.")
+	tab.Open(at)
+	shows("note", "He never pays.")
+	tab.Click(reply)
+	shows("reply", "")
+	tab.Press("We send a new one.")
+	kept("note draft: He never pays.", "user draft: We send a new one.")
+	tab.Click(note)
+	shows("note", "He never pays.")
+	tab.Press(" Ever.")
+	tab.Open(at) // before it was saved
+	shows("note", "He never pays. Ever.")
+	tab.Click("[data-send]")
+	testenv.Eventually(a.t, "the note is added", func() bool { return strings.Contains(seen(tab, ".toast"), "Note added") })
+	kept("note: Ever.", "user draft: We send a new one.")
+	shows("reply", "We send a new one.")
+	if to := browser.Eval[string](tab, "document.querySelector('[name=to]').value"); to != "nora@example.com" {
+		a.t.Errorf("the reply goes to %q", to)
+	}
+	tab.Click(".kinds [data-key=f]")
+	shows("forward", "")
+	if to := browser.Eval[string](tab, "document.querySelector('[name=to]').value + document.activeElement.name"); to != "to" {
+		a.t.Errorf("a forward begins with %q, want no recipient and the focus there", to)
+	}
+	plain := a.member(browser.View{NoScript: true})
+	plain.Open(at + "?write=forward")
+	if got := browser.Eval[string](plain, "document.querySelector('.composer textarea').value"); got != "" {
+		a.t.Errorf("without scripts a new forward begins with %q", got)
+	}
+	plain.Follow(".elsewhere")
+	a.expect("the draft without scripts", browser.Eval[string](plain, "document.querySelector('.composer textarea').value"), "We send a new one.")
 }
 
 // crossing keeps an answer here that crosses a newer message.

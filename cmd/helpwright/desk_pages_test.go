@@ -45,6 +45,7 @@ func TestDeskWork(t *testing.T) {
 	a := newAgents(t)
 	a.run("Answer", (*agents).answer)
 	a.run("Draft", (*agents).draft)
+	a.run("Kinds", (*agents).kinds)
 	a.run("Reply", (*agents).reply)
 	a.run("Crossing", (*agents).crossing)
 	a.run("Bulk", (*agents).bulk)

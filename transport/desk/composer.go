@@ -29,16 +29,10 @@ import (
 
 // composer is the form for replies, notes and forwards.
 type composer struct {
+	sheet
+	Others                         []sheet // of the other kinds
 	Action                         string
-	Kind                           string // reply, note or forward
-	Draft                          int64  // the member's draft; 0 for none
-	Saved                          string // when it was saved
-	Body                           string // text of the draft, for the textarea
-	HTML                           template.HTML
-	To, Cc, Bcc                    string
 	All                            string // everyone in the conversation, for "reply to all"
-	Files                          []fileView
-	Nonce                          string
 	Seen                           string // what the member has seen, see formatSeen
 	In                             string
 	Next                           string
@@ -57,6 +51,19 @@ type composer struct {
 	Zone, LaterAt                  string        // of these times, and the text typed
 }
 
+// sheet is what the composer holds of one kind. Each kind has a draft of its own, so that a note never becomes an answer.
+type sheet struct {
+	Kind        string // reply, note or forward
+	Name        string // for the link to its draft
+	Draft       int64  // the member's draft; 0 for none
+	Saved       string // when it was saved
+	Body        string // text of the draft, for the textarea
+	HTML        template.HTML
+	To, Cc, Bcc string
+	Files       []fileView
+	Nonce       string
+}
+
 // crossed is a message that arrived while the member was writing.
 type crossed struct {
 	Person  person
@@ -72,7 +79,8 @@ func (v *visit) fillComposer(c helpdesk.Conversation, view *conversationView) er
 	}
 	f.In, f.Next, f.Seen = view.In, cmp.Or(view.Next, view.List), formatSeen(view.Seen)
 	f.CanClose, f.MembersURL = view.CanUpdate, v.at("/c/"+itoa(c.ID))+"/mentionable"
-	f.To, f.All = v.answered(c, view.all)
+	to, everybody := v.answered(c, view.all)
+	f.All = everybody
 	var err error
 	if f.Replies, err = v.savedReplies(); err != nil {
 		return err
@@ -82,33 +90,80 @@ func (v *visit) fillComposer(c helpdesk.Conversation, view *conversationView) er
 		return err
 	}
 	f.Ending = showEnding(ending)
-	for _, i := range slices.Backward(view.all) {
-		if i.Status == helpdesk.StatusDraft && i.UserID == v.UserID() && i.Type == helpdesk.TypeUser {
-			if err := v.fillDraft(f, i); err != nil {
-				return err
-			}
-			break
+	view.Composer = f
+	return v.fillSheets(f, to, view.all)
+}
+
+// fillSheets prepares a sheet for each kind with the member's newest draft of it. The composer shows the kind that the
+// address asks for, or in which the member wrote last.
+func (v *visit) fillSheets(f *composer, to string, all []helpdesk.Interaction) error {
+	var kinds []string
+	if f.CanReply {
+		kinds = append(kinds, "reply")
+	}
+	if f.CanNote {
+		kinds = append(kinds, "note")
+	}
+	if f.CanReply {
+		kinds = append(kinds, "forward")
+	}
+	drafts := map[string]helpdesk.Interaction{}
+	shown := kinds[0]
+	for _, i := range all {
+		if i.Status != helpdesk.StatusDraft || i.UserID != v.UserID() || !slices.Contains(kinds, writtenAs(i)) {
+			continue
+		}
+		drafts[writtenAs(i)] = i
+		if !i.UpdatedAt.Before(drafts[shown].UpdatedAt) {
+			shown = writtenAs(i)
 		}
 	}
-	if kind := v.r.URL.Query().Get("write"); kind == "note" || kind == "forward" {
-		f.Kind = kind
+	if asked := v.r.URL.Query().Get("write"); slices.Contains(kinds, asked) {
+		shown = asked
 	}
-	view.Composer = f
+	names := map[string]string{"reply": v.words.T("Draft of a reply"), "note": v.words.T("Draft of a note"), "forward": v.words.T("Draft of a forward")}
+	for _, kind := range kinds {
+		s := sheet{Kind: kind, Name: names[kind], Nonce: rand.Text()}
+		if kind == "reply" {
+			s.To = to
+		}
+		if draft, found := drafts[kind]; found {
+			if err := v.fillDraft(&s, draft); err != nil {
+				return err
+			}
+		}
+		if kind == shown {
+			f.sheet = s
+		} else {
+			f.Others = append(f.Others, s)
+		}
+	}
 	return nil
+}
+
+// writtenAs returns the kind of a member's interaction, as the composer names it.
+func writtenAs(i helpdesk.Interaction) string {
+	switch {
+	case i.Type == helpdesk.TypeNote:
+		return "note"
+	case i.IsForward:
+		return "forward"
+	}
+	return "reply"
 }
 
 func (v *visit) newComposer(id int64) *composer {
 	at := v.at("/c/" + itoa(id))
 	f := &composer{
-		Action: at + "/send", DraftURL: at + "/draft", FilesURL: at + "/files", DiscardURL: at + "/discard", InsertURL: at + "/insert", RepliesURL: at + "/replies/", SaveURL: at + "/save-reply", Kind: "reply", Nonce: rand.Text(),
+		Action: at + "/send", DraftURL: at + "/draft", FilesURL: at + "/files", DiscardURL: at + "/discard", InsertURL: at + "/insert", RepliesURL: at + "/replies/", SaveURL: at + "/save-reply",
 		CanReply: v.may(identity.InteractionsCreate), CanNote: v.may(identity.InteractionsCreate) || v.may(identity.NotesCreate), MaxUpload: v.h.cfg.MaxUpload,
 		Errors: map[string]string{}, Laters: v.laters(), Zone: v.zone.String(),
 	}
 	if v.seesHelp() {
 		f.ArticleURL = at + "/article"
 	}
-	if !f.CanReply { // and has no drafts
-		f.Kind, f.FilesURL = "note", ""
+	if !f.CanReply { // files go with the note
+		f.FilesURL = ""
 	}
 	return f
 }
@@ -144,8 +199,8 @@ func (v *visit) ours(key string) bool {
 	})
 }
 
-// fillDraft puts a stored draft into the form.
-func (v *visit) fillDraft(f *composer, i helpdesk.Interaction) error {
+// fillDraft puts a stored draft onto a sheet.
+func (v *visit) fillDraft(f *sheet, i helpdesk.Interaction) error {
 	view := v.bodyView(false)
 	view.Fold = false
 	shown, err := v.ShowBodies(v.ctx(), []helpdesk.Interaction{i}, view)
@@ -157,9 +212,6 @@ func (v *visit) fillDraft(f *composer, i helpdesk.Interaction) error {
 		return err
 	}
 	f.Draft, f.Saved, f.Body, f.HTML = i.ID, v.words.T("Draft saved %s", v.when(i.UpdatedAt)), mailhtml.Text(i.Body), safeHTML(plainStyle(shown[0].HTML))
-	if i.IsForward {
-		f.Kind = "forward"
-	}
 	if len(i.To) > 0 {
 		f.To = strings.Join(i.To, ", ")
 	}
@@ -322,10 +374,11 @@ func (v *visit) post(ctx context.Context, w written, then string) (posted, error
 }
 
 func (v *visit) contribute(ctx context.Context, w written) (helpdesk.Interaction, error) {
-	if w.kind == "note" {
+	if w.kind == "note" && w.draft == 0 {
 		return v.addNote(ctx, w)
 	}
-	if w.later && w.sendAt.IsZero() {
+	note := w.kind == "note"
+	if w.later && !note && w.sendAt.IsZero() {
 		return helpdesk.Interaction{}, fault.Field("send_at", v.words.T("Choose a time"))
 	}
 	draft, err := v.keep(ctx, w)
@@ -336,34 +389,50 @@ func (v *visit) contribute(ctx context.Context, w written) (helpdesk.Interaction
 		return draft, err
 	}
 	update := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}
-	if w.later {
+	if w.later && !note {
 		update.SendAt = storage.Some(w.sendAt)
 	}
-	if !w.anyway {
+	if !w.anyway && !note {
 		update.Seen = storage.Some(w.seen)
 	}
 	return v.UpdateInteraction(ctx, w.conversation, draft.ID, update)
 }
 
-// addNote adds the written text as a note, with the files of the draft, which is then deleted.
+// addNote adds the written text as a note.
 func (v *visit) addNote(ctx context.Context, w written) (helpdesk.Interaction, error) {
 	note, err := v.CreateInteraction(ctx, w.conversation, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: w.body})
 	if err != nil {
 		return note, err
 	}
-	if err := v.attach(ctx, w.conversation, note.ID, w.files); err != nil || w.draft == 0 {
-		return note, err
-	}
-	body, err := v.takeFiles(ctx, w, note.ID)
+	return note, v.attach(ctx, w.conversation, note.ID, w.files)
+}
+
+// convert replaces a draft of an answer by one of a note, or the reverse, with its files.
+func (v *visit) convert(ctx context.Context, w written) (helpdesk.Interaction, error) {
+	made, err := v.CreateInteraction(ctx, w.conversation, w.input())
 	if err != nil {
-		return note, err
+		return made, err
+	}
+	body, err := v.takeFiles(ctx, w, made.ID)
+	if err != nil {
+		return made, err
 	}
 	if body != w.body {
-		if note, err = v.UpdateInteraction(ctx, w.conversation, note.ID, helpdesk.InteractionUpdate{Body: storage.Some(body)}); err != nil {
-			return note, err
+		if made, err = v.UpdateInteraction(ctx, w.conversation, made.ID, helpdesk.InteractionUpdate{Body: storage.Some(body)}); err != nil {
+			return made, err
 		}
 	}
-	return note, v.DeleteInteraction(ctx, w.conversation, w.draft)
+	return made, v.DeleteInteraction(ctx, w.conversation, w.draft)
+}
+
+// input is the form as a new draft.
+func (w written) input() helpdesk.InteractionInput {
+	if w.kind == "note" {
+		return helpdesk.InteractionInput{Type: helpdesk.TypeNote, Status: helpdesk.StatusDraft, Body: w.body}
+	}
+	return helpdesk.InteractionInput{
+		Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: w.body, To: w.to, Cc: w.cc, Bcc: w.bcc, IsForward: w.kind == "forward",
+	}
 }
 
 // takeFiles copies the files of the draft to another interaction, and returns the body with the draft's images rewritten.
@@ -387,28 +456,36 @@ func (v *visit) takeFiles(ctx context.Context, w written, to int64) (string, err
 
 // keep stores the form as the member's draft.
 func (v *visit) keep(ctx context.Context, w written) (helpdesk.Interaction, error) {
-	forward := w.kind == "forward"
-	if w.draft != 0 {
-		if err := v.unsent(ctx, w); err != nil {
-			return helpdesk.Interaction{}, err
-		}
-		return v.UpdateInteraction(ctx, w.conversation, w.draft, helpdesk.InteractionUpdate{
-			Body: storage.Some(w.body), To: storage.Some(w.to), Cc: storage.Some(w.cc), Bcc: storage.Some(w.bcc), IsForward: storage.Some(forward),
-		})
+	if w.draft == 0 {
+		return v.CreateInteraction(ctx, w.conversation, w.input())
 	}
-	return v.CreateInteraction(ctx, w.conversation, helpdesk.InteractionInput{
-		Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: w.body, To: w.to, Cc: w.cc, Bcc: w.bcc, IsForward: forward,
-	})
+	draft, err := v.unsent(ctx, w)
+	if err != nil {
+		return helpdesk.Interaction{}, err
+	}
+	in := w.input()
+	if in.Type != draft.Type {
+		return v.convert(ctx, w)
+	}
+	update := helpdesk.InteractionUpdate{Body: storage.Some(in.Body)}
+	if in.Type == helpdesk.TypeUser {
+		update.To, update.Cc, update.Bcc, update.IsForward = storage.Some(in.To), storage.Some(in.Cc), storage.Some(in.Bcc), storage.Some(in.IsForward)
+	}
+	return v.UpdateInteraction(ctx, w.conversation, w.draft, update)
 }
 
-// unsent checks that a draft is still a draft: a window that does not know that the reply was sent must not change a mail
-// that is about to be sent.
-func (v *visit) unsent(ctx context.Context, w written) error {
+// unsent returns the form's draft if it is still a draft: a window that does not know that the reply was sent must not
+// change a mail that is about to be sent.
+func (v *visit) unsent(ctx context.Context, w written) (helpdesk.Interaction, error) {
 	i, err := v.Interaction(ctx, w.conversation, w.draft)
-	if err == nil && i.Status != helpdesk.StatusDraft {
+	switch {
+	case err != nil || i.Status == helpdesk.StatusDraft:
+	case i.Type == helpdesk.TypeNote:
+		err = fault.New(fault.Conflict, v.words.T("This note has been added already."))
+	default:
 		err = fault.New(fault.Conflict, v.words.T("This reply has been sent already."))
 	}
-	return err
+	return i, err
 }
 
 func (v *visit) attach(ctx context.Context, conversation, interaction int64, files []*multipart.FileHeader) error {
@@ -513,10 +590,10 @@ func (v *visit) writtenAgain(w written, err error, text string) error {
 	if err != nil {
 		return err
 	}
-	if w.draft != 0 && v.unsent(v.ctx(), w) != nil {
+	if _, gone := v.unsent(v.ctx(), w); w.draft != 0 && gone != nil {
 		w.draft = 0 // the draft was deleted or sent elsewhere: the text becomes a new one
 	}
-	query := url.Values{"in": {v.r.PostFormValue("in")}}
+	query := url.Values{"in": {v.r.PostFormValue("in")}, "write": {w.kind}}
 	v.r.URL.Path, v.r.URL.RawQuery = "/a/"+itoa(v.AccountID())+"/c/"+itoa(c.ID), query.Encode()
 	view, err := v.viewOf(c)
 	if err != nil {
@@ -649,7 +726,7 @@ func (v *visit) discard() error {
 		return err
 	}
 	if w.draft != 0 {
-		err := v.unsent(v.ctx(), w)
+		_, err := v.unsent(v.ctx(), w)
 		if err == nil {
 			err = v.DeleteInteraction(v.ctx(), w.conversation, w.draft)
 		}
@@ -684,10 +761,16 @@ func (v *visit) addFile() error {
 // draftOf returns the member's draft, and creates it if there is none.
 func (v *visit) draftOf(w written) (int64, error) {
 	if w.draft != 0 {
-		if err := v.unsent(v.ctx(), w); !fault.Is(err, fault.NotFound) {
+		draft, err := v.unsent(v.ctx(), w)
+		if err == nil && draft.Type == w.input().Type {
+			return w.draft, nil
+		}
+		if err != nil && !fault.Is(err, fault.NotFound) {
 			return w.draft, err
 		}
-		w.draft = 0 // discarded elsewhere
+		if err != nil {
+			w.draft = 0 // discarded elsewhere
+		}
 	}
 	draft, err := v.keep(v.ctx(), w)
 	return draft.ID, err
@@ -715,14 +798,14 @@ func (v *visit) removeFile() error {
 	if err != nil {
 		return err
 	}
+	err = v.DeleteAttachment(v.ctx(), v.number("id"), v.number("i"), v.number("file"))
+	if err != nil && (w.draft == 0 || !fault.Is(err, fault.NotFound)) { // otherwise it is removed already
+		return err
+	}
 	if w.draft != 0 {
 		if _, err := v.keepAll(w); err != nil {
 			return v.notKept(w, err)
 		}
-	}
-	err = v.DeleteAttachment(v.ctx(), v.number("id"), v.number("i"), v.number("file"))
-	if err != nil && (w.draft == 0 || !fault.Is(err, fault.NotFound)) { // otherwise it is removed already
-		return err
 	}
 	return v.goOnWriting(w)
 }
@@ -740,7 +823,7 @@ type newView struct {
 
 // newPage shows the form of a new conversation.
 func (v *visit) newPage() error {
-	return v.showNew(newView{Form: &composer{To: v.r.URL.Query().Get("to"), Errors: map[string]string{}}}, 0)
+	return v.showNew(newView{Form: &composer{sheet: sheet{To: v.r.URL.Query().Get("to")}, Errors: map[string]string{}}}, 0)
 }
 
 func (v *visit) showNew(view newView, status int) error {
@@ -810,10 +893,10 @@ func (v *visit) create() error {
 	made, err := v.once("new", w.nonce, w.content()+view.Subject, func(ctx context.Context) (posted, error) { return v.begin(ctx, w, view) })
 	f, ok := errors.AsType[*fault.Error](err)
 	if ok && (f.Kind == fault.Invalid || f.Kind == fault.Conflict) {
-		view.Form = &composer{
-			To: strings.Join(w.to, ", "), Cc: strings.Join(w.cc, ", "), Bcc: strings.Join(w.bcc, ", "), Body: mailhtml.Text(w.body), HTML: safeHTML(mailhtml.FromInput(w.body)), Nonce: w.nonce,
-			Error: v.words.T("This was not sent."), Errors: map[string]string{},
-		}
+		view.Form = &composer{Error: v.words.T("This was not sent."), Errors: map[string]string{}, sheet: sheet{
+			To: strings.Join(w.to, ", "), Cc: strings.Join(w.cc, ", "), Bcc: strings.Join(w.bcc, ", "), Nonce: w.nonce,
+			Body: mailhtml.Text(w.body), HTML: safeHTML(mailhtml.FromInput(w.body)),
+		}}
 		if f.Kind == fault.Conflict {
 			view.Form.Nonce, view.Form.Error = rand.Text(), f.Message
 		}

@@ -324,7 +324,7 @@ const live = settled(250, () => {
 document.addEventListener("input", (event) => {
   const e = /** @type {HTMLInputElement} */ (event.target);
   if (e.dataset.live === "list" || e.dataset.live === "search" && e.value.length > 1) live();
-  if (e.closest(".composer")) changed();
+  if (e.closest(".composer") && e.name !== "kind") changed();
 });
 
 // ---- Writing --------------------------------------------------------------------------
@@ -340,14 +340,13 @@ function compose(form) {
   Object.assign(edit, { className: "editor", contentEditable: "true", role: "textbox", ariaMultiLine: "true", ariaLabel: $("span", area.labels?.[0])?.textContent?.trim() || "", dir: "auto" });
   edit.dataset.placeholder = area.placeholder;
   edit.tabIndex = 0;
-  const kept = recall(form);
-  const content = new DOMParser().parseFromString(kept || (html instanceof HTMLInputElement ? html.value : ""), "text/html").body;
-  clean(content);
-  edit.replaceChildren(...content.childNodes);
-  if (edit.textContent?.trim() === "" && !$("img", edit)) edit.replaceChildren();
   area.hidden = true;
   area.disabled = true;
   area.after(edit);
+  const radio = $(`[name=kind][value=${kindOf(form)}]`, form);
+  if (radio instanceof HTMLInputElement) radio.checked = true; // a browser may have restored another
+  const left = readSheets(form), kept = recall(form);
+  show(edit, kept || (html instanceof HTMLInputElement ? html.value : ""));
   edit.addEventListener("paste", (event) => paste(form, event));
   edit.addEventListener("drop", (event) => { if (event.dataTransfer?.files.length) { event.preventDefault(); upload(form, [...event.dataTransfer.files], true); } });
   form.addEventListener("click", (event) => format(event));
@@ -355,7 +354,12 @@ function compose(form) {
     const input = /** @type {HTMLInputElement} */ (event.target);
     if (input.type === "file" && !form.dataset.files) chosen(form, input);
     else if (input.type === "file" && input.files?.length) { upload(form, [...input.files], false); input.value = ""; }
-    if (input.name === "kind") edit.focus();
+    if (input.name !== "kind") return;
+    turn(form, input.value);
+    if (input.value === "forward" && !value(form, "to")) { $("[name=to]", form)?.focus(); return; }
+    edit.focus();
+    getSelection()?.selectAllChildren(edit);
+    getSelection()?.collapseToEnd();
   });
   form.addEventListener("desk:sending", (event) => {
     const files = uploads.get(form), note = $(".saved", form);
@@ -364,25 +368,104 @@ function compose(form) {
     stopped = true;
     /** @type {CustomEvent} */ (event).detail.push(saving.then(() => remember(form, true)), files);
   });
-  form.addEventListener("desk:sent", () => { dirty = false; localStorage.removeItem(keep(form)); });
+  form.addEventListener("desk:sent", () => { unsaved.delete(kindOf(form)); localStorage.removeItem(keep(form)); });
   form.addEventListener("desk:unsent", () => { if (form === $("form.composer")) stopped = false; });
   form.addEventListener("keydown", (event) => {
     const input = /** @type {HTMLInputElement} */ (event.target);
     if (event.key === "Enter" && input.name === "article") { event.preventDefault(); $("button", /** @type {Element} */ (input.closest(".pop")))?.click(); }
   });
   if (kept && !form.dataset.nonce) changed();
+  const other = left && $(`[name=kind][value=${left}]`, form);
+  if (other instanceof HTMLInputElement) { other.checked = true; turn(form, left); }
+  if (unsaved.size) later();
+}
+
+/** Shows a text in the editor. @param {HTMLElement} edit @param {string} html */
+function show(edit, html) {
+  const content = new DOMParser().parseFromString(html, "text/html").body;
+  clean(content);
+  edit.replaceChildren(...content.childNodes);
+  if (edit.textContent?.trim() === "" && !$("img", edit)) edit.replaceChildren();
+}
+
+// A reply, a note and a forward have a draft each: what is written as one never becomes another by itself. The form holds the
+// kind that is shown, and a sheet each of the others.
+/** @typedef {{ draft: string, html: string, to: string, cc: string, bcc: string, nonce: string, resent?: string, saved: string, files: Node[] }} Sheet */
+/** @type {WeakMap<HTMLFormElement, Map<string, Sheet>>} */
+const sheets = new WeakMap();
+const kindOf = (/** @type {HTMLFormElement} */ form) => form.dataset.kind || "reply";
+
+/** Reads the sheets that the server sent, with what the browser has kept of them. Returns the kind in which the member wrote
+ * last without the server's knowing, if it is not the one that is shown. @param {HTMLFormElement} form */
+function readSheets(form) {
+  /** @type {Map<string, Sheet>} */
+  const all = new Map();
+  let left = "", when = keptAt(form, kindOf(form));
+  for (const e of /** @type {HTMLTemplateElement[]} */ ($$("template[data-sheet]", form))) {
+    const { sheet: kind = "", draft = "", html = "", to = "", cc = "", bcc = "", nonce = "", saved = "" } = e.dataset;
+    const own = { draft, html, to, cc, bcc, nonce, saved, files: [...e.content.childNodes] };
+    all.set(kind, own);
+    const at = keptAt(form, kind), kept = at ? recall(form, kind, own) : "";
+    if (!kept) continue;
+    own.html = kept;
+    unsaved.add(kind);
+    if (at > when) { left = kind; when = at; }
+  }
+  sheets.set(form, all);
+  return left;
+}
+
+/** Shows another kind, and puts aside what is written of the one shown. @param {HTMLFormElement} form @param {string} to */
+function turn(form, to) {
+  const from = kindOf(form), all = sheets.get(form), next = all?.get(to), edit = $(".editor", form), list = $("[data-list]", form), note = $(".saved", form);
+  if (from === to || !all || !next || !edit) return;
+  fill(form);
+  saveNow();
+  all.set(from, {
+    draft: value(form, "draft"), html: value(form, "html"), to: value(form, "to"), cc: value(form, "cc"), bcc: value(form, "bcc"),
+    nonce: value(form, "nonce"), resent: form.dataset.nonce, saved: note?.textContent || "", files: [...list?.childNodes || []],
+  });
+  all.delete(to);
+  form.dataset.kind = to;
+  for (const name of /** @type {const} */ (["draft", "html", "to", "cc", "bcc", "nonce"])) { const e = form.elements.namedItem(name); if (e instanceof HTMLInputElement) e.value = next[name]; }
+  if (next.resent) form.dataset.nonce = next.resent; else delete form.dataset.nonce;
+  show(edit, next.html);
+  list?.replaceChildren(...next.files);
+  if (note) note.textContent = next.saved;
+  discardable(form);
+  if (unsaved.has(to)) later();
+}
+
+/** What a form would send as one of its kinds. @param {HTMLFormElement} form @param {string} kind */
+function pack(form, kind) {
+  const data = new FormData(form), sheet = sheets.get(form)?.get(kind);
+  data.delete("file");
+  if (sheets.get(form)?.size) data.set("kind", kind);
+  if (sheet) for (const name of /** @type {const} */ (["draft", "html", "to", "cc", "bcc", "nonce"])) data.set(name, sheet[name]);
+  return data;
+}
+
+/** @param {HTMLFormElement} form */
+function discardable(form) {
+  const e = $(".discard", form);
+  if (e) e.hidden = !value(form, "draft");
 }
 
 /** Where the browser keeps what the server does not have yet; another member may work in the same browser.
- * @param {HTMLFormElement} form */
-const keep = (form) => `desk-draft:${body.dataset.me}:${form.action}`;
+ * @param {HTMLFormElement} form @param {string} [kind] */
+const keep = (form, kind = kindOf(form)) => `desk-draft:${body.dataset.me}:${form.action}:${kind}`;
+
+/** When the browser kept it; 0: it keeps nothing. @param {HTMLFormElement} form @param {string} kind @returns {number} */
+function keptAt(form, kind) {
+  try { return JSON.parse(localStorage.getItem(keep(form, kind)) || "{}").at || 0; } catch { return 0; }
+}
 
 const value = (/** @type {HTMLFormElement} */ form, /** @type {string} */ name) => { const e = form.elements.namedItem(name); return e instanceof HTMLInputElement ? e.value : ""; };
 
 /** Keeps in the browser what is written. @param {HTMLFormElement} form @param {boolean} [sending] */
 function remember(form, sending = false) {
   try {
-    localStorage.setItem(keep(form), JSON.stringify({ html: value(form, "html"), draft: value(form, "draft"), nonce: sending ? value(form, "nonce") : "" }));
+    localStorage.setItem(keep(form), JSON.stringify({ html: value(form, "html"), draft: value(form, "draft"), nonce: sending ? value(form, "nonce") : "", at: Date.now() }));
   } catch { /* there is no room for it: the server keeps it */ }
 }
 
@@ -395,16 +478,17 @@ function renonce(form, nonce = form.dataset.nonce) {
 }
 
 /** What the browser has kept, but not what was sent although no answer came: its draft is gone. Where none can tell, as for
- * a note, it can be sent again as it is: under its nonce the server does it once. @param {HTMLFormElement} form @returns {string} */
-function recall(form) {
+ * a new conversation, it can be sent again as it is: under its nonce the server does it once.
+ * @param {HTMLFormElement} form @param {string} [kind] @param {Sheet} [sheet] of a kind that is not shown @returns {string} */
+function recall(form, kind = kindOf(form), sheet) {
   try {
-    const { html, draft, nonce } = JSON.parse(localStorage.getItem(keep(form)) || "{}");
-    if (!nonce || !draft || draft === value(form, "draft")) {
-      if (nonce) renonce(form, nonce);
+    const { html, draft, nonce } = JSON.parse(localStorage.getItem(keep(form, kind)) || "{}");
+    if (!nonce || !draft || draft === (sheet ? sheet.draft : value(form, "draft"))) {
+      if (nonce && sheet) [sheet.resent, sheet.nonce] = [sheet.nonce, nonce]; else if (nonce) renonce(form, nonce);
       return html || "";
     }
   } catch { /* not ours */ }
-  localStorage.removeItem(keep(form));
+  localStorage.removeItem(keep(form, kind));
   return "";
 }
 
@@ -483,15 +567,15 @@ const uploads = new WeakMap();
 /** Attaches something to the draft, after what is being attached or saved already: an answer that is sent meanwhile waits
  * for it. @param {HTMLFormElement} form @param {string} to @param {Record<string, string | File>} fields @param {(made: any) => void} then */
 function attach(form, to, fields, then) {
-  const one = saving.then(async () => {
-    fill(form);
-    const data = new FormData(form);
-    data.delete("file");
+  const kind = kindOf(form), one = saving.then(async () => {
+    if (kind === kindOf(form)) fill(form);
+    const data = pack(form, kind);
     for (const [name, value] of Object.entries(fields)) data.set(name, value);
     const answer = await fetch(to, { method: "POST", body: data }).catch(() => null), made = answer?.ok && await answer.json().catch(() => null);
     if (!made) { say(body.dataset.failed || ""); offline(() => attach(form, to, fields, then)); return false; }
-    drafted(form, made.draft);
-    if (form.isConnected) then(made); // else the member has gone on to another conversation
+    drafted(form, made.draft, kind);
+    if (form.isConnected && kind !== kindOf(form)) sheets.get(form)?.get(kind)?.files.push(...(new DOMParser().parseFromString(made.html, "text/html").body.childNodes));
+    else if (form.isConnected) then(made); // else the member has gone on to another conversation
     return true;
   });
   const all = Promise.all([uploads.get(form) ?? true, one]).then((fine) => !fine.includes(false));
@@ -545,60 +629,69 @@ function chosen(form, input) {
 /** @param {HTMLFormElement} form @param {string} html */
 const listed = (form, html) => $("[data-list]", form)?.insertAdjacentHTML("beforeend", html);
 
-/** @param {HTMLFormElement} form @param {number} id */
-function drafted(form, id) {
-  const draft = form.elements.namedItem("draft");
-  if (draft instanceof HTMLInputElement) draft.value = id ? String(id) : "";
+/** @param {HTMLFormElement} form @param {number} id @param {string} [kind] */
+function drafted(form, id, kind = kindOf(form)) {
+  const draft = form.elements.namedItem("draft"), sheet = sheets.get(form)?.get(kind);
+  if (sheet) sheet.draft = id ? String(id) : "";
+  else if (draft instanceof HTMLInputElement) { draft.value = id ? String(id) : ""; discardable(form); }
 }
 
 /** @type {Promise<unknown>} */
 let saving = Promise.resolve();
-let dirty = false, stopped = false;
+/** The kinds that the server does not have as they are written. @type {Set<string>} */
+const unsaved = new Set();
+let stopped = false;
 const later = settled(1000, () => saveNow());
 
 /** Something of the draft has changed. */
 function changed() {
   const form = /** @type {HTMLFormElement | null} */ ($("form.composer"));
   if (!form) return;
-  dirty = true; stopped = false;
+  unsaved.add(kindOf(form)); stopped = false;
   renonce(form); // it is another text
   fill(form);
   remember(form);
   later();
 }
 
-/** Saves the draft; one request at a time, so that none overtakes another. */
+/** Saves the drafts; one request at a time, so that none overtakes another. */
 function saveNow() {
   const form = /** @type {HTMLFormElement | null} */ ($("form.composer[data-draft]"));
-  if (!dirty || stopped || !form) return;
-  const kind = new FormData(form).get("kind");
-  if (kind === "note" || !field()?.textContent?.trim() && !$("img", form)) return;
-  dirty = false;
-  fill(form);
-  const data = new FormData(form);
-  data.delete("file");
+  if (stopped || !form) return;
+  for (const kind of unsaved) save(form, kind);
+}
+
+/** Saves the draft of a kind. @param {HTMLFormElement} form @param {string} kind */
+function save(form, kind) {
+  const shown = kind === kindOf(form), note = () => (kind === kindOf(form) ? $(".saved", form) : null);
+  const sheet = sheets.get(form)?.get(kind);
+  if (!shown && !sheet) { unsaved.delete(kind); return; } // of another conversation: the browser keeps it
+  const text = shown ? field() : new DOMParser().parseFromString(sheet?.html || "", "text/html").body;
+  if (!text?.textContent?.trim() && !$("img", text || form)) return;
+  unsaved.delete(kind);
+  if (shown) fill(form);
+  const data = pack(form, kind);
   saving = saving.then(async () => {
-    const id = form.elements.namedItem("draft");
-    if (id instanceof HTMLInputElement) data.set("draft", id.value);
+    data.set("draft", sheets.get(form)?.get(kind)?.draft ?? value(form, "draft"));
     const sent = new URLSearchParams(/** @type {any} */ (data)).toString(); // browsers let no more than 64 KiB outlive the page
     const answer = await fetch(form.dataset.draft || "", {
       method: "POST", body: sent, headers: { Accept: "application/json", "Content-Type": "application/x-www-form-urlencoded" }, keepalive: sent.length < 60000,
     });
-    if (answer.status === 409) { sentBefore(form); return; }
+    if (answer.status === 409) { sentBefore(form, kind); return; }
     if (!answer.ok) throw new Error(String(answer.status));
-    const made = await answer.json(), note = $(".saved", form);
-    drafted(form, made.draft);
-    if (!dirty) localStorage.removeItem(keep(form));
-    if (note) note.textContent = made.saved;
-  }).catch(() => { dirty = true; const note = $(".saved", form); if (note) note.textContent = body.dataset.kept || ""; setTimeout(later, 5000); });
+    const made = await answer.json(), text = note(), sheet = sheets.get(form)?.get(kind);
+    drafted(form, made.draft, kind);
+    if (!unsaved.has(kind)) localStorage.removeItem(keep(form, kind));
+    if (text) text.textContent = made.saved; else if (sheet) sheet.saved = made.saved;
+  }).catch(() => { unsaved.add(kind); const text = note(); if (text) text.textContent = body.dataset.kept || ""; setTimeout(later, 5000); });
 }
 addEventListener("pagehide", saveNow);
 
 /** The draft was sent, from another window or without an answer that came here: the conversation shows it. What was
- * changed since becomes another draft. @param {HTMLFormElement} form */
-function sentBefore(form) {
-  drafted(form, 0);
-  recall(form);
+ * changed since becomes another draft. @param {HTMLFormElement} form @param {string} kind */
+function sentBefore(form, kind) {
+  drafted(form, 0, kind);
+  recall(form, kind, sheets.get(form)?.get(kind));
   if (form.isConnected) go(shown, { push: false }).catch(() => {});
 }
 
@@ -912,7 +1005,7 @@ function act(event) {
   const menu = /** @type {HTMLDetailsElement | null} */ (control.closest("details.menu"));
   if (menu && control.tagName === "SUMMARY") { menu.open = true; $(".pop a, .pop button, .pop input:not([type=hidden])", menu)?.focus(); return; }
   control.click();
-  if (control.matches(".kinds label")) field()?.focus();
+  if (control.matches(".kinds label") && !document.activeElement?.closest(".editor, .addresses")) field()?.focus();
 }
 
 const off = /** @type {HTMLInputElement | null} */ ($("#keys-off"));
