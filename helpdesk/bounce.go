@@ -1,6 +1,7 @@
 package helpdesk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -50,6 +51,9 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *ledger.Mail, mailbox Ma
 	}
 	known, changed := f.believe(deliveries, about)
 	if !known {
+		if slices.ContainsFunc(report.Recipients, func(r sending.ReportedRecipient) bool { return r.Address == "" }) {
+			f.mail.AutoSubmitted, f.about = true, about // people can tell whom it means
+		}
 		return false, nil
 	}
 	if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
@@ -209,7 +213,7 @@ func (f *filing) returned(d sending.Delivery, reports []sending.ReportedRecipien
 	}
 	for _, r := range reports {
 		if r.State == sending.Bounced {
-			r.Response, r.EnhancedCode = fmt.Sprintf("For %s: %s %s", r.Address, r.EnhancedCode, r.Response), undefinedStatus
+			r.Response, r.EnhancedCode = fmt.Sprintf("For %s: %s %s", cmp.Or(r.Address, "a recipient"), r.EnhancedCode, r.Response), undefinedStatus
 			return r
 		}
 	}

@@ -35,10 +35,15 @@ type answered struct {
 // answer sends an answer to two.
 func (b *bundle) answer(name string) answered {
 	b.t.Helper()
-	a := answered{to: name + "@customer.example", other: name + "-other@customer.example"}
+	return b.answerTo(answered{to: name + "@customer.example", other: name + "-other@customer.example"})
+}
+
+// answerTo sends an answer to one or two.
+func (b *bundle) answerTo(a answered) answered {
+	b.t.Helper()
 	c := check(b.desk.CreateConversation(b.t.Context(), helpdesk.ConversationInput{
 		Channel: "email", MailboxID: b.mailbox, To: a.to, Subject: "Your order",
-		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "It is ready.", Cc: []string{a.other}}},
+		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "It is ready.", Cc: strings.Fields(a.other)}},
 	}))(b.t)
 	i := check(b.desk.Interactions(b.t.Context(), c.ID, storage.PageRequest{}))(b.t).Items[0]
 	out := check(b.outgoing.Begin(b.t.Context(), b.desk.AccountID(), i.ID, i.ID))(b.t)
@@ -143,6 +148,46 @@ func about(t *testing.T, raw []byte, id, recipient, to string) string {
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	return "Delivered-To: " + to + end + text
+}
+
+// A report on an address that is none of mail is about the answer that it returns: the delivery came back if it had one
+// recipient, and otherwise people see the report in its conversation.
+func TestBounceOfUnnamedRecipient(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		a    answered
+		want map[string]sending.State
+		seen int // interactions in the conversation
+	}{
+		"one recipient":  {answered{to: "ada@customer.example"}, map[string]sending.State{"ada@customer.example": sending.Bounced}, 1},
+		"two recipients": {answered{to: "ada@customer.example", other: "bob@customer.example"}, map[string]sending.State{"ada@customer.example": sending.Sent, "bob@customer.example": sending.Sent}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t, memblob.New())
+			a := b.answerTo(tt.a)
+			b.take("Return-Path: <>\nFrom: MAILER-DAEMON@mx.example\nTo: support@example.org\nSubject: Returned\nMessage-ID: <r@mx.example>\nMIME-Version: 1.0\n" +
+				"Content-Type: multipart/report; report-type=delivery-status; boundary=cut\n\n--cut\n\nSorry.\n--cut\nContent-Type: message/delivery-status\n\n" +
+				"Reporting-MTA: dns; mx.example\n\nFinal-Recipient: x400; /G=Ada/S=Marsh/C=DE/\nAction: failed\nStatus: 5.2.2\nX-Supplementary-Info: mailbox is full\n\n" +
+				"--cut\nContent-Type: message/rfc822\n\nMessage-ID: <" + a.messageID + ">\nSubject: Your order\n\nIt is ready.\n--cut--\n")
+			if err := b.filer.Handle(t.Context(), b.job()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, b.states(a)); diff != "" {
+				t.Error(diff)
+			}
+			rows := b.ledger()
+			inside := check(b.desk.Interactions(t.Context(), a.conversation, storage.PageRequest{}))(t).Items
+			if last := rows[len(rows)-1]; last.State != ledger.Filed || last.ConversationID != a.conversation || len(inside) != tt.seen {
+				t.Errorf("it is %s in conversation %d (%s), which has %d interactions", last.State, last.ConversationID, last.Reason, len(inside))
+			}
+			for _, d := range check(b.desk.Deliveries(t.Context(), []int64{a.id}))(t) {
+				if d.State == sending.Bounced && (d.EnhancedCode != "5.2.2" || d.Response != "mailbox is full") {
+					t.Errorf("the reason is %q %q", d.EnhancedCode, d.Response)
+				}
+			}
+		})
+	}
 }
 
 // Bounces of answers, in the words of every mail system, are attributed to the one recipient concerned, and no other

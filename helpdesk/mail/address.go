@@ -109,11 +109,29 @@ func (s *addressScanner) scan() {
 			s.separator(c)
 			i++
 		default:
-			s.phrase.WriteByte(c)
-			i++
+			n := 1
+			if c == '=' {
+				n = max(1, wordLength(s.in[i:]))
+			}
+			s.phrase.WriteString(s.in[i : i+n])
+			i += n
 		}
 	}
 	s.emit()
+}
+
+// wordLength returns the length of the encoded word at the beginning of s, 0 if there is none. It is one token, even if its
+// sender left characters unencoded that have a meaning outside (RFC 2047 section 5 forbids that). A word that was never
+// closed must not swallow the next mailbox.
+func wordLength(s string) int {
+	if !strings.HasPrefix(s, "=?") {
+		return 0
+	}
+	_, _, n := encodedWord(s)
+	if n > 0 && strings.Contains(s[2:n-2], "=?") {
+		return 0
+	}
+	return n
 }
 
 // separator ends a mailbox, unless the text so far can only be the first half of a name that should have been quoted: "Doe,
@@ -202,6 +220,10 @@ func (s *addressScanner) bare(phrase, note string) {
 			name = strings.Join(append(append([]string{}, words[:i]...), words[i+1:]...), " ")
 		}
 		s.add(name, email)
+		return
+	}
+	if decoded := decodeHeader(phrase, s.charset); strings.Contains(phrase, "=?") && cleanEmail(decoded) != "" {
+		s.add(note, cleanEmail(decoded)) // an address that was encoded as a whole
 		return
 	}
 	s.bad++

@@ -70,8 +70,9 @@ func fromField(raw []byte) (value string, ok bool) {
 // longestFrom is longer than any honest From field with one mailbox.
 const longestFrom = 4 << 10
 
-// oneEncodedWord matches one encoded word of RFC 2047, which contains no address, whatever it decodes to.
-var oneEncodedWord = lazyregexp.New(`=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?=`)
+// oneEncodedWord matches one encoded word of RFC 2047, which contains no address, whatever it decodes to. Angle brackets and
+// quotes in it mean something else to readers that know no encoded words.
+var oneEncodedWord = lazyregexp.New(`=\?[^?\s]+\?[bBqQ]\?[^?\s<>"\\]*\?=`)
 
 // mailboxForm matches a mailbox whose quoted strings and comments have been removed: a name and an address in angle
 // brackets, or an address alone. A comma in a name should be quoted, and often is not.
@@ -84,7 +85,7 @@ func soleMailbox(value, email string) bool {
 		strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 		return false
 	}
-	form := mailboxForm().FindStringSubmatch(oneEncodedWord().ReplaceAllString(withoutQuotes(value), "x"))
+	form := mailboxForm().FindStringSubmatch(withoutQuotes(oneEncodedWord().ReplaceAllString(value, "x")))
 	if form == nil {
 		return false
 	}

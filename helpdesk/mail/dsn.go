@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -20,8 +21,10 @@ type Report struct {
 	MessageIDs []string // of the reported mail, without angle brackets, the likeliest first
 	// Senders are the addresses from which the reported mail came or to which answers were to be sent: from its envelope,
 	// Return-Path, Reply-To, Sender and From.
-	Senders    []string
-	Recipients []ReportedRecipient // none for a complaint, or for a text that names none
+	Senders []string
+	// Recipients are none for a complaint, or for a text that names none. Those of other address types than that of mail
+	// (RFC 3464 section 2.1.2), such as X.400, have no Address.
+	Recipients []ReportedRecipient
 }
 
 // ReportedRecipient is the outcome for one recipient.
@@ -30,7 +33,7 @@ type ReportedRecipient struct {
 	Original   string // the address before it was rewritten in transit; "" if missing
 	Action     ReportAction
 	Status     string // RFC 3463, such as "5.1.1"; "" if missing
-	Diagnostic string // of the refusing server, one line of at most 500 bytes
+	Diagnostic string // the reason that the refusing server or the report gives, one line of at most 500 bytes
 }
 
 // ReportAction is the outcome of a delivery, as named by RFC 3464 section 2.3.3.
@@ -181,14 +184,14 @@ func statusFields(body string) []map[string]string {
 // readStatus reads a message/delivery-status.
 func (r *Report) readStatus(body string) {
 	for _, fields := range statusFields(body) {
-		one := ReportedRecipient{Address: typed(fields["final-recipient"]), Original: typed(fields["original-recipient"]), Diagnostic: diagnostic(fields["diagnostic-code"])}
-		if m := statusCode().FindString(fields["status"]); m != "" {
-			one.Status = m
-		}
+		reason := strings.TrimSpace(fields["diagnostic-code"] + " " + fields["x-supplementary-info"])
+		one := ReportedRecipient{Address: typed(fields["final-recipient"]), Original: typed(fields["original-recipient"]), Diagnostic: diagnostic(reason)}
+		one.Status = cmp.Or(statusCode().FindString(fields["status"]), failureCode().FindString(reason))
 		if one.Address == "" {
 			one.Address, one.Original = one.Original, ""
 		}
-		if one.Address == "" || len(r.Recipients) >= maxReported {
+		unnamed := one.Address == "" && fields["action"] == "" && fields["final-recipient"] == ""
+		if unnamed || len(r.Recipients) >= maxReported {
 			continue
 		}
 		action, _, _ := strings.Cut(strings.ToLower(fields["action"]), " ")

@@ -3,6 +3,7 @@ package mail
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"html"
 	"strings"
@@ -87,13 +88,15 @@ func (p *parser) parse(raw []byte) error {
 }
 
 type parser struct {
-	limits Limits
-	msg    *Message
-	parts  int
-	junk   int
-	blocks []block
-	flowed bool  // some text was format=flowed
-	named  []int // attachments that are named texts, which may be the only content
+	limits   Limits
+	msg      *Message
+	parts    int
+	junk     int
+	blocks   []block
+	dropped  bool   // HTML that shows nothing was left out
+	flowed   bool   // some text was format=flowed
+	reaction string // the emoji of a reaction from Gmail
+	named    []int  // attachments that are named texts, which may be the only content
 
 	doubts
 	closely bool // for the second reading: doubtful text is read in the most likely charset
@@ -301,6 +304,10 @@ func (p *parser) attach(e *entity, body []byte, at place) {
 	if e.ctype == "text/x-amp-html" && at.alternative {
 		return // a third form of the same text, used by few mailers
 	}
+	if e.ctype == "text/vnd.google.email-reaction+json" {
+		p.reaction = reactionOf(body) // the other forms say it in words
+		return
+	}
 	part := message.Part{ContentType: e.ctype, Body: body}
 	if cid := messageIDs(bounded(e.h.Get("Content-Id"))); len(cid) > 0 {
 		part.ContentID = strings.ToValidUTF8(cid[0], "\uFFFD")
@@ -319,6 +326,15 @@ func (p *parser) attach(e *entity, body []byte, at place) {
 		part.Filename = cleanFilename(part.Filename + ".eml")
 	}
 	p.msg.Attachments = append(p.msg.Attachments, part)
+}
+
+// reactionOf returns the emoji of a reaction, "" if it has none.
+func reactionOf(body []byte) string {
+	var reaction struct{ Emoji string }
+	if len(body) > 10_000 || json.Unmarshal(body, &reaction) != nil || len(reaction.Emoji) > 100 {
+		return ""
+	}
+	return oneLine(reaction.Emoji)
 }
 
 // extensions are few and fixed, so that names do not depend on the machine.
@@ -430,10 +446,16 @@ func (p *parser) finish() {
 		m.sent = &sent{text: text, html: page}
 		p.blocks = shown
 	}
+	p.dropInvisible()
 	m.Text, m.HTML = p.join()
 	p.unpack()
 	if strings.TrimSpace(m.Text) == "" && strings.TrimSpace(m.HTML) == "" {
-		p.describe()
+		if p.describe(); p.dropped && strings.TrimSpace(m.Text) == "" {
+			m.Text, m.HTML = m.sent.text, m.sent.html // there is nothing else
+		}
+	} else if c := calendarIn(m.Attachments); c != nil && c.answers() {
+		p.asSent()
+		p.appendText(c.summary())
 	}
 	cids := referencedCIDs(m.HTML)
 	for i := range m.Attachments {
@@ -486,16 +508,28 @@ func (p *parser) describe() {
 		p.msg.Text = text
 		return
 	}
-	for _, a := range p.msg.Attachments {
-		if a.ContentType != "text/calendar" {
-			continue
-		}
-		s, _ := decodeCharset(a.Body, a.Charset)
-		if text := calendarText(cleanText(s)); text != "" {
-			p.asSent()
-			p.msg.Text = text
-			return
-		}
+	if c := calendarIn(p.msg.Attachments); c != nil {
+		p.asSent()
+		p.msg.Text = c.summary()
+		return
+	}
+	if p.reaction != "" {
+		p.asSent()
+		p.msg.Text = "Reacted with " + p.reaction + "\n"
+	}
+}
+
+// appendText adds a text below both forms of the body, unless they have it.
+func (p *parser) appendText(text string) {
+	m := p.msg
+	if strings.Contains(m.Text, strings.TrimSpace(text)) {
+		return
+	}
+	if strings.TrimSpace(m.Text) != "" {
+		m.Text = strings.TrimRight(m.Text, "\n") + "\n\n" + text
+	}
+	if strings.TrimSpace(m.HTML) != "" {
+		m.HTML += "\n<br>\n" + `<div style="white-space: pre-wrap">` + html.EscapeString(text) + "</div>"
 	}
 }
 

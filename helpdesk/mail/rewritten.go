@@ -18,16 +18,15 @@ func (m *Message) Rewritten() (author mailaddr.Address, rewritten bool) {
 	}
 	from := m.From[0]
 	other := func(a mailaddr.Address) bool { return a.Email != "" && !strings.EqualFold(a.Email, from.Email) }
-	if list, _ := ParseAddresses(m.Header.Raw("X-Original-From"), m.Header.charset); len(list) == 1 && other(list[0]) {
-		return list[0], true
-	}
 	post, _ := ParseAddresses(listAddress(m.Header.Raw("List-Post")), "")
 	byList := len(post) == 1 && !other(post[0])
 	if !byList && !viaName().MatchString(from.Name) {
 		return mailaddr.Address{}, false
 	}
-	if list, _ := ParseAddresses(m.Header.Raw("X-Original-Sender"), ""); len(list) == 1 && other(list[0]) {
-		return list[0], true
+	for _, field := range []string{"X-Original-From", "X-Original-Sender"} {
+		if list, _ := ParseAddresses(m.Header.Raw(field), m.Header.charset); len(list) == 1 && other(list[0]) {
+			return list[0], true
+		}
 	}
 	for _, a := range m.ReplyTo {
 		if other(a) {
