@@ -53,7 +53,7 @@ func (s *Spool) Send(ctx context.Context, from string, to []string, m *Mail) ([]
 	if err := s.write(name, from, to, m); err != nil {
 		return nil, fmt.Errorf("outbound: spool: %w", err)
 	}
-	return all(len(to), Result{State: sending.Sent, Response: "Written to the spool."}), nil
+	return all(len(to), Result{State: sending.Sent, Response: sending.Spooled}), nil
 }
 
 func (s *Spool) write(name, from string, to []string, m *Mail) (err error) {

@@ -23,6 +23,12 @@ type Delivery struct {
 	UpdatedAt     time.Time // time of the last reply
 }
 
+// Spooled is the Response of a mail that was written to a file because no relay is set: it reached nobody.
+const Spooled = "Written to the spool."
+
+// Spooled reports whether the message was only written to a file.
+func (d Delivery) Spooled() bool { return d.State == Sent && d.Response == Spooled }
+
 // DeliveryFilter names the interactions whose deliveries are listed.
 type DeliveryFilter struct{ InteractionIDs []int64 }
 
@@ -32,7 +38,7 @@ type State string
 // The states of a delivery.
 const (
 	Queued     State = "queued"     // not attempted yet
-	Sent       State = "sent"       // accepted by the relay
+	Sent       State = "sent"       // accepted by the relay, or spooled
 	Deferred   State = "deferred"   // rejected temporarily, to be retried
 	Failed     State = "failed"     // rejected permanently, or given up
 	Bounced    State = "bounced"    // accepted by the relay and returned later
