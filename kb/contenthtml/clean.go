@@ -22,7 +22,10 @@ const (
 // document. Ids that begin with "hw-" are reserved for the surrounding page and dropped.
 //
 // Clean(Clean(s)) == Clean(s).
-func Clean(s string) string {
+func Clean(s string) string { return write(cleaned(s)) }
+
+// cleaned returns the tokens of cleaned HTML.
+func cleaned(s string) []token {
 	if len(s) > MaxInput {
 		s = s[:MaxInput]
 	}
@@ -32,7 +35,7 @@ func Clean(s string) string {
 	for !b.full {
 		switch z.Next() {
 		case html.ErrorToken:
-			return write(b.finish())
+			return anchored(b.finish())
 		case html.TextToken:
 			b.text(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -43,12 +46,16 @@ func Clean(s string) string {
 			b.end(string(name))
 		}
 	}
-	return write(b.finish())
+	return anchored(b.finish())
 }
 
-// write formats the tokens after the headings got their anchors.
-func write(tokens []token) string {
+// anchored returns the tokens after the headings got their anchors.
+func anchored(tokens []token) []token {
 	setAnchors(tokens)
+	return tokens
+}
+
+func write(tokens []token) string {
 	var out strings.Builder
 	for _, t := range tokens {
 		t.write(&out)

@@ -39,15 +39,20 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 // and alerts, and with definition lists) into HTML that [Clean] has cleaned, including HTML in the source. The error is one
 // of ErrMarkdown*.
 func FromMarkdown(source string) (string, error) {
+	tokens, err := fromMarkdown(source)
+	return write(tokens), err
+}
+
+func fromMarkdown(source string) ([]token, error) {
 	source = strings.ToValidUTF8(strings.ReplaceAll(source, "\x00", ""), "\uFFFD")
 	if err := checkMarkdown(source); err != nil {
-		return "", err
+		return nil, err
 	}
 	var b bytes.Buffer
 	if err := markdown().Convert([]byte(source), &b); err != nil {
-		return "", err
+		return nil, err
 	}
-	return Clean(b.String()), nil
+	return cleaned(b.String()), nil
 }
 
 // For constructs that take the parser quadratic time, the limits apply to the estimated work, not to the size of the text.
