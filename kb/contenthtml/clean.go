@@ -26,16 +26,19 @@ func Clean(s string) string { return write(cleaned(s)) }
 
 // cleaned returns the tokens of cleaned HTML.
 func cleaned(s string) []token {
-	if len(s) > MaxInput {
-		s = s[:MaxInput]
-	}
+	tokens, _ := cleanedWithin(s[:min(len(s), MaxInput)], MaxOutput)
+	return tokens
+}
+
+// cleanedWithin returns the tokens of cleaned HTML of at most limit bytes, and whether that is all of it.
+func cleanedWithin(s string, limit int) (tokens []token, all bool) {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
-	b := &balancer{}
+	b := &balancer{limit: limit}
 	z := html.NewTokenizer(strings.NewReader(policy().Sanitize(s)))
 	for !b.full {
 		switch z.Next() {
 		case html.ErrorToken:
-			return anchored(b.finish())
+			return anchored(b.finish()), true
 		case html.TextToken:
 			b.text(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -46,7 +49,7 @@ func cleaned(s string) []token {
 			b.end(string(name))
 		}
 	}
-	return anchored(b.finish())
+	return anchored(b.finish()), false
 }
 
 // anchored returns the tokens after the headings got their anchors.

@@ -13,12 +13,17 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 )
 
-// MaxMarkdown is the maximum size of Markdown, in bytes.
-const MaxMarkdown = 2 << 20
+// Limits of FromMarkdown, in bytes. MaxMarkdown leaves room for references, which may be longer than the addresses that
+// authors write.
+const (
+	MaxMarkdown = 4 << 20
+	MaxRendered = 8 << 20 // of the HTML
+)
 
 // The reasons why FromMarkdown refuses a text. Their messages may be shown.
 var (
-	ErrMarkdownSize  = errors.New("is longer than 2 MiB of Markdown")
+	ErrMarkdownSize  = errors.New("is longer than 4 MiB of Markdown")
+	ErrMarkdownHTML  = errors.New("becomes more than 8 MiB of HTML")
 	ErrMarkdownDepth = errors.New("has quotes or lists that are nested too deeply")
 	ErrMarkdownLinks = errors.New("has too many links in one paragraph")
 	ErrMarkdownMarks = errors.New("has too many signs of emphasis (* _ ~) that nothing ends in one paragraph")
@@ -55,10 +60,17 @@ func fromMarkdown(source string) ([]token, error) {
 	if err := markdown().Convert([]byte(source), &b, parser.WithContext(pc)); err != nil {
 		return nil, err
 	}
+	if b.Len() > 2*MaxRendered {
+		return nil, ErrMarkdownHTML
+	}
 	if delimitersOf(pc).steps > marksPerByte*len(source)+fewMarks {
 		return nil, ErrMarkdownMarks
 	}
-	return cleaned(b.String()), nil
+	tokens, all := cleanedWithin(b.String(), MaxRendered)
+	if !all {
+		return nil, ErrMarkdownHTML
+	}
+	return tokens, nil
 }
 
 // For constructs that take the parser quadratic time, the limits apply to the estimated work, not to the size of the text.
