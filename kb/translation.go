@@ -389,6 +389,9 @@ func (t *Text) change(problems *fault.Collector, field, locale string, in Transl
 		problems.Check(!in.twice, field+"[markdown]", "cannot be given together with content")
 		problems.Check(in.refused == "", field+"[markdown]", in.refused)
 		o.Content, o.Markdown = in.Content.Or(o.Content), in.Markdown.Or(o.Markdown)
+		if in.Markdown.Or("") != "" { // what an edit of the Markdown does not change stays as it is
+			o.Content = contenthtml.Keep(o.Content, old.Content)
+		}
 		if o.Markdown == "" { // otherwise the content is made from it, and may be longer
 			problems.Check(withinLimit(o.Content), field+"[content]", "is longer than 2 MiB")
 		}
