@@ -3,6 +3,7 @@ package kb
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -192,8 +193,8 @@ type TranslationInput struct {
 	// translation has changed since, the change is a Conflict fault with the code CodeCrossed.
 	Seen storage.Opt[time.Time]
 
-	refused bool // the Markdown cannot be parsed
-	twice   bool // both forms were given
+	refused string // why the Markdown cannot be converted
+	twice   bool   // both forms were given
 }
 
 // CodeCrossed is the code of the Conflict fault for a change to a translation that somebody else has changed since it was
@@ -218,10 +219,13 @@ func (in TextInput) cleaned() TextInput {
 		// Longer content is refused anyway.
 		t.twice = t.both()
 		content, any := t.Content.Get()
-		if source, given := t.Markdown.Get(); given && (source != "" || !any) && len(source) <= MaxContent && !t.both() {
+		if source, given := t.Markdown.Get(); given && (source != "" || !any) && withinLimit(source) && !t.both() {
 			made, err := contenthtml.FromMarkdown(plain.Text(source))
-			t.Content, t.Markdown, t.refused = storage.Some(made), storage.Some(plain.Text(source)), err != nil
-		} else if any && len(content) <= MaxContent && !t.both() {
+			t.Content, t.Markdown = storage.Some(made), storage.Some(plain.Text(source))
+			if err != nil {
+				t.refused = err.Error()
+			}
+		} else if any && withinLimit(content) && !t.both() {
 			t.Content, t.Markdown = storage.Some(contenthtml.Clean(content)), storage.Some("")
 		}
 		if of, given := t.MadeFrom.Get(); given {
@@ -233,6 +237,18 @@ func (in TextInput) cleaned() TextInput {
 	}
 	return in
 }
+
+// withinLimit reports whether an author's text has at most MaxContent bytes, apart from references, which may be longer than
+// the addresses that the author wrote.
+func withinLimit(text string) bool {
+	if len(text) <= MaxContent || len(text) > contenthtml.MaxMarkdown {
+		return len(text) <= MaxContent
+	}
+	return len(storedReference.ReplaceAllString(text, "")) <= MaxContent
+}
+
+// storedReference matches a reference in a text.
+var storedReference = regexp.MustCompile(`\b` + contenthtml.RefScheme + `(?:articles|collections|categories|files)/[1-9][0-9]*(?:/[A-Za-z0-9]{8,64}/[^\s"'<>()]*)?`)
 
 // both reports whether the content is given in both forms. Empty Markdown does not count.
 func (in TranslationInput) both() bool {
@@ -288,7 +304,18 @@ func (t *Text) apply(problems *fault.Collector, in TextInput, kind textKind, now
 	found, _ := t.Translation(source)
 	field := "translations[" + source + "]"
 	problems.Check(found.Title != "", field+"["+kind.title+"]", "is required")
-	problems.Check(found.Content != "" || !kind.content, field+"[content]", "is required")
+	problems.Check(found.Content != "" || in.unread(source) || !kind.content, field+"[content]", "is required")
+}
+
+// unread reports whether the Markdown of a locale was given and could not be converted, which is a problem of its own.
+func (in TextInput) unread(locale string) bool {
+	for code, given := range in.Translations {
+		one, _ := given.Get()
+		if found, ok := Locale(code); ok && found == locale {
+			return one.refused != "" || !withinLimit(one.Markdown.Or(""))
+		}
+	}
+	return false
 }
 
 // crossed reports whether a translation has changed since the caller read it.
@@ -360,15 +387,20 @@ func (t *Text) change(problems *fault.Collector, field, locale string, in Transl
 	bounded(problems, field+"[summary]", o.Summary, MaxSummary)
 	if kind.content {
 		problems.Check(!in.twice, field+"[markdown]", "cannot be given together with content")
-		problems.Check(!in.refused, field+"[markdown]", "is too deeply nested")
+		problems.Check(in.refused == "", field+"[markdown]", in.refused)
 		o.Content, o.Markdown = in.Content.Or(o.Content), in.Markdown.Or(o.Markdown)
-		problems.Check(len(o.Content) <= MaxContent, field+"[content]", "is longer than 2 MiB")
-		problems.Check(len(o.Markdown) <= MaxContent, field+"[markdown]", "is longer than 2 MiB")
+		if in.Markdown.Or("") != "" { // what an edit of the Markdown does not change stays as it is
+			o.Content = contenthtml.Keep(o.Content, old.Content)
+		}
+		if o.Markdown == "" { // otherwise the content is made from it, and may be longer
+			problems.Check(withinLimit(o.Content), field+"[content]", "is longer than 2 MiB")
+		}
+		problems.Check(withinLimit(o.Markdown), field+"[markdown]", "is longer than 2 MiB")
 		of, _ := in.MadeFrom.Get()
 		bounded(problems, field+"[made_from][title]", of.Title, MaxTitle)
 		bounded(problems, field+"[made_from][summary]", of.Summary, MaxSummary)
-		problems.Check(len(of.Content) <= MaxContent, field+"[made_from][content]", "is longer than 2 MiB")
-		problems.Check(len(of.Markdown) <= MaxContent, field+"[made_from][markdown]", "is longer than 2 MiB")
+		problems.Check(withinLimit(of.Content), field+"[made_from][content]", "is longer than 2 MiB")
+		problems.Check(withinLimit(of.Markdown), field+"[made_from][markdown]", "is longer than 2 MiB")
 	}
 	if o != old {
 		o.UpdatedAt = now

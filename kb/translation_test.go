@@ -59,3 +59,42 @@ func TestMadeFrom(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Markdown of 2 MiB is accepted, although its HTML is longer, and so is Markdown that is longer because of its references.
+// What cannot be converted is refused for its own reason.
+func TestLongMarkdown(t *testing.T) {
+	t.Parallel()
+	b := memory(t)
+	editor, err := b.Editor(t.Context(), erin, b.site(t, kb.SiteInput{}).ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shelf, err := editor.CreateCollection(t.Context(), kb.CollectionInput{TextInput: kb.TextInput{SourceLocale: "en", Translations: title("Basics")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prose := strings.Repeat("Plain words.\n\n", kb.MaxContent)[:kb.MaxContent-1] + "."
+	links := strings.Repeat("[a](kb:articles/1234567890123)\n\n", kb.MaxContent)[:kb.MaxContent+kb.MaxContent/4]
+	for name, tt := range map[string]struct {
+		markdown string
+		want     map[string][]string
+	}{
+		"2 MiB of prose":        {prose, nil},
+		"longer":                {prose + "x", map[string][]string{"translations[en][markdown]": {"is longer than 2 MiB"}}},
+		"longer for references": {links, nil},
+		"nested too deeply":     {strings.Repeat("> ", 100) + "x", map[string][]string{"translations[en][markdown]": {"has quotes or lists that are nested too deeply"}}},
+		"nothing shown":         {"<!-- x -->", map[string][]string{"translations[en][content]": {"is required"}}},
+	} {
+		_, err := editor.CreateArticle(t.Context(), kb.ArticleInput{CollectionID: shelf.ID, TextInput: kb.TextInput{
+			SourceLocale: "en", Translations: map[string]storage.Opt[kb.TranslationInput]{"en": storage.Some(kb.TranslationInput{Title: storage.Some("Grind"), Markdown: storage.Some(tt.markdown)})},
+		}})
+		var e *fault.Error
+		var got map[string][]string
+		if errors.As(err, &e) {
+			got = e.Fields
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

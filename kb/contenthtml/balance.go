@@ -45,6 +45,7 @@ func set(words string) map[string]bool {
 // multiplies unclosed formatting elements by the paragraphs that follow them.
 type balancer struct {
 	out     []token
+	limit   int // of size
 	size    int // bytes of out
 	open    []string
 	openLen int // bytes of the end tags of the open elements
@@ -58,7 +59,7 @@ const anchorRoom = len(` id=""`) + utf8.UTFMax*maxAnchor
 
 // room reports whether n more bytes and all end tags still fit.
 func (b *balancer) room(n int) bool {
-	if b.size+b.openLen+n > MaxOutput {
+	if b.size+b.openLen+n > b.limit {
 		b.full = true
 	}
 	return !b.full
@@ -75,7 +76,7 @@ func (b *balancer) text(s string) {
 	}
 	t := token{kind: html.TextToken, data: s}
 	size := t.size()
-	if left := max(MaxOutput-b.size-b.openLen, 0); size > left {
+	if left := max(b.limit-b.size-b.openLen, 0); size > left {
 		t.data = cutText(s, left)
 		size = t.size()
 		b.full = true

@@ -22,17 +22,23 @@ const (
 // document. Ids that begin with "hw-" are reserved for the surrounding page and dropped.
 //
 // Clean(Clean(s)) == Clean(s).
-func Clean(s string) string {
-	if len(s) > MaxInput {
-		s = s[:MaxInput]
-	}
+func Clean(s string) string { return write(cleaned(s)) }
+
+// cleaned returns the tokens of cleaned HTML.
+func cleaned(s string) []token {
+	tokens, _ := cleanedWithin(s[:min(len(s), MaxInput)], MaxOutput)
+	return tokens
+}
+
+// cleanedWithin returns the tokens of cleaned HTML of at most limit bytes, and whether that is all of it.
+func cleanedWithin(s string, limit int) (tokens []token, all bool) {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
-	b := &balancer{}
+	b := &balancer{limit: limit}
 	z := html.NewTokenizer(strings.NewReader(policy().Sanitize(s)))
 	for !b.full {
 		switch z.Next() {
 		case html.ErrorToken:
-			return write(b.finish())
+			return anchored(b.finish()), true
 		case html.TextToken:
 			b.text(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -43,12 +49,16 @@ func Clean(s string) string {
 			b.end(string(name))
 		}
 	}
-	return write(b.finish())
+	return anchored(b.finish()), false
 }
 
-// write formats the tokens after the headings got their anchors.
-func write(tokens []token) string {
+// anchored returns the tokens after the headings got their anchors.
+func anchored(tokens []token) []token {
 	setAnchors(tokens)
+	return tokens
+}
+
+func write(tokens []token) string {
 	var out strings.Builder
 	for _, t := range tokens {
 		t.write(&out)

@@ -3,6 +3,7 @@ package contenthtml
 import (
 	"bytes"
 	"errors"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -12,12 +13,17 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 )
 
-// MaxMarkdown is the maximum size of Markdown, in bytes.
-const MaxMarkdown = 2 << 20
+// Limits of FromMarkdown, in bytes. MaxMarkdown leaves room for references, which may be longer than the addresses that
+// authors write.
+const (
+	MaxMarkdown = 4 << 20
+	MaxRendered = 8 << 20 // of the HTML
+)
 
 // The reasons why FromMarkdown refuses a text. Their messages may be shown.
 var (
-	ErrMarkdownSize  = errors.New("is longer than 2 MiB of Markdown")
+	ErrMarkdownSize  = errors.New("is longer than 4 MiB of Markdown")
+	ErrMarkdownHTML  = errors.New("becomes more than 8 MiB of HTML")
 	ErrMarkdownDepth = errors.New("has quotes or lists that are nested too deeply")
 	ErrMarkdownLinks = errors.New("has too many links in one paragraph")
 	ErrMarkdownMarks = errors.New("has too many signs of emphasis (* _ ~) that nothing ends in one paragraph")
@@ -29,7 +35,8 @@ var (
 // definition lists (PHP Markdown Extra), and with explicit anchors: "## Install {#install}".
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
-		goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList, alertExtension{}),
+		goldmark.WithExtensions(autolinkExtension{}, extension.Table, extension.TaskList, extension.Footnote, extension.DefinitionList,
+			emphasisExtension{}, alertExtension{}),
 		goldmark.WithParserOptions(parser.WithHeadingAttribute()),
 		goldmark.WithRendererOptions(html.WithUnsafe()), // Clean makes it safe
 	)
@@ -39,22 +46,37 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 // and alerts, and with definition lists) into HTML that [Clean] has cleaned, including HTML in the source. The error is one
 // of ErrMarkdown*.
 func FromMarkdown(source string) (string, error) {
+	tokens, err := fromMarkdown(source)
+	return write(tokens), err
+}
+
+func fromMarkdown(source string) ([]token, error) {
 	source = strings.ToValidUTF8(strings.ReplaceAll(source, "\x00", ""), "\uFFFD")
 	if err := checkMarkdown(source); err != nil {
-		return "", err
+		return nil, err
 	}
 	var b bytes.Buffer
-	if err := markdown().Convert([]byte(source), &b); err != nil {
-		return "", err
+	pc := parser.NewContext()
+	if err := markdown().Convert([]byte(source), &b, parser.WithContext(pc)); err != nil {
+		return nil, err
 	}
-	return Clean(b.String()), nil
+	if b.Len() > 2*MaxRendered {
+		return nil, ErrMarkdownHTML
+	}
+	if delimitersOf(pc).steps > marksPerByte*len(source)+fewMarks {
+		return nil, ErrMarkdownMarks
+	}
+	tokens, all := cleanedWithin(b.String(), MaxRendered)
+	if !all {
+		return nil, ErrMarkdownHTML
+	}
+	return tokens, nil
 }
 
 // For constructs that take the parser quadratic time, the limits apply to the estimated work, not to the size of the text.
 const (
 	maxMarkers  = 30       // markers of quotes and lists at the start of a line
 	maxLinking  = 32 << 20 // link openers times bytes of their paragraph
-	maxMarks    = 32 << 20 // emphasis markers scanned to find matching openers
 	maxMissing  = 100_000  // cells missing in table rows, which are added
 	maxRepeated = 64 << 20 // bytes of link definitions, counted for each use
 )
@@ -78,10 +100,8 @@ func checkMarkdown(source string) error {
 
 // costs estimates the work of the parser, line by line.
 type costs struct {
-	bytes, links int    // of the current paragraph
-	open         []byte // its open emphasis markers
-	marks        int    // of the whole text, like the fields below
-	columns      int    // of the current table; 0: not in a table
+	bytes, links int // of the current paragraph
+	columns      int // of the current table; 0: not in a table
 	missing      int
 	definition   int // bytes of the current definition; 0: not in one
 	longest      int
@@ -92,14 +112,11 @@ func (c *costs) add(line string) error {
 		return ErrMarkdownDepth
 	}
 	if beginsBlock(line) {
-		c.bytes, c.links, c.open = 0, 0, c.open[:0]
+		c.bytes, c.links = 0, 0
 	}
 	c.bytes += len(line)
 	if c.links += strings.Count(line, "]("); c.links*c.bytes > maxLinking {
 		return ErrMarkdownLinks
-	}
-	if c.emphasis(line); c.marks > maxMarks {
-		return ErrMarkdownMarks
 	}
 	text := strings.Trim(line, " \t\r\n>")
 	if c.table(text); c.missing > maxMissing {
@@ -130,61 +147,22 @@ func (c *costs) table(text string) {
 	}
 }
 
-// emphasis processes the markers as the parser does, which searches all open ones for the match of each closer.
-func (c *costs) emphasis(line string) {
-	for i := 0; i < len(line) && c.marks <= maxMarks; {
-		sign := line[i]
-		if sign == '\\' {
-			i += 2
-			continue
-		}
-		if sign != '*' && sign != '_' && sign != '~' {
-			i++
-			continue
-		}
-		end := i
-		for end < len(line) && line[end] == sign {
-			end++
-		}
-		before, after := byte(' '), byte(' ')
-		if i > 0 {
-			before = line[i-1]
-		}
-		if end < len(line) {
-			after = line[end]
-		}
-		if before > ' ' { // it may be a closer
-			at := bytes.LastIndexByte(c.open, sign)
-			c.marks += len(c.open) - max(at, 0)
-			if at >= 0 {
-				c.open = c.open[:at]
-				i = end
-				continue
-			}
-		}
-		if after > ' ' {
-			c.open = append(c.open, sign)
-		}
-		i = end
-	}
-}
+// marker matches the marker of a quote, or of an item of a list.
+var marker = regexp.MustCompile(`^[ \t]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t\r\n]|$))`)
 
 // markers counts the quote and list markers at the start of a line.
 func markers(line string) int {
-	n := 0
-	for i := 0; i < len(line) && n <= maxMarkers; i++ {
-		switch c := line[i]; {
-		case c == '>', c == '-', c == '+', c == '*':
-			n++
-		case c == '.' || c == ')':
-			n++
-		case c == ' ', c == '\t', c >= '0' && c <= '9':
-		default:
-			return n
-		}
-	}
 	if strings.Trim(line, " \t\r\n-") == "" || strings.Trim(line, " \t\r\n*") == "" {
 		return 0 // a thematic break
+	}
+	n := 0
+	for n <= maxMarkers {
+		found := marker.FindString(line)
+		if found == "" {
+			break
+		}
+		line = line[len(found):]
+		n++
 	}
 	return n
 }

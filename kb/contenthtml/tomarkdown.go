@@ -1,338 +1,260 @@
 package contenthtml
 
 import (
-	"regexp"
-	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
 )
 
-// ToMarkdown converts cleaned HTML to Markdown. Elements without an equivalent in Markdown become their text.
+// ToMarkdown converts HTML, which it cleans, to Markdown that [FromMarkdown] converts back to the same cleaned HTML, apart
+// from white space that browsers do not show. What Markdown cannot say is HTML in the Markdown, of the smallest block. Only
+// Markdown that would be longer than MaxMarkdown is not converted back.
 func ToMarkdown(content string) string {
-	root, err := html.Parse(strings.NewReader(content))
-	if err != nil {
-		return Text(content)
-	}
-	w := &markdowner{}
-	w.block(root, 0)
-	return strings.TrimSpace(w.out.String()) + "\n"
+	return settled(treeOf(cleaned(content)))
 }
 
-type markdowner struct {
-	out    strings.Builder
-	indent string // of each line
-	gap    bool   // an empty line is due
-	fresh  bool   // the line has its indent already
+// ToReadableMarkdown converts HTML, which it cleans, to Markdown for reading and as the start of a new text: like
+// [ToMarkdown], but without classes, styles and elements that only group others, and with paragraphs around loose text.
+func ToReadableMarkdown(content string) string {
+	return settled(readable(treeOf(cleaned(content))))
 }
 
-// maxDepth bounds the recursion.
-const maxDepth = 200
+// form is how a block is written: if it does not come back from Markdown as it was, in the next form.
+type form int
 
-func (w *markdowner) line(text string) {
-	if w.gap && w.out.Len() > 0 && !w.fresh {
-		w.out.WriteString(strings.TrimRight(w.indent, " ") + "\n")
-	}
-	w.gap = false
-	for i, l := range strings.Split(text, "\n") {
-		if i > 0 || !w.fresh {
-			w.out.WriteString(w.indent)
-		}
-		w.fresh = false
-		w.out.WriteString(l + "\n")
-	}
+const (
+	formMarkdown form = iota // emphasis wherever it may work
+	formCareful              // emphasis of whole words, otherwise tags
+	formTags                 // tags in place of emphasis, links, images and code
+	formHTML                 // HTML
+	formLine                 // HTML in one line, which Markdown leaves alone whatever it is
+)
+
+// unit is a part of a document that is written as a block of Markdown: an element, loose text, or a tag of an element that
+// groups blocks.
+type unit struct {
+	nodes    []*node // an element, or loose text
+	tag      string  // HTML of the tag
+	form     form
+	markdown string
 }
 
-func attr(n *html.Node, key string) string {
-	for _, a := range n.Attr {
-		if a.Key == key {
-			return a.Val
+// settled returns Markdown that converts back to the tree.
+func settled(root *node) string {
+	units := unitsOf(nil, root)
+	for i := range units {
+		units[i].write(formMarkdown)
+	}
+	if holds(units) {
+		return joined(units)
+	}
+	for part := range chunks(units) {
+		settle(part)
+	}
+	if !holds(units) {
+		for i := range units {
+			units[i].write(formLine)
 		}
 	}
-	return ""
+	return joined(units)
 }
 
-// lineElements are the elements that start a new line.
-var lineElements = func() map[string]bool {
-	all := map[string]bool{}
-	for name := range strings.FieldsSeq("address article aside blockquote body dd details div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 head header hr html li ol p pre section summary table ul") {
-		all[name] = true
-	}
-	return all
-}()
+// maxChunk is how much Markdown is converted at once to find a block that does not come back, in bytes.
+const maxChunk = 4 << 10
 
-// block writes the children of a node; text between blocks becomes a paragraph.
-func (w *markdowner) block(n *html.Node, depth int) {
-	if depth > maxDepth {
-		return
-	}
-	var words strings.Builder
-	flush := func() {
-		if text := strings.TrimSpace(words.String()); text != "" {
-			w.line(plainParagraph(text))
-			w.gap = true
-		}
-		words.Reset()
-	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || !lineElements[c.Data] {
-			inline(&words, c, depth)
-			continue
-		}
-		flush()
-		w.element(c, depth)
-		w.gap = true
-	}
-	flush()
-}
-
-func (w *markdowner) element(c *html.Node, depth int) {
-	text := func() string {
-		var b strings.Builder
-		for k := c.FirstChild; k != nil; k = k.NextSibling {
-			inline(&b, k, depth)
-		}
-		return strings.TrimSpace(b.String())
-	}
-	switch c.Data {
-	case "h1", "h2", "h3", "h4", "h5", "h6":
-		w.line(strings.Repeat("#", int(c.Data[1]-'0')) + " " + strings.NewReplacer("\n", " ", "{", `\{`).Replace(text()))
-	case "pre":
-		fence := "```"
-		code := strings.TrimRight(plainText(c, depth), "\n")
-		for strings.Contains(code, fence) {
-			fence += "`"
-		}
-		w.line(fence + codeLanguage(c) + "\n" + code + "\n" + fence)
-	case "hr":
-		w.line("---")
-	case "blockquote":
-		before := w.indent
-		w.indent += "> "
-		w.block(c, depth+1)
-		w.indent = before
-	case "ul", "ol":
-		w.list(c, depth)
-	case "table":
-		w.table(c, depth)
-	case "dt":
-		w.line("**" + text() + "**")
-	default:
-		w.block(c, depth+1)
-	}
-}
-
-func (w *markdowner) list(n *html.Node, depth int) {
-	number := 1
-	if start, err := strconv.Atoi(attr(n, "start")); err == nil {
-		number = start
-	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type == html.TextNode && strings.TrimSpace(c.Data) == "" {
-			continue
-		}
-		mark := "- "
-		if n.Data == "ol" {
-			mark = strconv.Itoa(number) + ". "
-			number++
-		}
-		before := w.indent
-		if w.gap && w.out.Len() > 0 {
-			w.out.WriteString(strings.TrimRight(before, " ") + "\n")
-		}
-		w.gap = false
-		if !w.fresh { // a list at the start of an item shares its line
-			w.out.WriteString(before)
-		}
-		w.out.WriteString(mark)
-		w.indent, w.fresh = before+strings.Repeat(" ", len(mark)), true
-		if c.Type == html.ElementNode && c.Data == "li" {
-			w.block(c, depth+1)
-		} else { // a child of a list that is not an item
-			w.block(&html.Node{Type: html.ElementNode, Data: "li", FirstChild: lone(c)}, depth+1)
-		}
-		if w.fresh { // it is empty
-			w.out.WriteString("\n")
-		}
-		w.indent, w.fresh, w.gap = before, false, false
-	}
-}
-
-// table writes the rows of a table. Cells in Markdown contain no blocks.
-func (w *markdowner) table(n *html.Node, depth int) {
-	var rows [][]string
-	var walk func(*html.Node, int)
-	walk = func(n *html.Node, depth int) {
-		if depth > maxDepth {
-			return
-		}
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			if c.Data != "tr" {
-				walk(c, depth+1)
-				continue
-			}
-			var cells []string
-			for d := c.FirstChild; d != nil; d = d.NextSibling {
-				if d.Data == "td" || d.Data == "th" {
-					var b strings.Builder
-					inline(&b, d, depth)
-					cells = append(cells, strings.ReplaceAll(strings.Join(strings.Fields(b.String()), " "), "|", "\\|"))
+// chunks splits the units into parts of about maxChunk bytes.
+func chunks(units []unit) func(yield func([]unit) bool) {
+	return func(yield func([]unit) bool) {
+		begin, size := 0, 0
+		for i, u := range units {
+			if size += len(u.markdown); size >= maxChunk || i == len(units)-1 {
+				if !yield(units[begin : i+1]) {
+					return
 				}
+				begin, size = i+1, 0
 			}
-			rows = append(rows, cells)
-		}
-	}
-	walk(n, depth)
-	for i, cells := range rows {
-		w.line("| " + strings.Join(cells, " | ") + " |")
-		if i == 0 {
-			w.line("|" + strings.Repeat(" --- |", max(1, len(cells))))
 		}
 	}
 }
 
-// inline writes text and inline elements.
-func inline(b *strings.Builder, n *html.Node, depth int) {
-	if depth > maxDepth {
+// settle chooses the first form in which each unit comes back, also beside its neighbours.
+func settle(units []unit) {
+	if holds(units) {
 		return
 	}
-	if n.Type == html.TextNode {
-		b.WriteString(escaped(spaces(n.Data)))
-		return
-	}
-	if n.Type != html.ElementNode {
-		return
-	}
-	inside := func() string {
-		var in strings.Builder
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			inline(&in, c, depth+1)
-		}
-		return in.String()
-	}
-	around := func(mark string) {
-		text := inside()
-		if trimmed := strings.TrimSpace(text); trimmed != "" {
-			b.WriteString(strings.Replace(text, trimmed, mark+trimmed+mark, 1))
-		}
-	}
-	switch n.Data {
-	case "strong", "b":
-		around("**")
-	case "em", "i":
-		around("*")
-	case "del", "s", "strike":
-		around("~~")
-	case "code", "samp", "kbd":
-		b.WriteString("`" + strings.NewReplacer("`", "'", "\n", " ").Replace(plainText(n, depth)) + "`")
-	case "br":
-		b.WriteString("  \n")
-	case "img":
-		b.WriteString("![" + escaped(attr(n, "alt")) + "](" + address(attr(n, "src")) + ")")
-	case "a":
-		if to := attr(n, "href"); to != "" {
-			if text := strings.Join(strings.Fields(inside()), " "); text != "" {
-				b.WriteString("[" + text + "](" + address(to) + ")")
-			}
-			return
-		}
-		b.WriteString(inside())
-	case "input":
-		box := "[ ] "
-		for _, a := range n.Attr {
-			if a.Key == "checked" {
-				box = "[x] "
+	if len(units) == 1 {
+		for next := units[0].form + 1; next <= formLine; next++ {
+			if units[0].write(next); holds(units) {
+				return
 			}
 		}
-		b.WriteString(box)
-	case "iframe", "video", "audio":
-		if src := attr(n, "src"); src != "" {
-			b.WriteString("<" + src + ">")
+		return
+	}
+	left, right := units[:len(units)/2], units[len(units)/2:]
+	settle(left)
+	settle(right)
+	if holds(units) {
+		return
+	}
+	left[len(left)-1].write(formLine)
+	right[0].write(formLine)
+	if !holds(units) {
+		for i := range units {
+			units[i].write(formLine)
 		}
-	case "script", "style":
+	}
+}
+
+// holds reports whether the Markdown of units comes back as they are.
+func holds(units []unit) bool {
+	back, err := fromMarkdown(joined(units))
+	if err != nil {
+		return false
+	}
+	var want strings.Builder
+	for _, u := range units {
+		want.WriteString(u.tag)
+		for _, n := range u.nodes {
+			writeNode(&want, n)
+		}
+	}
+	return normal(back) == normal(cleaned(want.String()))
+}
+
+// writeNode writes a node as Clean does.
+func writeNode(out *strings.Builder, n *node) {
+	n.write(out)
+	for _, c := range n.children {
+		writeNode(out, c)
+	}
+	if n.kind == html.StartTagToken && !void[n.data] {
+		token{kind: html.EndTagToken, data: n.data}.write(out)
+	}
+}
+
+// unitsOf appends the units of the content of an element.
+func unitsOf(units []unit, parent *node) []unit {
+	for run := range runs(parent.children) {
+		n := run[0]
+		switch {
+		case !isBlock(n):
+			units = append(units, unit{nodes: run})
+		case groups(n):
+			tag := strings.Builder{}
+			n.write(&tag)
+			units = append(units, unit{tag: tag.String()})
+			units = append(unitsOf(units, n), unit{tag: "</" + n.data + ">"})
+		default:
+			units = append(units, unit{nodes: run})
+		}
+	}
+	return units
+}
+
+// runs splits nodes into blocks and runs of others, without runs of white space.
+func runs(nodes []*node) func(yield func([]*node) bool) {
+	return func(yield func([]*node) bool) {
+		for i := 0; i < len(nodes); {
+			end := i + 1
+			for !isBlock(nodes[i]) && end < len(nodes) && !isBlock(nodes[end]) {
+				end++
+			}
+			if run := nodes[i:end]; !isSpace(run) && !yield(run) {
+				return
+			}
+			i = end
+		}
+	}
+}
+
+func isSpace(nodes []*node) bool {
+	return len(nodes) == 1 && nodes[0].kind == html.TextToken && strings.Trim(nodes[0].data, " \t\n") == ""
+}
+
+func isBlock(n *node) bool { return n.kind == html.StartTagToken && n.data != "br" && edges[n.data] }
+
+// grouping are the elements whose tags may stand between blocks of Markdown.
+var grouping = set("address article aside blockquote details div figure footer header section")
+
+// groups reports whether an element is written as its tags around Markdown: it has blocks that Markdown can say.
+func groups(n *node) bool {
+	if !grouping[n.data] || keepsSpaces(n.token) || n.plain("blockquote") && onlyBlocks(n) || alertKind(n) != "" {
+		return false
+	}
+	for _, c := range n.children {
+		if isBlock(c) && (groups(c) || sayable(c)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sayable reports whether Markdown may have a form for a block.
+func sayable(n *node) bool {
+	switch n.data {
+	case "h1", "h2", "h3", "h4", "h5", "h6":
+		return true
+	case "p", "ul", "blockquote", "hr", "pre", "table", "dl":
+		return len(n.attrs) == 0
+	case "ol":
+		return len(n.attrs) == 0 || len(n.attrs) == 1 && n.attrs[0].Key == "start"
+	}
+	return alertKind(n) != ""
+}
+
+// onlyBlocks reports whether an element contains blocks and nothing else.
+func onlyBlocks(n *node) bool {
+	any := false
+	for run := range runs(n.children) {
+		if any = true; !isBlock(run[0]) {
+			return false
+		}
+	}
+	return any
+}
+
+func (u *unit) write(as form) {
+	u.form = as
+	switch {
+	case u.tag != "":
+		u.markdown = rawTag(u.tag)
+	case as == formLine:
+		u.markdown = rawLine(u.nodes)
+	case as == formHTML || !isBlock(u.nodes[0]):
+		u.markdown = raw(u.nodes)
 	default:
-		b.WriteString(inside())
-		if lineElements[n.Data] {
-			b.WriteByte(' ')
-		}
+		u.markdown = blockWriter{as}.block(u.nodes[0], 0)
 	}
 }
 
-// lone returns a node without its siblings.
-func lone(n *html.Node) *html.Node {
-	own := *n
-	own.NextSibling = nil
-	return &own
-}
-
-var escaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "~~", `\~\~`)
-
-// entity matches text that Markdown would read as a character reference.
-var entity = regexp.MustCompile(`&(#?[A-Za-z0-9]+;)`)
-
-// escaped escapes text so that Markdown shows it unchanged.
-func escaped(text string) string {
-	return entity.ReplaceAllString(escaper.Replace(text), `\&$1`)
-}
-
-// opening matches the start of a line that Markdown would read as a block.
-var opening = regexp.MustCompile(`(?m)^[ \t]*(?:[-+>=:|~]|#{1,6}(?:\s|$)|[0-9]{1,9}[.)])`)
-
-// plainParagraph escapes text so that no line begins a heading, a list or another block.
-func plainParagraph(text string) string {
-	return opening.ReplaceAllStringFunc(text, func(begin string) string {
-		at := strings.IndexAny(begin, "-+>=:|~#.)")
-		return begin[:at] + `\` + begin[at:]
-	})
-}
-
-// spaces replaces all white space by single spaces.
-func spaces(s string) string {
+// joined joins the Markdown of units. HTML next to HTML needs no empty line.
+func joined(units []unit) string {
 	var b strings.Builder
-	gap := false
-	for _, r := range s {
-		if r == ' ' || r == '\n' || r == '\t' || r == '\r' {
-			gap = true
-			continue
+	for i, u := range units {
+		if i > 0 {
+			b.WriteString(between(units[i-1].markdown, u.markdown))
 		}
-		if gap {
-			b.WriteByte(' ')
-		}
-		gap = false
-		b.WriteRune(r)
+		b.WriteString(u.markdown)
 	}
-	if gap {
-		b.WriteByte(' ')
-	}
-	return b.String()
+	b.WriteByte('\n')
+	return strings.TrimLeft(b.String(), "\n")
 }
 
-func address(s string) string {
-	return strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "<", "%3C", ">", "%3E").Replace(s)
+// between returns what separates two blocks of Markdown.
+func between(before, after string) string {
+	list := func(s string) bool {
+		return beginsItem(s) || strings.Contains(s, "\n: ")
+	}
+	switch {
+	case strings.HasPrefix(before, "<") && strings.HasPrefix(after, "<") && !strings.HasPrefix(before, "<http"):
+		return "\n"
+	case list(before) && (list(after) || strings.HasPrefix(after, " ")):
+		return "\n\n<!-- -->\n\n" // otherwise they would be one list
+	}
+	return "\n\n"
 }
 
-func plainText(n *html.Node, depth int) string {
-	if depth > maxDepth {
-		return ""
-	}
-	if n.Type == html.TextNode {
-		return n.Data
-	}
-	var b strings.Builder
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		b.WriteString(plainText(c, depth+1))
-	}
-	return b.String()
-}
-
-// codeLanguage returns the language of a code block.
-func codeLanguage(n *html.Node) string {
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		for class := range strings.FieldsSeq(attr(c, "class")) {
-			if name, ok := strings.CutPrefix(class, "language-"); ok {
-				return name
-			}
-		}
-	}
-	return ""
+func beginsItem(s string) bool {
+	digits := strings.TrimLeft(s, "0123456789")
+	return strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "---") || len(digits) < len(s) && strings.HasPrefix(digits, ".")
 }

@@ -750,7 +750,7 @@ func (hv *helpVisit) newArticlePage() error {
 		if err != nil {
 			return err
 		}
-		view.Name, view.Text = talk.Subject, contenthtml.ToMarkdown(contenthtml.Clean(mailhtml.Clean(answer.Body)))
+		view.Name, view.Text = talk.Subject, contenthtml.ToReadableMarkdown(mailhtml.Clean(answer.Body))
 	}
 	return hv.showNewArticle(view, 0)
 }

@@ -73,10 +73,10 @@ func TestToMarkdown(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		"<p>2026. A year</p><p># no heading</p><p>- no list &amp;lt; &lt;b&gt; R&amp;D</p>": "2026\\. A year\n\n\\# no heading\n\n\\- no list \\&lt; \\<b> R&D\n",
-		"<p>a<br># b</p><p>~~~</p><p>===</p>":                                               "a  \n\\# b\n\n\\~\\~~\n\n\\===\n",
-		"<ul>lost<li>a</li><b>found</b></ul>":                                               "- lost\n- a\n- **found**\n",
+		"<p>a<br># b</p><p>~~~</p><p>===</p>":                                               "a  \n\\# b\n\n\\~\\~\\~\n\n\\===\n",
+		"<ul>lost<li>a</li><b>found</b></ul>":                                               "<ul>lost<li>a</li><b>found</b></ul>\n",
 		"<ol><li><ol><li>a</li><li>b</li></ol></li><li>c</li></ol>":                         "1. 1. a\n   2. b\n2. c\n",
-		"<p><a href=\"/x\">a<br>b</a><a href=\"/y\"></a></p>":                               "[a b](/x)\n",
+		"<p><a href=\"/x\">a<br>b</a><a href=\"/y\"></a></p>":                               "[a  \nb](/x)<a href=\"/y\"></a>\n",
 		"<h2>a {#b}</h2><p><code>c\nd</code></p>":                                           "## a \\{#b}\n\n`c d`\n",
 	} {
 		got := site.ToMarkdown(content)

@@ -316,7 +316,7 @@ func (v *visit) markdown(locale, name string) error {
 	}
 	body := t.Markdown
 	if body == "" {
-		body = contenthtml.ToMarkdown(dropTitle(t.Content, t.Title))
+		body = contenthtml.ToReadableMarkdown(dropTitle(t.Content, t.Title))
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n", oneLine(t.Title))
