@@ -375,10 +375,17 @@ func (p *past) prepare(ctx context.Context) error {
 }
 
 func (p *past) prepareMessage(ctx context.Context, m PastMessage) (preparedPast, error) {
-	f := &filing{svc: p.svc, accountID: p.accountID, now: p.now, mail: ledger.Incoming{Message: message.Message{HTML: plain.Text(m.HTML), Text: plain.Text(m.Text)}}}
-	f.prepareBody()
 	files := slices.Clone(m.Files)
-	for _, whole := range f.mail.Attachments {
+	parts := make([]message.Part, len(files))
+	for n, file := range files {
+		parts[n] = message.Part{Filename: file.Filename, ContentID: file.ContentID}
+	}
+	f := &filing{svc: p.svc, accountID: p.accountID, now: p.now, mail: ledger.Incoming{Message: message.Message{HTML: plain.Text(m.HTML), Text: plain.Text(m.Text), Attachments: parts}}}
+	f.prepareBody()
+	for n := range files {
+		files[n].ContentID = f.mail.Attachments[n].ContentID
+	}
+	for _, whole := range f.mail.Attachments[len(files):] {
 		files = append(files, PastFile{Filename: whole.Filename, ContentType: whole.ContentType, Open: func() (io.ReadCloser, error) {
 			return io.NopCloser(bytes.NewReader(whole.Body)), nil
 		}})

@@ -301,7 +301,7 @@ func (p *parser) attach(e *entity, body []byte, at place) {
 	if e.ctype == "text/x-amp-html" && at.alternative {
 		return // a third form of the same text, used by few mailers
 	}
-	part := message.Part{ContentType: e.ctype, Body: body}
+	part := message.Part{ContentType: e.ctype, Location: oneLine(bounded(e.h.Get("Content-Location"))), Body: body}
 	if cid := messageIDs(bounded(e.h.Get("Content-Id"))); len(cid) > 0 {
 		part.ContentID = strings.ToValidUTF8(cid[0], "\uFFFD")
 	} else {
