@@ -59,14 +59,13 @@ func (s *Service) MaxAttachment() int64 { return s.cfg.MaxAttachment }
 
 // CreateAttachment attaches a file to an interaction. Once the sending of a posted user interaction has begun, it is a
 // Conflict fault. A file above Config.MaxAttachment is a TooLarge fault, a type that is not allowed an Invalid fault. It
-// needs interactions.create, or interactions.note for a note.
+// needs interactions.create, or interactions.note for a note. IsInline is returned as given, until it is read.
 func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
-	r, begin, err := d.mayAttach(ctx, conversationID, interactionID)
+	_, begin, err := d.mayAttach(ctx, conversationID, interactionID)
 	if err != nil {
 		return Attachment{}, err
 	}
-	a, err := d.attach(ctx, begin, conversationID, interactionID, up, changeable)
-	return d.svc.judged(ctx, r, a, err)
+	return d.attach(ctx, begin, conversationID, interactionID, up, changeable)
 }
 
 // CopyAttachments attaches copies of one interaction's files to another interaction of the same conversation, all or none,

@@ -473,7 +473,7 @@ func (p *Portal) CreateAttachment(ctx context.Context, conversationID, interacti
 	if err != nil {
 		return Attachment{}, err
 	}
-	a, err := p.desk.attach(ctx, begin, c.ID, interactionID, up, func(ctx context.Context, tx Tx, conversationID, interactionID int64) error {
+	return p.desk.attach(ctx, begin, c.ID, interactionID, up, func(ctx context.Context, tx Tx, conversationID, interactionID int64) error {
 		i, err := tx.Interactions().Lock(ctx, interactionID)
 		if i, err = inConversation(i, conversationID, err); err != nil {
 			return err
@@ -490,7 +490,6 @@ func (p *Portal) CreateAttachment(ctx context.Context, conversationID, interacti
 		}
 		return err
 	})
-	return p.svc.judged(ctx, r.Reader, a, err)
 }
 
 // Attachments lists one interaction's files.

@@ -111,6 +111,8 @@ func TrueImage(claimed string, head []byte) string {
 	switch {
 	case len(head) >= 12 && string(head[4:8]) == "ftyp" && !bytes.Contains(head[8:min(len(head), 64)], []byte("avif")):
 		return "image/heic"
+	case begins("%PDF-"):
+		return "application/pdf"
 	case begins("II*\x00"), begins("MM\x00*"):
 		return "image/tiff"
 	case begins("\xd7\xcd\xc6\x9a"):
