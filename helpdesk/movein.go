@@ -1,6 +1,7 @@
 package helpdesk
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -407,14 +408,17 @@ func (p *past) putFile(ctx context.Context, n int, f PastFile) (Attachment, erro
 		return Attachment{}, err
 	}
 	defer func() { _ = content.Close() }() // it is only read
-	key, counted := fileKey(p.accountID), &countingReader{Reader: content}
+	buffered := bufio.NewReaderSize(content, filetype.HeadSize)
+	head, _ := buffered.Peek(filetype.HeadSize) // an error is met again when the file is stored
+	kind := filetype.TrueImage(plain.Cut(plain.Line(f.ContentType), 200), head)
+	key, counted := fileKey(p.accountID), &countingReader{Reader: buffered}
 	p.stored[key] = false
 	if _, err := p.svc.cfg.Blobs.Put(ctx, key, counted); err != nil {
 		return Attachment{}, err
 	}
 	return Attachment{
 		Filename:    cmp.Or(filetype.SafeName(f.Filename), fmt.Sprintf("attachment-%d", n+1)),
-		ContentType: plain.Cut(plain.Line(f.ContentType), 200), ContentID: plain.Cut(plain.Line(f.ContentID), 998),
+		ContentType: kind, ContentID: plain.Cut(plain.Line(f.ContentID), 998),
 		Size: counted.n, IsInline: f.Inline, BlobKey: key, CreatedAt: p.now,
 	}, nil
 }

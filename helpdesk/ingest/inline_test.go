@@ -192,3 +192,28 @@ func TestManyInlineFiles(t *testing.T) { // not parallel: it compares times
 		return func() { b.svc.ShowBody(b.desk.AccountID(), i, files, sources) }
 	})
 }
+
+// A member's note above a forwarded mail gets the images that only it shows; what nothing shows is listed at the mail.
+func TestInlineFilesOfForwards(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, memblob.New())
+	page := `<div dir="ltr">She is a pain: <img src="cid:Note%20A@x"></div><div class="gmail_quote"><div class="gmail_attr">---------- Forwarded message ---------<br>` +
+		`From: Ada &lt;ada@example.com&gt;<br>Date: Mon, Jan 2, 2023 at 3:04 PM<br>Subject: The door is stuck<br>To: &lt;o@example.org&gt;<br></div><br><br>` +
+		`<p>It does not open. <img src="mail.png"><img src="cid:heic@x"></p></div>`
+	raw := "From: Olga <o@example.org>\nTo: support@example.org\nSubject: Fwd: The door is stuck\nMessage-ID: <f@example.org>\nMIME-Version: 1.0\n" +
+		"Content-Type: multipart/related; boundary=zz\n\n--zz\nContent-Type: text/html\n\n" + page + "\n"
+	for _, f := range [][3]string{{"note.png", "image/png", "note a@x"}, {"mail.png", "image/png", "mail@x"}, {"photo.heic", "image/heic", "heic@x"}, {"other.png", "image/png", "other@x"}} {
+		raw += fmt.Sprintf("--zz\nContent-Type: %s; name=%s\nContent-ID: <%s>\n\nx\n", f[1], f[0], f[2])
+	}
+	row := b.vouched(raw+"--zz--\n", aligned("example.org"))
+	all := check(b.desk.Interactions(t.Context(), row.ConversationID, storage.PageRequest{}))(t).Items
+	var got []string
+	for _, i := range all {
+		shown, listed := inAndOut(check(b.desk.Attachments(t.Context(), row.ConversationID, i.ID))(t))
+		got = append(got, fmt.Sprint(i.Type, " shows ", shown, ", lists ", listed))
+	}
+	want := []string{"customer shows [mail.png], lists [photo.heic other.png]", "note shows [note.png], lists []"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s\nof %q", diff, all[0].Body)
+	}
+}
