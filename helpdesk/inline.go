@@ -210,7 +210,8 @@ var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 // address returns the cid: address for an image of the mail's HTML, which names a part in another way (RFC 2557, and mailers
 // that forget the scheme), or whose cid: address would be cleaned away. Other addresses stay.
 func (p *partNames) address(src string) string {
-	at, known := -1, false
+	var at int
+	var known bool
 	trimmed := strings.TrimSpace(src)
 	switch keys := contentKeys(trimmed); {
 	case len(keys) > 0 && !strings.ContainsFunc(trimmed, unicode.IsSpace):

@@ -181,7 +181,7 @@ func TestInlineFilesFollowTheBody(t *testing.T) {
 }
 
 // The time to show a body with many images grows in proportion to them and to the files.
-func TestManyInlineFiles(t *testing.T) { // not parallel: it compares times
+func TestManyInlineFiles(t *testing.T) { //nolint:paralleltest // it measures
 	b := newBundle(t, memblob.New())
 	testenv.Growth(t, 2<<10, func(n int) func() {
 		files := make([]helpdesk.Attachment, n)
