@@ -25,7 +25,7 @@ type Attachment struct {
 	ContentType    string
 	ContentID      string // without angle brackets; the target of cid: links in the body
 	Size           int64  // bytes
-	IsInline       bool
+	IsInline       bool   // the body shows it, so lists may leave it out; decided when it is read. Stored is only what the mail or the uploader claimed
 	BlobKey        string
 	CreatedAt      time.Time
 }
@@ -50,7 +50,7 @@ func attachable() []string { return append(filetype.Documents(), "xlsx") }
 // Upload is a file to be attached.
 type Upload struct {
 	Filename string // its extension must be among the allowed types
-	IsInline bool   // shown in the body, which names its URL
+	IsInline bool   // meant for the body, which must name its URL to show it; else the file is listed all the same
 	Content  io.Reader
 }
 
@@ -59,7 +59,7 @@ func (s *Service) MaxAttachment() int64 { return s.cfg.MaxAttachment }
 
 // CreateAttachment attaches a file to an interaction. Once the sending of a posted user interaction has begun, it is a
 // Conflict fault. A file above Config.MaxAttachment is a TooLarge fault, a type that is not allowed an Invalid fault. It
-// needs interactions.create, or interactions.note for a note.
+// needs interactions.create, or interactions.note for a note. IsInline is returned as given, until it is read.
 func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
 	_, begin, err := d.mayAttach(ctx, conversationID, interactionID)
 	if err != nil {
@@ -70,13 +70,17 @@ func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interaction
 
 // CopyAttachments attaches copies of one interaction's files to another interaction of the same conversation, all or none,
 // and returns them by the IDs of the originals. Copies and originals are independent. Permissions and faults are those of
-// [Desk.CreateAttachment].
+// [Desk.CreateAttachment]. IsInline of a copy is what was claimed for the original, until it is read.
 func (d *Desk) CopyAttachments(ctx context.Context, conversationID, from, to int64) (map[int64]Attachment, error) {
-	_, begin, err := d.mayAttach(ctx, conversationID, to)
+	r, begin, err := d.mayAttach(ctx, conversationID, to)
 	if err != nil {
 		return nil, err
 	}
-	originals, err := d.Attachments(ctx, conversationID, from)
+	i, err := r.Interactions().Get(ctx, from)
+	if _, err = inConversation(i, conversationID, err); err != nil {
+		return nil, err
+	}
+	originals, err := r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{from}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +264,7 @@ func (d *Desk) Attachments(ctx context.Context, conversationID, interactionID in
 	if _, err = inConversation(i, conversationID, err); err != nil {
 		return nil, err
 	}
-	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{interactionID}}, storage.Seek{Limit: storage.NoLimit})
+	return d.svc.filesOf(ctx, r, []int64{interactionID})
 }
 
 // AttachmentsOf lists the files of several interactions. It needs interactions.view.
@@ -269,7 +273,7 @@ func (d *Desk) AttachmentsOf(ctx context.Context, interactionIDs []int64) ([]Att
 	if err != nil || len(interactionIDs) == 0 {
 		return nil, err
 	}
-	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: interactionIDs}, storage.Seek{Limit: storage.NoLimit})
+	return d.svc.filesOf(ctx, r, interactionIDs)
 }
 
 // Attachment returns one file's description. It needs interactions.view.
@@ -285,7 +289,7 @@ func (d *Desk) Attachment(ctx context.Context, conversationID, interactionID, id
 	if a.InteractionID != interactionID || a.ConversationID != conversationID {
 		return Attachment{}, fault.Missing("attachment", id)
 	}
-	return a, nil
+	return d.svc.judged(ctx, r, a, nil)
 }
 
 // OpenAttachment opens length bytes of a file starting at offset; a negative length means to the end. It needs

@@ -6,14 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -105,8 +103,9 @@ func ImageOwners(list []Interaction) []int64 {
 func (s *Service) ShowBody(accountID int64, i Interaction, attachments []Attachment, v BodyView) ShownBody {
 	out := ShownBody{HTML: i.Body}
 	if v.AttachmentURL != nil {
+		files := s.bodyFiles(accountID, i, attachments)
 		out.HTML = mailhtml.RewriteImages(out.HTML, func(src string) string {
-			if a, ok := s.named(accountID, i, src, attachments); ok {
+			if a, ok := files.by(src); ok {
 				return v.AttachmentURL(a, attachmentKey(s.cfg.SigningKey, accountID, a.InteractionID, a.ID))
 			}
 			return src
@@ -163,33 +162,6 @@ func remoteImages(stored string) int {
 	return n
 }
 
-// named returns the attachment that an image address in a stored body refers to: one of the interaction's own by Content-ID,
-// or any of the conversation's by a reference that we issued.
-func (s *Service) named(accountID int64, i Interaction, src string, attachments []Attachment) (Attachment, bool) {
-	if len(src) < 4 || !strings.EqualFold(src[:4], "cid:") {
-		return Attachment{}, false
-	}
-	cid, err := url.PathUnescape(src[4:])
-	if err != nil {
-		cid = src[4:]
-	}
-	cid = strings.Trim(cid, "<> ")
-	ref, isRef := parseReference(cid)
-	for _, a := range attachments {
-		switch {
-		case a.ConversationID != i.ConversationID:
-		case a.InteractionID == i.ID && a.ContentID != "" && mailaddr.Fold(a.ContentID) == mailaddr.Fold(cid):
-			return a, true
-		case !isRef || a.ID != ref.attachment || a.InteractionID != ref.interaction:
-		case a.InteractionID == i.ID || s.signedBy(func(key []byte) bool {
-			return hmac.Equal([]byte(ref.key), []byte(attachmentKey(key, accountID, a.InteractionID, a.ID)))
-		}):
-			return a, true
-		}
-	}
-	return Attachment{}, false
-}
-
 // reference names an attachment in a stored body. Its key proves that we issued it. Otherwise, a customer who guesses ids
 // could make an agent who quotes them send files of notes.
 type reference struct {
@@ -231,8 +203,9 @@ func attachmentKey(key []byte, accountID, interactionID, id int64) string {
 	return tokenEncoding.EncodeToString(mac.Sum(nil)[:tokenMACLength])
 }
 
-// embed returns the body of an outgoing message, whose images from files of the conversation become parts of the message.
-// The body refers to them by the ContentID of the returned attachments, own ones first.
+// embed returns the body of an outgoing message, whose visible images from files of the conversation become parts of the
+// message. The body refers to them by the ContentID of the returned attachments, own ones first. A file that an image names
+// but does not show is an ordinary attachment.
 func (s *Service) embed(ctx context.Context, r Reader, accountID int64, i Interaction, own []Attachment) (string, []Attachment, error) {
 	all := own
 	if strings.Contains(i.Body, "@helpwright") {
@@ -242,23 +215,42 @@ func (s *Service) embed(ctx context.Context, r Reader, accountID int64, i Intera
 		}
 		all = append(slices.Clone(own), found...)
 	}
-	out := slices.Clone(own)
+	out, place := slices.Clone(own), map[int64]int{}
+	for n := range out {
+		out[n].ContentID, out[n].IsInline = "", false
+		place[out[n].ID] = n
+	}
+	files, visible := s.bodyFiles(accountID, i, all), map[string]bool{}
+	for _, src := range mailhtml.VisibleImages(i.Body) {
+		visible[src] = true
+	}
 	body := mailhtml.RewriteImages(i.Body, func(src string) string {
-		a, ok := s.named(accountID, i, src, all)
-		_, isRef := parseReference(strings.TrimPrefix(src, "cid:"))
+		a, ok := files.by(src)
 		switch {
-		case !ok && isRef:
+		case !ok && refers(src):
 			return "" // the file is gone; do not expose the reference
 		case !ok:
 			return src
 		}
-		a.ContentID = fmt.Sprintf("attachment-%d@helpwright", a.ID)
-		at := slices.IndexFunc(out, func(b Attachment) bool { return b.ID == a.ID })
-		if at < 0 {
+		at, known := place[a.ID]
+		if !known {
+			a.ContentID, a.IsInline = "", false
 			out, at = append(out, a), len(out)
+			place[a.ID] = at
 		}
-		out[at].ContentID, out[at].IsInline = a.ContentID, true
-		return "cid:" + a.ContentID
+		if !visible[src] || !a.showable() {
+			return ""
+		}
+		out[at].ContentID, out[at].IsInline = fmt.Sprintf("attachment-%d@helpwright", a.ID), true
+		return "cid:" + out[at].ContentID
 	})
 	return body, out, nil
+}
+
+// refers reports whether an image's address is a reference that we may have issued.
+func refers(src string) bool {
+	return slices.ContainsFunc(contentKeys(src), func(key string) bool {
+		_, isRef := parseReference(key)
+		return isRef
+	})
 }

@@ -92,6 +92,7 @@ func (d *Desk) exportConversation(ctx context.Context, r Reader, c Conversation,
 		if err != nil {
 			return out, err
 		}
+		d.svc.judge(batch, attachments)
 		out.Interactions, out.Attachments = append(out.Interactions, batch...), append(out.Attachments, attachments...)
 		if len(batch) < seek.Limit {
 			return out, nil

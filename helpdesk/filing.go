@@ -224,7 +224,7 @@ type filing struct {
 // is lost.
 func (f *filing) prepareBody() {
 	html, text := f.mail.HTML, strings.TrimRight(f.mail.Text, " \t\r\n")
-	f.body = mailhtml.Clean(f.whole(html, "message.html", "text/html; charset=utf-8"))
+	f.body = mailhtml.Clean(f.linkParts(f.whole(html, "message.html", "text/html; charset=utf-8")))
 	if blank(f.body) && text != "" {
 		f.body = mailhtml.FromText(f.whole(text, "message.txt", "text/plain; charset=utf-8"))
 	}
@@ -262,7 +262,7 @@ func (f *filing) put(ctx context.Context, parts []message.Part, files *[]Attachm
 			return err
 		}
 		*files = append(*files, Attachment{
-			Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: int64(len(a.Body)),
+			Filename: a.Filename, ContentType: filetype.TrueImage(a.ContentType, a.Body[:min(len(a.Body), filetype.HeadSize)]), ContentID: a.ContentID, Size: int64(len(a.Body)),
 			IsInline: a.Inline, BlobKey: key, CreatedAt: f.now,
 		})
 	}

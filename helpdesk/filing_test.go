@@ -41,7 +41,7 @@ func TestMailBecomesConversation(t *testing.T) {
 		t.Errorf("the first interaction is %+v", i)
 	}
 	files := must(b.desk.Attachments(b.ctx, c.ID, i.ID))(t)
-	if len(files) != 1 || files[0].Filename != "door.JPG" || !files[0].IsInline || files[0].Size != 4 {
+	if len(files) != 1 || files[0].Filename != "door.JPG" || files[0].IsInline || files[0].Size != 4 {
 		t.Fatalf("the attachments are %+v", files)
 	}
 	content := must(b.desk.OpenAttachment(b.ctx, files[0], 1, 2))(t)

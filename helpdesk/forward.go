@@ -228,12 +228,13 @@ func (f *filing) noteFiles() []Attachment {
 	if f.forward == nil || f.forward.note == "" {
 		return nil
 	}
-	shown, others := mailhtml.CIDs(f.forward.note), mailhtml.CIDs(f.forward.body)
+	shown, others := namedBy(f.forward.note), namedBy(f.forward.body)
 	return slices.DeleteFunc(slices.Clone(f.files), func(a Attachment) bool {
 		if f.forward.attached {
 			return isMail(a.ContentType)
 		}
-		return a.ContentID == "" || !slices.Contains(shown, a.ContentID) || slices.Contains(others, a.ContentID)
+		key := contentKey(a.ContentID)
+		return !shown[key] || others[key]
 	})
 }
 

@@ -639,10 +639,11 @@ var signatureTypes = []string{"application/pkcs7-signature", "application/x-pkcs
 // sentAlong returns the message's files that belong to the member's text, without the images of quotes and signatures. Their
 // types must be allowed for uploads.
 func (w *mailWorker) sentAlong(ctx context.Context, body string) ([]Attachment, error) {
-	shown, all := mailhtml.CIDs(body), mailhtml.CIDs(w.body)
+	own, all := namedBy(body), namedBy(w.body)
 	var files []Attachment
 	for n, a := range w.files {
-		if slices.Contains(signatureTypes, a.ContentType) || a.ContentID != "" && slices.Contains(all, a.ContentID) && !slices.Contains(shown, a.ContentID) {
+		key := contentKey(a.ContentID)
+		if slices.Contains(signatureTypes, a.ContentType) || all[key] && !own[key] {
 			continue
 		}
 		head := w.mail.Attachments[n].Body
@@ -653,7 +654,6 @@ func (w *mailWorker) sentAlong(ctx context.Context, body string) ([]Attachment, 
 			return nil, refuse("the file %s is larger than %d MiB", a.Filename, w.svc.cfg.MaxAttachment>>20)
 		}
 		a.ContentType = filetype.MediaType(a.Filename, head[:min(len(head), filetype.HeadSize)])
-		a.IsInline = slices.Contains(shown, a.ContentID) && a.ContentID != ""
 		files = append(files, a)
 	}
 	return files, ctx.Err()

@@ -1,6 +1,7 @@
 package helpdesk
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -375,10 +376,17 @@ func (p *past) prepare(ctx context.Context) error {
 }
 
 func (p *past) prepareMessage(ctx context.Context, m PastMessage) (preparedPast, error) {
-	f := &filing{svc: p.svc, accountID: p.accountID, now: p.now, mail: ledger.Incoming{Message: message.Message{HTML: plain.Text(m.HTML), Text: plain.Text(m.Text)}}}
-	f.prepareBody()
 	files := slices.Clone(m.Files)
-	for _, whole := range f.mail.Attachments {
+	parts := make([]message.Part, len(files))
+	for n, file := range files {
+		parts[n] = message.Part{Filename: file.Filename, ContentID: file.ContentID}
+	}
+	f := &filing{svc: p.svc, accountID: p.accountID, now: p.now, mail: ledger.Incoming{Message: message.Message{HTML: plain.Text(m.HTML), Text: plain.Text(m.Text), Attachments: parts}}}
+	f.prepareBody()
+	for n := range files {
+		files[n].ContentID = f.mail.Attachments[n].ContentID
+	}
+	for _, whole := range f.mail.Attachments[len(files):] {
 		files = append(files, PastFile{Filename: whole.Filename, ContentType: whole.ContentType, Open: func() (io.ReadCloser, error) {
 			return io.NopCloser(bytes.NewReader(whole.Body)), nil
 		}})
@@ -400,14 +408,17 @@ func (p *past) putFile(ctx context.Context, n int, f PastFile) (Attachment, erro
 		return Attachment{}, err
 	}
 	defer func() { _ = content.Close() }() // it is only read
-	key, counted := fileKey(p.accountID), &countingReader{Reader: content}
+	buffered := bufio.NewReaderSize(content, filetype.HeadSize)
+	head, _ := buffered.Peek(filetype.HeadSize) // an error is met again when the file is stored
+	kind := filetype.TrueImage(plain.Cut(plain.Line(f.ContentType), 200), head)
+	key, counted := fileKey(p.accountID), &countingReader{Reader: buffered}
 	p.stored[key] = false
 	if _, err := p.svc.cfg.Blobs.Put(ctx, key, counted); err != nil {
 		return Attachment{}, err
 	}
 	return Attachment{
 		Filename:    cmp.Or(filetype.SafeName(f.Filename), fmt.Sprintf("attachment-%d", n+1)),
-		ContentType: plain.Cut(plain.Line(f.ContentType), 200), ContentID: plain.Cut(plain.Line(f.ContentID), 998),
+		ContentType: kind, ContentID: plain.Cut(plain.Line(f.ContentID), 998),
 		Size: counted.n, IsInline: f.Inline, BlobKey: key, CreatedAt: p.now,
 	}, nil
 }

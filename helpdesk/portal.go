@@ -501,7 +501,7 @@ func (p *Portal) Attachments(ctx context.Context, conversationID, interactionID 
 	if _, _, err := r.interaction(ctx, conversationID, interactionID); err != nil {
 		return nil, err
 	}
-	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{interactionID}}, storage.Seek{Limit: storage.NoLimit})
+	return p.svc.filesOf(ctx, r.Reader, []int64{interactionID})
 }
 
 // AttachmentsOf lists the files of the given interactions that the customer sees.
@@ -524,7 +524,7 @@ func (p *Portal) AttachmentsOf(ctx context.Context, conversationID int64, intera
 			seen = append(seen, i.ID)
 		}
 	}
-	return r.Attachments().List(ctx, AttachmentFilter{InteractionIDs: seen}, storage.Seek{Limit: storage.NoLimit})
+	return p.svc.filesOf(ctx, r.Reader, seen)
 }
 
 // Attachment returns one file's description.
@@ -533,7 +533,8 @@ func (p *Portal) Attachment(ctx context.Context, conversationID, interactionID, 
 	if err != nil {
 		return Attachment{}, err
 	}
-	return r.attachment(ctx, conversationID, interactionID, id)
+	a, err := r.attachment(ctx, conversationID, interactionID, id)
+	return p.svc.judged(ctx, r.Reader, a, err)
 }
 
 func (r reading) attachment(ctx context.Context, conversationID, interactionID, id int64) (Attachment, error) {

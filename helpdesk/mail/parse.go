@@ -308,7 +308,7 @@ func (p *parser) attach(e *entity, body []byte, at place) {
 		p.reaction = reactionOf(body) // the other forms say it in words
 		return
 	}
-	part := message.Part{ContentType: e.ctype, Body: body}
+	part := message.Part{ContentType: e.ctype, Location: oneLine(bounded(e.h.Get("Content-Location"))), Body: body}
 	if cid := messageIDs(bounded(e.h.Get("Content-Id"))); len(cid) > 0 {
 		part.ContentID = strings.ToValidUTF8(cid[0], "\uFFFD")
 	} else {

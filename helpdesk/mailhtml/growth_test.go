@@ -48,6 +48,7 @@ func TestGrowth(t *testing.T) { //nolint:paralleltest // it measures
 		"Direct":    func(s string) { mailhtml.Direct(s + "\u05d0") },
 		"images": func(s string) {
 			mailhtml.CIDs(s)
+			mailhtml.VisibleImages(s)
 			mailhtml.RestoreImages(mailhtml.HoldImages(s, mailhtml.Remote))
 		},
 	}

@@ -47,6 +47,7 @@ type Part struct {
 	ContentType string // media type in lower case, without parameters
 	Charset     string // declared charset of a text part in lower case; "": none
 	ContentID   string // without angle brackets
+	Location    string // Content-Location (RFC 2557)
 	Inline      bool   // meant to be shown inside the body
 	Body        []byte // decoded
 }

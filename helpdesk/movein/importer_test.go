@@ -2,6 +2,7 @@ package movein_test
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -434,5 +435,34 @@ func TestErasedCustomersStayErased(t *testing.T) {
 	}
 	if found := must(b.desk.Customers(t.Context(), helpdesk.CustomerQuery{Email: email}, storage.PageRequest{}))(t).Items; len(found) != 0 {
 		t.Errorf("%s came back", email)
+	}
+}
+
+// Files of moved conversations are inline only if the text shows them, whatever the other help desk says.
+func TestInlineFilesMoveIn(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	file := func(name, kind, id, content string) helpdesk.PastFile {
+		return helpdesk.PastFile{Filename: name, ContentType: kind, ContentID: id, Inline: true, Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(content)), nil
+		}}
+	}
+	result := must(b.svc.MoveIn().File(t.Context(), b.account, b.mailbox.ID, "zendesk", []helpdesk.PastConversation{{
+		Key: "1", Subject: "Door", Customer: mailaddr.Address{Email: "ada@example.com"}, Messages: []helpdesk.PastMessage{{
+			Key: "1", Type: helpdesk.TypeCustomer, HTML: `<p>See <img src="cid:1@zendesk"> <img src="plan.png"> <img src="cid:4@zendesk"></p>`,
+			Files: []helpdesk.PastFile{
+				file("door.png", "image/png", "1@zendesk", "x"), file("plan.png", "image/png", "", "x"), file("photo.png", "image/png", "3@zendesk", "x"),
+				file("IMG.jpg", "image/jpeg", "4@zendesk", "\x00\x00\x00\x18ftypheic"), file("empty.png", "image/png", "5@zendesk", ""),
+			},
+		}},
+	}}))(t)
+	i := must(b.desk.Interactions(t.Context(), result[0].ConversationID, storage.PageRequest{}))(t).Items[0]
+	var got []string
+	for _, a := range must(b.desk.Attachments(t.Context(), i.ConversationID, i.ID))(t) {
+		got = append(got, fmt.Sprintf("%s %s %d %t", a.Filename, a.ContentType, a.Size, a.IsInline))
+	}
+	want := []string{"door.png image/png 1 true", "plan.png image/png 1 true", "photo.png image/png 1 false", "IMG.jpg image/heic 12 false", "empty.png image/png 0 false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s\nof %s", diff, i.Body)
 	}
 }

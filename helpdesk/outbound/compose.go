@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage/filetype"
 )
 
 // compose builds the message of a reply. It depends on out alone, so every attempt composes the same bytes. ctx is used to
@@ -95,7 +96,7 @@ func inline(body string, out helpdesk.OutgoingMail, files []mail.File) string {
 // names reports whether an image's address refers to an attachment.
 func names(src string, a helpdesk.Attachment) bool {
 	if m := contentURL.FindStringSubmatch(src); m != nil {
-		return m[1] == strconv.FormatInt(a.ID, 10)
+		return m[1] == strconv.FormatInt(a.ID, 10) && filetype.InBrowser(a.ContentType)
 	}
 	if len(src) < 4 || !strings.EqualFold(src[:4], "cid:") || a.ContentID == "" {
 		return false

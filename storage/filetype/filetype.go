@@ -89,6 +89,40 @@ func MediaType(filename string, head []byte) string {
 	return http.DetectContentType(head)
 }
 
+// images are the media types of the images that every common browser shows, under all the names that mailers give them.
+var images = []string{
+	"image/png", "image/x-png", "image/apng", "image/jpeg", "image/jpg", "image/pjpeg", "image/gif", "image/webp", "image/avif",
+	"image/bmp", "image/x-bmp", "image/x-ms-bmp", "image/svg+xml", "image/x-icon", "image/vnd.microsoft.icon",
+}
+
+// InBrowser reports whether browsers show images of a media type; HEIC, TIFF and Windows metafiles are not among them.
+func InBrowser(contentType string) bool {
+	contentType, _, _ = strings.Cut(contentType, ";")
+	return slices.Contains(images, strings.ToLower(strings.TrimSpace(contentType)))
+}
+
+// TrueImage returns the media type of a file that claims to be an image which browsers show: another type if its first
+// [HeadSize] bytes are those of an image which they do not show, as of HEIC photos named .jpg. Other claims stay.
+func TrueImage(claimed string, head []byte) string {
+	if !InBrowser(claimed) {
+		return claimed
+	}
+	begins := func(with string) bool { return bytes.HasPrefix(head, []byte(with)) }
+	switch {
+	case len(head) >= 12 && string(head[4:8]) == "ftyp" && !bytes.Contains(head[8:min(len(head), 64)], []byte("avif")):
+		return "image/heic"
+	case begins("%PDF-"):
+		return "application/pdf"
+	case begins("II*\x00"), begins("MM\x00*"):
+		return "image/tiff"
+	case begins("\xd7\xcd\xc6\x9a"):
+		return "image/wmf"
+	case len(head) >= 44 && begins("\x01\x00\x00\x00") && string(head[40:44]) == " EMF":
+		return "image/emf"
+	}
+	return claimed
+}
+
 func extensionOf(filename string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Ext(filename), "."))
 }

@@ -68,3 +68,29 @@ func FuzzSafeName(f *testing.F) {
 		}
 	})
 }
+
+// What claims to be an image of a browser and is another keeps no claim.
+func TestTrueImage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ claimed, head, want string }{
+		{"image/jpeg", "\xff\xd8\xff\xe0", "image/jpeg"},
+		{"image/jpeg", "", "image/jpeg"},
+		{"image/jpeg", "\x00\x00\x00\x24ftypheic\x00\x00\x00\x00mif1heic", "image/heic"},
+		{"image/avif", "\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1avif", "image/avif"},
+		{"image/png", "II*\x00\x08", "image/tiff"},
+		{"image/png", "MM\x00*\x08", "image/tiff"},
+		{"image/gif", "%PDF-1.7", "application/pdf"},
+		{"image/bmp", "\xd7\xcd\xc6\x9a\x00", "image/wmf"},
+		{"image/png", "\x01\x00\x00\x00" + strings.Repeat("\x00", 36) + " EMF", "image/emf"},
+		{"application/octet-stream", "II*\x00", "application/octet-stream"},
+	} {
+		if got := filetype.TrueImage(tt.claimed, []byte(tt.head)); got != tt.want {
+			t.Errorf("%s that begins with %q is %s, not %s", tt.claimed, tt.head, got, tt.want)
+		}
+	}
+	for kind, want := range map[string]bool{"image/png": true, "IMAGE/JPG": true, "image/svg+xml; charset=utf-8": true, "image/heic": false, "image/tiff": false, "image/x-emf": false, "text/html": false, "": false} {
+		if got := filetype.InBrowser(kind); got != want {
+			t.Errorf("browsers show %q: %t", kind, got)
+		}
+	}
+}

@@ -44,7 +44,8 @@ func (a *api) addAttachments(t *transport.Table) {
 	}
 	create := op("createAttachment", http.MethodPost, attachmentsPath, "Attach a file",
 		"multipart/form-data. 409 once sending has begun. Needs interactions.create; for a note, interactions.note. A customer "+
-			"can attach up to 25 files to a message posted within the last hour.")
+			"can attach up to 25 files to a message posted within the last hour. The answer repeats is_inline; later ones say whether "+
+			"the body shows the file, which it does only by naming its URL in an image that can be seen.")
 	create.Status = http.StatusCreated
 	if a.svc != nil {
 		create.MaxBody = a.svc.MaxAttachment() + multipartRoom

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -231,3 +233,57 @@ func TestRemoteImages(t *testing.T) {
 		}
 	}
 }
+
+// is_inline says that the body shows a file, whatever the mail or the uploader claims: to members, to the customer, and in
+// exports.
+func TestIsInline(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends() {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, b.open(t))
+			box, err := w.desk(t).CreateMailbox(t.Context(), helpdesk.MailboxInput{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			part := func(name, kind, id string) message.Part {
+				return message.Part{Filename: name, ContentType: kind, ContentID: id, Inline: true, Body: []byte(onePixel)}
+			}
+			at := w.file(t, box.ID, ledger.Incoming{Message: message.Message{
+				From: []mailaddr.Address{{Email: "ada@example.com"}}, HTML: `<p>See <img src="cid:one@x"> <img src="cid:two@x"></p>`,
+				Attachments: []message.Part{part("one.gif", "image/gif", "one@x"), part("two.heic", "image/heic", "two@x"), part("three.gif", "image/gif", "three@x")},
+			}})
+			w.customer(t, "ada", "ada@example.com", nil)
+			want := []string{"one.gif true", "three.gif false", "two.heic false"}
+			check := func(who, path string) {
+				t.Helper()
+				rec := w.do(t, who, "GET", path, "")
+				var got []string
+				for _, m := range inlineForm.FindAllStringSubmatch(rec.Body.String(), -1) {
+					got = append(got, m[1]+" "+m[2])
+				}
+				slices.Sort(got)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s, %s: %s\n%s", who, path, diff, rec.Body)
+				}
+			}
+			var i struct {
+				Customer struct{ ID int64 }
+			}
+			if err := json.Unmarshal(w.must(t, "GET", at+"?expand=customer", "").Body.Bytes(), &i); err != nil {
+				t.Fatal(err)
+			}
+			for _, who := range []string{"owner", "ada"} {
+				check(who, at+"?expand=attachments")
+				check(who, at[:strings.LastIndex(at, "/")]+"?expand=attachments")
+				check(who, at+"/attachments")
+			}
+			check("owner", fmt.Sprintf("/accounts/%d/customers/%d/export", w.account.ID, i.Customer.ID))
+			want = []string{"three.gif false"}
+			check("owner", at+"/attachments/3")
+			check("ada", at+"/attachments/3")
+		})
+	}
+}
+
+var inlineForm = regexp.MustCompile(`"filename":"([^"]+)".*?"is_inline":(true|false)`)

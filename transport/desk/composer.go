@@ -217,7 +217,7 @@ func (v *visit) fillDraft(f *sheet, i helpdesk.Interaction) error {
 	}
 	f.Cc, f.Bcc = strings.Join(i.Cc, ", "), strings.Join(i.Bcc, ", ")
 	for _, file := range files[i.ID] {
-		if !strings.Contains(string(f.HTML), v.fileURL(file, "")) { // otherwise it is an image in the text
+		if !file.IsInline {
 			f.Files = append(f.Files, v.showFile(file))
 		}
 	}

@@ -268,7 +268,7 @@ func (e *entry) show(v *visit, i helpdesk.Interaction, body helpdesk.ShownBody, 
 		}
 	}
 	for _, f := range files {
-		if !f.IsInline || f.ContentID == "" {
+		if !f.IsInline {
 			e.Files = append(e.Files, v.showFile(f))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/filetype"
 )
 
 // inlineTypes are the types that a browser may display in place; all others are saved, as they might be executed under the
@@ -46,8 +47,10 @@ func As(kind, name string) storage.BlobDownload {
 	return storage.BlobDownload{Type: media, Disposition: fileDisposition(disposition, name)}
 }
 
-// InPlace reports whether a browser displays a file, rather than saving it.
-func InPlace(as storage.BlobDownload) bool { return strings.HasPrefix(as.Disposition, "inline") }
+// InPlace reports whether a browser displays a file, by itself or as an image of a page, rather than only saving it.
+func InPlace(as storage.BlobDownload) bool {
+	return strings.HasPrefix(as.Disposition, "inline") || filetype.InBrowser(as.Type)
+}
 
 // Redirects reports whether a request for a file may be redirected to another address of the same file: an unconditional GET
 // for a file that is saved. Files displayed in place stay on the server, since pages load them from there only, and so do
