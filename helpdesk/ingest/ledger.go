@@ -75,7 +75,7 @@ var sentFolders = []string{
 	"correo enviado", "e-mails enviados", "itens enviados", "mensagens enviadas", "inviata", "inviati", "posta inviata",
 	"elementi inviati", "messaggi inviati", "verzonden", "verzonden items", "verzonden objecten", "verzonden berichten",
 	"skickat", "skickade", "skickade objekt", "skickade meddelanden", "sendt", "sendte elementer", "sendt post", "lähetetyt",
-	"wysłane", "elementy wysłane", "wysłane wiadomości", "odeslané", "odeslaná pošta", "отправленные", "надіслані", "gönderilmiş öğeler",
+	"wysłane", "elementy wysłane", "wysłane wiadomości", "odeslané", "odeslaná pošta", "отправленные", "надіслані", "gönderilmiş öğeler", //nolint:misspell // Polish
 	"gönderilenler", "送信済み", "送信済みアイテム", "送信済みメール", "已发送", "已发送邮件", "已傳送郵件", "보낸편지함",
 }
 
