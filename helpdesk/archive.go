@@ -9,15 +9,17 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // longAnswered is the age from which a customer's archived message no longer awaits a reply.
 const longAnswered = 30 * 24 * time.Hour
 
-// archivedAnswer determines whether an archived message was sent by us, and its recipients: its author is a mailbox of the
-// account, or a member who wrote to others and not to us. userID is the member, 0 if unknown.
-func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogether) (to []mailaddr.Address, userID int64, err error) {
-	if !f.mail.Archived || f.mail.Report != nil || f.mail.FirstAuthor().Email == ledger.UnknownSender {
+// ownAnswer determines whether a message was sent by us outside the desk, and its recipients: its author is a mailbox of the
+// account or, in an archive, a member who wrote to others and not to us. userID is the member, 0 if unknown.
+func (f *filing) ownAnswer(ctx context.Context, tx Tx, shared *filingTogether) (to []mailaddr.Address, userID int64, err error) {
+	live := !f.mail.Archived
+	if f.mail.Report != nil || f.mail.FirstAuthor().Email == ledger.UnknownSender || live && (!f.fromUs || f.claimsUs) {
 		return nil, 0, nil
 	}
 	own, err := shared.ownAddresses(ctx, tx.Reader(), f.svc, f.accountID)
@@ -33,8 +35,10 @@ func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogeth
 		return nil, 0, nil
 	}
 	ours, author := own.receives(f.mail.FirstAuthor().Email), f.mail.FirstAuthor()
-	if ours {
-		author = f.mail.FirstSender() // the sender on the mailbox's behalf (RFC 5322 section 3.6.2)
+	// The sender on the mailbox's behalf (RFC 5322 section 3.6.2). Nothing proves the one of a live message unless its domain
+	// is that of From.
+	if sender := f.mail.FirstSender(); ours && sender.Email != "" && (!live || sameDomain(sender.Email, author.Email)) {
+		author = sender
 	}
 	if userID = f.users[mailaddr.Key(author.Email)]; userID != 0 {
 		members, err := tx.UsersByID(ctx, []int64{userID})
@@ -51,9 +55,16 @@ func (f *filing) archivedAnswer(ctx context.Context, tx Tx, shared *filingTogeth
 	return to, userID, nil
 }
 
+func sameDomain(a, b string) bool {
+	_, one, _ := plain.CutLast(mailaddr.Key(a), "@")
+	_, other, _ := plain.CutLast(mailaddr.Key(b), "@")
+	return one == other
+}
+
 // fileAnswer files a message sent by us as an interaction, either of the conversation that it refers to or of a new one with
 // its first recipient.
 func (f *filing) fileAnswer(ctx context.Context, tx Tx, row ledger.Mail, mailbox Mailbox, to []mailaddr.Address, userID int64, shared *filingTogether) (ledger.Mail, error) {
+	live := !f.mail.Archived
 	m, err := f.answeredThread(ctx, tx, mailbox)
 	if err != nil {
 		return row, err
@@ -73,7 +84,9 @@ func (f *filing) fileAnswer(ctx context.Context, tx Tx, row ledger.Mail, mailbox
 			events = append(events, storage.Event{Type: "customer.created", Subject: customer.ID, Data: eventData(customer.ID), Time: f.now})
 		}
 		c = f.open(mailbox, customer, customer.emailByKey(mailaddr.Key(to[0].Email)), at, m)
-		c.Status = StatusClosed
+		if !live {
+			c.Status = StatusClosed
+		}
 	} else if dropped, err := f.dropTwice(ctx, tx, &row, c.ID, nil); dropped || err != nil {
 		return row, err
 	}
@@ -83,7 +96,7 @@ func (f *filing) fileAnswer(ctx context.Context, tx Tx, row ledger.Mail, mailbox
 		return row, err
 	}
 	old := c
-	c.answeredBefore(i)
+	c.answeredOutside(i, live)
 	if err := f.save(ctx, tx, &c); err != nil {
 		return row, err
 	}
@@ -100,6 +113,11 @@ func (f *filing) fileAnswer(ctx context.Context, tx Tx, row ledger.Mail, mailbox
 		event("conversation.created", c.ID)
 	}
 	event("interaction.created", i.ID)
+	if live {
+		if err := f.svc.overtake(ctx, tx, c, &recent{conversationID: c.ID, whole: isNew}, i); err != nil {
+			return row, err
+		}
+	}
 	for _, kind := range changedTo(old, c) {
 		event(kind, c.ID)
 	}
@@ -111,7 +129,8 @@ func (f *filing) fileAnswer(ctx context.Context, tx Tx, row ledger.Mail, mailbox
 	return row, tx.Emit(ctx, events...)
 }
 
-// answeredThread returns the conversation of the likeliest message that ours refers to, whatever its recipients.
+// answeredThread returns the conversation of the likeliest message that ours refers to, whatever its recipients, or else of a
+// reply token among them.
 func (f *filing) answeredThread(ctx context.Context, tx Tx, mailbox Mailbox) (match, error) {
 	m := match{why: Threading{Rule: RuleNew}}
 	refs := f.candidates()
@@ -132,7 +151,8 @@ func (f *filing) answeredThread(ctx context.Context, tx Tx, mailbox Mailbox) (ma
 		m.why.Rule, m.why.Matched = RuleReferences, ref.MessageID
 		return m, nil
 	}
-	return m, nil
+	_, err = f.byToken(ctx, tx, &m, mailbox, refs, "")
+	return m, err
 }
 
 // passesOn reports whether a reply went to none of the conversation's participants, so that the customer still waits.
@@ -157,15 +177,18 @@ func (f *filing) answer(at time.Time, userID int64, m match) Interaction {
 	return i
 }
 
-// answeredBefore updates the conversation for an archived reply. After it, the conversation awaits nothing.
-func (c *Conversation) answeredBefore(i Interaction) {
+// answeredOutside updates the conversation for a reply that was sent outside the desk. After it, the conversation awaits
+// nothing; one of an archive is also closed.
+func (c *Conversation) answeredOutside(i Interaction, live bool) {
 	last := !i.At.Before(c.UpdatedAt)
 	if last {
 		c.UpdatedAt = i.At
 	}
 	if i.IsStarter || last && !i.AutoSubmitted && !i.IsForward {
 		c.answeredBy(i)
-		c.Status = StatusClosed
+		if !live {
+			c.Status = StatusClosed
+		}
 	}
 }
 

@@ -46,13 +46,13 @@ func TestAnswersOfAnArchive(t *testing.T) {
 		"of a member to a customer":           {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{lise}, To: to(ada), Cc: to(support)}}, helpdesk.TypeUser, true, ada.Email},
 		"of a member to us and a customer":    {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{lise}, To: to(support, ada)}}, helpdesk.TypeCustomer, false, lise.Email},
 		"of a member to us":                   {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{lise}, To: to(support)}}, helpdesk.TypeCustomer, false, lise.Email},
-		"of the mailbox to itself":            {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: to(support)}}, helpdesk.TypeCustomer, false, support.Email},
-		"of the mailbox to nobody":            {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}}}, helpdesk.TypeCustomer, false, support.Email},
+		"of the mailbox to itself":            {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: to(support)}}, helpdesk.TypeCustomer, false, ledger.UnknownSender},
+		"of the mailbox to nobody":            {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}}}, helpdesk.TypeCustomer, false, ledger.UnknownSender},
 		"of the mailbox to two":               {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: to(support, bob, ada)}}, helpdesk.TypeUser, false, bob.Email},
 		"of the mailbox, blind":               {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, Bcc: to(ada)}}, helpdesk.TypeUser, false, ada.Email},
 		"of a customer":                       {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{ada}, To: to(support)}}, helpdesk.TypeCustomer, false, ada.Email},
 		"of a customer to another":            {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{ada}, To: to(bob)}}, helpdesk.TypeCustomer, false, ada.Email},
-		"a report in the name of the mailbox": {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: to(ada)}, Report: &sending.Report{}}, helpdesk.TypeCustomer, false, support.Email},
+		"a report in the name of the mailbox": {ledger.Incoming{Message: message.Message{From: []mailaddr.Address{support}, To: to(ada)}, Report: &sending.Report{}}, helpdesk.TypeCustomer, false, ledger.UnknownSender},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

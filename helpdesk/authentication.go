@@ -59,6 +59,10 @@ func (in *Intake) findMember(ctx context.Context, email string) (int64, error) {
 // authenticates it; a reply token is no proof, since every recipient of a reply has one. A message that its sender's domain
 // disowns, or whose sender is ambiguous, may join only with a token, which shows that its sender received our mail.
 func (f *filing) suspicion(ctx context.Context, tx Tx) (byToken, byReferences string, err error) {
+	if f.claimsUs {
+		const why = "the sender's address is our own, and nothing shows that we sent the mail"
+		return why, why, nil
+	}
 	if users := f.unproven(); len(users) > 0 {
 		members, err := tx.UsersByID(ctx, users)
 		if err != nil {
@@ -88,4 +92,19 @@ func (f *filing) unproven() []int64 {
 		users = append(users, user)
 	}
 	return users
+}
+
+// sentByUs reports whether a message from an address of our own really is: its domain authenticates it, or it is a copy that
+// a mail program kept on the server that it was fetched from. Such a copy lies in a folder for sent mail, or never passed
+// through a server. Archives are trusted as a whole.
+func (f *filing) sentByUs(row ledger.Mail) bool {
+	switch {
+	case f.mail.Archived:
+		return true
+	case f.auth.Refused() || f.mail.Guessed:
+		return false
+	case f.auth.FromAligned:
+		return true
+	}
+	return wasFetched(row) && (f.mail.KeptAsSent || !f.mail.Relayed && f.auth.Source == "")
 }

@@ -12,17 +12,29 @@ const (
 	isNew = 24 * time.Hour
 	// onItsWay is how long a message may be in transit (RFC 5321 section 4.5.4.1).
 	onItsWay = 5 * 24 * time.Hour
+	// maxLead is how much earlier than its Date, by the sender's clock, a message may have reached a server.
+	maxLead = 48 * time.Hour
 )
+
+// believable reports whether a server can have received a message at a time that it states: since 1990, before the message
+// came here, and not long before it was sent. Servers that lost the time, after a migration for instance, state 1970. A Date
+// in the future is no evidence.
+func believable(at, sent, here time.Time) bool {
+	if at.Year() < 1990 || at.After(here.Add(clockSkew)) {
+		return false
+	}
+	return sent.After(here) || !at.Before(sent.Add(-maxLead))
+}
 
 // receivedAt returns when the message's destination server received it: the server it was fetched from, or our own. If that
 // server does not report it, the time of the last hop in the header is used; zero if that is missing or implausible.
 func (f *filing) receivedAt(row ledger.Mail) time.Time {
 	switch {
-	case row.DeliveredAt.Year() >= 1970:
+	case believable(row.DeliveredAt, f.mail.Date, row.ReceivedAt):
 		return row.DeliveredAt
 	case row.Source == sourceSMTP || row.Source == sourceLMTP:
 		return row.ReceivedAt
-	case f.mail.LastHop.Year() >= 1970 && !f.mail.LastHop.After(row.ReceivedAt):
+	case believable(f.mail.LastHop, f.mail.Date, row.ReceivedAt):
 		return f.mail.LastHop.UTC()
 	}
 	return time.Time{}
@@ -38,7 +50,9 @@ func (f *filing) sentAt(row ledger.Mail, mailbox Mailbox) time.Time {
 	if !ofAnyAge(row) {
 		return f.now
 	}
-	plausible := func(t time.Time) bool { return t.Year() >= 1970 && !t.After(row.ReceivedAt) }
+	plausible := func(t time.Time) bool {
+		return believable(t, f.mail.Date, row.ReceivedAt) && !t.After(row.ReceivedAt)
+	}
 	var reached time.Time // latest time at which it reached the server
 	for _, t := range []time.Time{row.DeliveredAt, f.mail.LastHop} {
 		if plausible(t) && (reached.IsZero() || t.Before(reached)) {

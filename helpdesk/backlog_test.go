@@ -44,6 +44,14 @@ func TestDatesOfFetchedMail(t *testing.T) {
 		"the same, with an old date and no way": {"imap", "2001-01-01 00:00", "2026-11-02 10:00", "", "2026-11-02 10:00"},
 		"by SMTP, with an old date":             {"smtp", "2019-03-04 10:00", "", "2019-03-04 10:01", now},
 		"a server without a clock":              {"imap", "2019-03-04 10:00", "1969-01-01 00:00", "2019-03-04 10:01", "2019-03-04 10:00"},
+		"new, the server states 1970":           {"imap", "2026-11-03 11:58", "1970-01-01 00:00", "2026-11-03 11:59", now},
+		"the same, without Received":            {"imap", "2026-11-03 11:58", "1970-01-01 00:00", "", now},
+		"new, the server states 1980":           {"imap", "2026-11-03 11:58", "1980-01-01 00:00", "", now},
+		"new, the server states the year 1":     {"imap", "2026-11-03 11:58", "0001-01-01 00:00", "", now},
+		"new, the server is a year behind":      {"imap", "2026-11-03 11:58", "2025-11-03 11:59", "", now},
+		"new, the server is a year ahead":       {"imap", "2026-11-03 11:58", "2027-11-03 11:59", "", now},
+		"new by POP3, the hop states 1970":      {"pop3", "2026-11-03 11:58", "", "1970-01-01 00:00", now},
+		"history, the server states 1970":       {"imap", "2019-03-04 10:00", "1970-01-01 00:00", "2019-03-04 10:01", "2019-03-04 10:00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

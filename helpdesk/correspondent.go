@@ -34,26 +34,32 @@ func headerOf(m *ledger.Incoming) MailHeader {
 
 // chooseCustomer determines the customer that a message is filed under. Usually that is its author, From. If a form, a list
 // or a group writes on a customer's behalf, it is the address for replies (RFC 5322 section 3.6.2): From is then our own
-// address or an unread one, or was rewritten in transit. This never lets a message join a conversation.
+// address or an unread one, or was rewritten in transit. This never lets a message join a conversation. An address of our
+// own is never a customer.
 func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogether) error {
 	m := &f.mail
-	f.customer = m.FirstAuthor()
+	f.customer, f.forOthers, f.fromUs = m.FirstAuthor(), false, false
+	own, err := shared.ownAddresses(ctx, tx.Reader(), f.svc, f.accountID)
+	if err != nil {
+		return err
+	}
 	if m.FirstAuthor().Email == ledger.UnknownSender {
-		if instead := speakers(m); len(instead) > 0 {
+		instead := slices.DeleteFunc(speakers(m), func(a mailaddr.Address) bool { return own.receives(a.Email) })
+		if len(instead) > 0 {
 			f.customer = instead[0]
 		} else {
 			m.AutoSubmitted = true // neither reply to it nor await a reply
 		}
 		return nil
 	}
+	ours := own.receives(m.FirstAuthor().Email)
+	if ours {
+		f.customer, f.fromUs, f.forOthers = unknownSender, !m.Rewritten, m.Rewritten
+	}
 	if len(m.ReplyTo) == 0 && m.Original.Email == "" {
 		return nil
 	}
-	own, err := shared.ownAddresses(ctx, tx.Reader(), f.svc, f.accountID)
-	if err != nil {
-		return err
-	}
-	f.forOthers = m.Rewritten || noReply(m.FirstAuthor().Email) || own.receives(m.FirstAuthor().Email)
+	f.forOthers = m.Rewritten || noReply(m.FirstAuthor().Email) || ours
 	isUser := f.users[mailaddr.Key(m.FirstAuthor().Email)] != 0
 	if !f.forOthers && (isUser || !own.writes(m.FirstAuthor().Email)) {
 		return nil
@@ -69,7 +75,7 @@ func (f *filing) chooseCustomer(ctx context.Context, tx Tx, shared *filingTogeth
 		if a.Name == "" && m.Rewritten {
 			a.Name = beforeVia(m.FirstAuthor().Name)
 		}
-		f.customer = a
+		f.customer, f.fromUs = a, false
 		return nil
 	}
 	return nil
@@ -190,6 +196,10 @@ func (s *Service) answered(ctx context.Context, tx Tx, accountID int64, c Conver
 	}
 	if Unreachable(c.CustomerEmail) {
 		return nil, nil
+	}
+	own, err := s.ownAddresses(ctx, tx.Reader(), accountID)
+	if err != nil || own.receives(c.CustomerEmail) {
+		return nil, err
 	}
 	return []string{c.CustomerEmail}, nil
 }

@@ -314,7 +314,7 @@ func (f *filing) reached(row ledger.Mail) time.Time {
 	}
 	first := time.Time{}
 	for _, t := range []time.Time{row.DeliveredAt, f.mail.LastHop} {
-		if t.Year() >= 1970 && !t.After(row.ReceivedAt) && (first.IsZero() || t.Before(first)) {
+		if believable(t, f.mail.Date, row.ReceivedAt) && (first.IsZero() || t.Before(first)) {
 			first = t
 		}
 	}
@@ -355,7 +355,7 @@ func (shared *filingTogether) erasures(ctx context.Context, tx Tx, s *Service) (
 				could = append(could, mailaddr.Key(a.Email))
 			}
 		}
-		if one.mail.Archived {
+		if one.mail.Archived || shared.own != nil && shared.own.receives(one.mail.FirstAuthor().Email) {
 			for _, a := range slices.Concat(one.mail.To, one.mail.Cc, one.mail.Bcc) {
 				could = append(could, mailaddr.Key(a.Email))
 			}

@@ -207,6 +207,8 @@ type filing struct {
 	users     map[string]int64 // users of any account whom the message names as its author, by mailaddr.Key
 	customer  mailaddr.Address // the customer it is filed under
 	forOthers bool             // From is a form, a list or a group, and not a participant
+	fromUs    bool             // From is an address of our own, and the message names no author instead
+	claimsUs  bool             // as fromUs, but nothing shows that we sent it
 	taken     bool             // the ledger was not done with the message, so its parts are named or purged
 	auth      ledger.Authentication
 	passed    *forward    // possible forward by a member; nil: none
@@ -313,6 +315,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (ledge
 	if err := f.chooseCustomer(ctx, tx, shared); err != nil {
 		return row, err
 	}
+	f.claimsUs = f.fromUs && !f.sentByUs(row)
 	if gone, err := f.dropErased(ctx, tx, &row, shared, f.mail.FirstAuthor(), f.customer); gone || err != nil {
 		return row, err
 	}
@@ -329,7 +332,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (ledge
 	if taken, err := f.bounce(ctx, tx, &row, mailbox); taken || err != nil {
 		return row, err
 	}
-	to, userID, err := f.archivedAnswer(ctx, tx, shared)
+	to, userID, err := f.ownAnswer(ctx, tx, shared)
 	if err != nil {
 		return row, err
 	}
@@ -382,8 +385,7 @@ func settle(ctx context.Context, tx Tx, row *ledger.Mail, state ledger.State, re
 // since recipients know it. Nor is the mailbox's address in From, since a group may put it into all messages sent to it; our
 // replies have no other address in Reply-To.
 func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, error) {
-	if f.mail.MessageID == "" || mailbox.EmailKey == "" || mailaddr.Key(f.mail.FirstAuthor().Email) != mailbox.EmailKey ||
-		f.customer.Email != f.mail.FirstAuthor().Email {
+	if f.mail.MessageID == "" || !f.fromUs {
 		return false, nil
 	}
 	known, err := tx.Messages(ctx, mailbox.ID, []string{f.mail.MessageID})

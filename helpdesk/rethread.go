@@ -144,6 +144,13 @@ func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversa
 			},
 		},
 	}
+	if i.CustomerEmail == ledger.UnknownSender && !i.Authentication.FromAligned {
+		own, err := d.svc.ownAddresses(ctx, tx.Reader(), d.scope.AccountID)
+		if err != nil {
+			return i, err
+		}
+		f.claimsUs = own.receives(i.author())
+	}
 	match, err := f.thread(ctx, tx, mailbox)
 	if err != nil || match.conversation.ID == from.ID {
 		return i, err

@@ -325,6 +325,7 @@ func (f *Filer) read(ctx context.Context, accountID int64, row ledger.Mail) (in 
 		return in, err
 	}
 	in.Authentication, in.Archived = f.fromHeader(parsed), row.Source == ledger.SourceImport
+	in.KeptAsSent = row.Source == sourceIMAP && isSentFolder(imapFolder(row.Position))
 	return in, nil
 }
 

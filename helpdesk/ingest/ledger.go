@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,34 @@ func placed(epoch int, name string) (string, bool) {
 // imapPosition returns the position of a folder's message.
 func imapPosition(epoch int, folder string, at mailserver.Cursor) string {
 	return place(epoch, fmt.Sprintf("%d:%d:%s", at.UIDValidity, at.UID, folder))
+}
+
+// imapFolder returns the folder of a position that imapPosition wrote.
+func imapFolder(position string) string {
+	if epoch, rest, found := strings.Cut(position, "\t"); found && !strings.Contains(epoch, ":") {
+		position = rest
+	}
+	_, rest, _ := strings.Cut(position, ":")
+	_, folder, _ := strings.Cut(rest, ":")
+	return folder
+}
+
+// sentFolders are names of folders in which mail programs and servers keep sent mail, in lower case.
+var sentFolders = []string{
+	"sent", "sent items", "sent messages", "sent mail", "sent-mail", "sent objects", // English
+	"gesendet", "gesendete elemente", "gesendete objekte", "gesendete nachrichten", "gesendete mails",
+	"envoyés", "éléments envoyés", "messages envoyés", "objets envoyés", "enviados", "elementos enviados", "mensajes enviados",
+	"correo enviado", "e-mails enviados", "itens enviados", "mensagens enviadas", "inviata", "inviati", "posta inviata",
+	"elementi inviati", "messaggi inviati", "verzonden", "verzonden items", "verzonden objecten", "verzonden berichten",
+	"skickat", "skickade", "skickade objekt", "skickade meddelanden", "sendt", "sendte elementer", "sendt post", "lähetetyt",
+	"wysłane", "elementy wysłane", "wysłane wiadomości", "odeslané", "odeslaná pošta", "отправленные", "надіслані", "gönderilmiş öğeler", //nolint:misspell // Polish
+	"gönderilenler", "送信済み", "送信済みアイテム", "送信済みメール", "已发送", "已发送邮件", "已傳送郵件", "보낸편지함",
+}
+
+// isSentFolder reports whether a folder is for sent mail, by the last part of its name.
+func isSentFolder(name string) bool {
+	name = strings.ToLower(strings.TrimSpace(name))
+	return slices.Contains(sentFolders, name[strings.LastIndexAny(name, "/.\\")+1:])
 }
 
 // problem returns the reason why a message is incomplete, "" if it is complete.

@@ -18,6 +18,8 @@ type Incoming struct {
 	// joins a conversation only by a reply token.
 	Guessed  bool
 	Archived bool // from an archive, see [SourceImport]
+	// KeptAsSent: fetched from a folder in which mail programs keep what they sent.
+	KeptAsSent bool
 	// Rewritten reports that a list or group replaced From with its own address. Original is the previous author, as far as the
 	// message contains it.
 	Rewritten  bool

@@ -36,6 +36,10 @@ func (s *Sender) compose(ctx context.Context, out helpdesk.OutgoingMail) *mail.O
 		m.Subject = mail.ReplySubject(out.Subject)
 	}
 	m.References, m.InReplyTo = references(out.References)
+	if len(m.References) == 0 && out.MessageID != "" {
+		// A relay may replace the Message-ID (Amazon SES does); replies repeat this one.
+		m.References = []string{out.MessageID}
+	}
 	for _, a := range out.Attachments {
 		m.Attachments = append(m.Attachments, mail.File{
 			Filename: a.Filename, ContentType: a.ContentType, Size: a.Size,

@@ -66,6 +66,7 @@ To: carl@example.com
 Cc: cc@xn--bcher-kva.example
 Subject: Your order
 Message-ID: <0102030405060708090a0b0c0d0e0f10@example.org>
+References: <0102030405060708090a0b0c0d0e0f10@example.org>
 MIME-Version: 1.0
 Content-Type: multipart/alternative;
  boundary="=_21e814258ad361ac1ba9e82efaf01880"
@@ -127,6 +128,9 @@ func TestComposedAnswer(t *testing.T) {
 	}
 	m := parse(t, raw)
 	firstID := parse(t, transport.mails[0]).MessageID
+	if begins := parse(t, transport.mails[0]); !cmp.Equal([]string{firstID}, begins.References) || len(begins.InReplyTo) > 0 || strings.HasPrefix(begins.Subject, "Re:") {
+		t.Errorf("the first mail: %q refers to %q, answers %q", begins.Subject, begins.References, begins.InReplyTo)
+	}
 	if m.Subject != "Re: Größe" || m.From[0] != (mailaddr.Address{Name: "Ann Agent, Support", Email: "support@example.org"}) || m.MessageID == "" {
 		t.Errorf("header: %q %v", m.Subject, m.From)
 	}

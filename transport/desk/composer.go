@@ -170,14 +170,16 @@ func (v *visit) newComposer(id int64) *composer {
 
 // answered returns the recipients of a reply, and the other correspondents.
 func (v *visit) answered(c helpdesk.Conversation, all []helpdesk.Interaction) (to, everybody string) {
-	to = c.CustomerEmail
+	if !helpdesk.Unreachable(c.CustomerEmail) && !v.ours(mailaddr.Key(c.CustomerEmail)) {
+		to = c.CustomerEmail
+	}
 	own := map[string]bool{}
 	var others []string
 	for _, i := range slices.Backward(all) {
 		if i.Type != helpdesk.TypeCustomer || i.IsForward {
 			continue
 		}
-		if len(i.Mail.ReplyTo) > 0 && i.Mail.ReplyTo[0].Email != "" {
+		if len(i.Mail.ReplyTo) > 0 && i.Mail.ReplyTo[0].Email != "" && !v.ours(mailaddr.Key(i.Mail.ReplyTo[0].Email)) {
 			to = i.Mail.ReplyTo[0].Email
 		}
 		for _, a := range slices.Concat(i.Mail.To, i.Mail.Cc) {
@@ -191,8 +193,14 @@ func (v *visit) answered(c helpdesk.Conversation, all []helpdesk.Interaction) (t
 	return to, strings.Join(others, ", ")
 }
 
-// ours reports whether an address belongs to a mailbox.
+// ours reports whether an address belongs to a mailbox, with or without a tag (RFC 5233).
 func (v *visit) ours(key string) bool {
+	if local, domain, _ := strings.Cut(key, "@"); strings.Contains(local, "+") {
+		base, _, _ := strings.Cut(local, "+")
+		if v.ours(base + "@" + domain) {
+			return true
+		}
+	}
 	boxes, err := v.mailboxes()
 	return err == nil && slices.ContainsFunc(boxes, func(m helpdesk.Mailbox) bool {
 		return m.EmailKey == key || mailaddr.Key(v.InternalAddress(m)) == key
