@@ -387,15 +387,10 @@ func (d *docs) file(at string) string {
 	defer func() { _ = f.Close() }() // opened for reading only
 	head, err := io.ReadAll(io.LimitReader(f, filetype.HeadSize))
 	name := filetype.SafeName(strings.ReplaceAll(at, "/", "-"))
-	if err != nil || !validFileName(name) || filetype.Check(name, head, filetype.Documents()) != "" {
+	if err != nil || filetype.Check(name, head, filetype.Documents()) != "" {
 		return ""
 	}
-	key := name
-	for n := 2; d.keys.taken[key]; n++ {
-		ext := path.Ext(name)
-		key = strings.TrimSuffix(name, ext) + "-" + strconv.Itoa(n) + ext
-	}
-	d.keys.Take(key)
+	key := d.keys.NewFile(name)
 	d.used = append(d.used, File{Name: key, Size: info.Size(), Open: func() (io.ReadCloser, error) { return d.folder.Open(at) }})
 	d.files[at] = "files/" + key
 	return d.files[at]
