@@ -316,6 +316,9 @@ func (r *run) rehearse(ctx context.Context, some []helpdesk.PastConversation) ([
 		for _, m := range c.Messages {
 			if !slices.Contains(known, m.Key) {
 				results[n].Filed, results[n].Files = results[n].Filed+1, results[n].Files+len(m.Files)
+				if len(m.HTML) > helpdesk.MaxBody || m.HTML == "" && len(m.Text) > helpdesk.MaxBody {
+					results[n].Files++ // the whole is attached
+				}
 			}
 		}
 	}
