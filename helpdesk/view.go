@@ -199,7 +199,7 @@ func (d *Desk) CreateView(ctx context.Context, in ViewInput) (View, error) {
 }
 
 // UpdateView changes a view, whoever created it. A member limited to some mailboxes may change only their own; otherwise it
-// is a Forbidden fault. It needs views.update.
+// is a Forbidden fault. What the filter names as before is not checked again. It needs views.update.
 func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, error) {
 	begin, err := d.guard.Write(identity.ViewsUpdate)
 	if err != nil {
@@ -217,7 +217,9 @@ func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, er
 		if err := d.mayChangeView(v); err != nil {
 			return err
 		}
-		if err := q.references(ctx, tx.Reader()); err != nil {
+		former, _ := v.Filter.Query(d.userID) // it was valid when it was stored
+		changed := q.without(former)
+		if err := changed.references(ctx, tx.Reader()); err != nil {
 			return err
 		}
 		v.Name, v.Filter, v.UpdatedAt = in.Name, in.Filter, d.svc.now()
@@ -227,6 +229,30 @@ func (d *Desk) UpdateView(ctx context.Context, id int64, in ViewInput) (View, er
 		return d.emit(ctx, tx, "view.updated", v.ID, 0)
 	})
 	return v, err
+}
+
+// without returns the references of q that a former query did not have. The others are not checked again: what they name may
+// have been deleted or left the member's reach since.
+func (q ConversationQuery) without(former ConversationQuery) ConversationQuery {
+	var added ConversationQuery
+	for _, id := range q.TagIDs {
+		if !slices.Contains(former.TagIDs, id) {
+			added.TagIDs = append(added.TagIDs, id)
+		}
+	}
+	if q.MailboxID != former.MailboxID {
+		added.MailboxID = q.MailboxID
+	}
+	if q.CustomerID != former.CustomerID {
+		added.CustomerID = q.CustomerID
+	}
+	if id, ok := q.UserID.Get(); ok && id != former.UserID.Or(0) {
+		added.UserID = q.UserID
+	}
+	if id, ok := q.TeamID.Get(); ok && id != former.TeamID.Or(0) {
+		added.TeamID = q.TeamID
+	}
+	return added
 }
 
 // mayChangeView returns a fault if a member limited to some mailboxes did not create the view, since its creator may see

@@ -102,3 +102,33 @@ func TestViewProblems(t *testing.T) {
 		}
 	}
 }
+
+// A view can be saved with its own filter after what the filter names is gone; what is new in it still has to be there.
+func TestViewOutlivesItsNames(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	gone, kept := b.tag("gone"), b.tag("kept")
+	team := must(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "T"}))(t).ID
+	f := helpdesk.ViewFilter{TagIDs: []int64{gone, kept}, TeamID: team}
+	v := must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "V", Filter: f}))(t)
+	for _, err := range []error{b.desk.DeleteTag(b.ctx, gone), b.desk.DeleteTeam(b.ctx, team)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	v = must(b.desk.View(b.ctx, v.ID))(t)
+	saved := must(b.desk.UpdateView(b.ctx, v.ID, helpdesk.ViewInput{Name: "Renamed", Filter: v.Filter}))(t)
+	if diff := cmp.Diff(v.Filter, saved.Filter); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := b.desk.Conversations(b.ctx, helpdesk.ConversationQuery{ViewID: v.ID}, storage.PageRequest{}); err != nil {
+		t.Error(err)
+	}
+	for name, f := range map[string]helpdesk.ViewFilter{
+		"mailbox": {MailboxID: 99}, "customer": {CustomerID: 99}, "tag": {TagIDs: []int64{gone, 99}}, "user": {Agent: "99"}, "team": {TeamID: 99},
+	} {
+		if _, err := b.desk.UpdateView(b.ctx, v.ID, helpdesk.ViewInput{Name: "V", Filter: f}); !errors.Is(err, helpdesk.ErrNotFound) {
+			t.Errorf("a new %s that is not there: %v", name, err)
+		}
+	}
+}

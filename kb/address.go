@@ -72,10 +72,15 @@ func FilePath(f File) string {
 // ownPaths matches the paths that a site uses for its own pages, besides its languages.
 var ownPaths = regexp.MustCompile(`^(-|articles|categories|collections|contact|files|search)$`)
 
-// ofPages reports whether a site at the root of its host uses a path for pages.
-func ofPages(path string) bool {
-	_, isLocale := Locale(path)
-	return isLocale || ownPaths.MatchString(path)
+// pathOfPages returns why a path is kept for the pages of a site at the root of its host, or "".
+func pathOfPages(path string) string {
+	if _, isLocale := Locale(path); isLocale {
+		return "is a language code, which addresses of pages begin with on a host of its own: choose a longer word"
+	}
+	if ownPaths.MatchString(path) {
+		return "is a path that a site at the root of the host uses"
+	}
+	return ""
 }
 
 // parents returns a locale followed by its less specific parents.

@@ -67,9 +67,11 @@ type SiteInput struct {
 	// CustomDomain is a host name of at least two labels that is not below SitesDomain; null: none. All sites on one host
 	// belong to one account.
 	CustomDomain storage.Opt[string]
-	HTMLHead     storage.Opt[string]     // at most 64 KiB
-	Visibility   storage.Opt[Visibility] // a new site is public unless this says otherwise
-	Look         LookInput
+	// HTMLHead has at most 64 KiB. Elements that the pages' Content-Security-Policy refuses are an Invalid fault, also when a
+	// site with such a head moves to the shared host, where no scripts and no style sheets of other hosts are allowed.
+	HTMLHead   storage.Opt[string]
+	Visibility storage.Opt[Visibility] // a new site is public unless this says otherwise
+	Look       LookInput
 }
 
 const maxHTMLHead = 64 << 10
@@ -92,6 +94,7 @@ func (s *Service) apply(site *Site, in SiteInput, reaches func(mailboxID int64) 
 	problems.Check(in.AccountID == site.AccountID, "account_id", "must be the account of the site")
 	former := site.MailboxID
 	site.MailboxID = in.MailboxID.Or(site.MailboxID)
+	storedHead := site.HTMLHead
 	site.HTMLHead = plain.Text(in.HTMLHead.Or(site.HTMLHead))
 	problems.Check(len(site.HTMLHead) <= maxHTMLHead, "html_head", "is longer than 64 KiB")
 	site.Visibility = in.Visibility.Or(site.Visibility)
@@ -99,7 +102,11 @@ func (s *Service) apply(site *Site, in SiteInput, reaches func(mailboxID int64) 
 		site.Visibility = Public
 	}
 	problems.Check(site.Visibility == Public || site.Visibility == Private, "visibility", "must be public or private")
+	formerHost := site.HostKey
 	s.applyHost(&problems, site, in)
+	if shared := site.HostKey == SharedHost; site.HTMLHead != storedHead || shared && formerHost != SharedHost {
+		checkHead(&problems, site.HTMLHead, shared)
+	}
 	site.Look.apply(&problems, in.Look)
 	if err := problems.Err(); err != nil {
 		return err
@@ -151,7 +158,11 @@ func (s *Service) applyHost(problems *fault.Collector, site *Site, in SiteInput)
 	}
 	problems.Check(path == "" || pathPattern.MatchString(path), "path", "must have at most 64 of a-z, 0-9, - and _")
 	problems.Check(!shared || !slices.Contains(reservedPaths, path), "path", "is reserved")
-	problems.Check(shared || path == site.Path || !ofPages(path), "path", "is a path that a site at the root of the host uses")
+	if !shared && path != site.Path {
+		if problem := pathOfPages(path); problem != "" {
+			problems.Add("path", problem)
+		}
+	}
 	site.Path = path
 }
 

@@ -118,3 +118,20 @@ func TestNamesKeepTheirDirection(t *testing.T) {
 		t.Errorf("the site is called %q", site.Name)
 	}
 }
+
+// A path that the languages of a site at the root of its host would take is refused, and the text says why.
+func TestPathOfLanguage(t *testing.T) {
+	t.Parallel()
+	b := memory(t)
+	for path, want := range map[string]string{"one": "language code", "app": "language code", "en": "language code", "search": "at the root of the host", "help": ""} {
+		sites, err := b.Sites(erin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = sites.Create(t.Context(), kb.SiteInput{AccountID: 1, Name: "S", Path: storage.Some(path), CustomDomain: storage.Some("h.example.org")})
+		f, _ := errors.AsType[*fault.Error](err)
+		if want == "" && err != nil || want != "" && (f == nil || !strings.Contains(strings.Join(f.Fields["path"], " "), want)) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

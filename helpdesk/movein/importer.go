@@ -76,7 +76,7 @@ const (
 
 // Import takes people, conversations and saved replies. dryRun reads everything, and changes nothing.
 func (im *Importer) Import(ctx context.Context, source foreign.Source, dryRun bool) (*Result, error) {
-	r := &run{Importer: im, source: source, dryRun: dryRun, Result: &Result{}}
+	r := &run{Importer: im, source: source, dryRun: dryRun, Result: &Result{}, told: map[string]bool{}}
 	var err error
 	if im.people, err = im.cfg.MoveIn.People(ctx, im.cfg.AccountID); err != nil {
 		return r.Result, err
@@ -101,6 +101,7 @@ type run struct {
 	messages      int // of these
 	bytes         int
 	seen          int
+	told          map[string]bool // ids of people without an address
 }
 
 func (r *run) takePeople(ctx context.Context) error {
@@ -132,7 +133,7 @@ func (r *run) agent(p foreign.Person) {
 
 // called is a person's name and address.
 func called(p foreign.Person) string {
-	name := cmp.Or(p.Name, p.Email(), p.ID)
+	name := cmp.Or(strings.TrimSpace(p.Name), strings.TrimSpace(p.Email()), p.ID, "somebody without a name")
 	if email := p.Email(); email != "" && email != name {
 		name += " <" + email + ">"
 	}
@@ -175,7 +176,10 @@ func (r *run) address(p foreign.Person) mailaddr.Address {
 	if id == "" {
 		return mailaddr.Address{Name: p.Name, Email: ledger.UnknownSender}
 	}
-	r.Problems.Add("a customer has no address: answers cannot be sent", called(p))
+	if !r.told[id] { // once, however many messages somebody wrote
+		r.told[id] = true
+		r.Problems.Add("a customer has no address: answers cannot be sent", called(p))
+	}
 	a.Email = "user-" + id[:min(len(id), 50)] + "@" + r.source.Format().Name + ".invalid"
 	return a
 }
@@ -312,6 +316,9 @@ func (r *run) rehearse(ctx context.Context, some []helpdesk.PastConversation) ([
 		for _, m := range c.Messages {
 			if !slices.Contains(known, m.Key) {
 				results[n].Filed, results[n].Files = results[n].Filed+1, results[n].Files+len(m.Files)
+				if len(m.HTML) > helpdesk.MaxBody || m.HTML == "" && len(m.Text) > helpdesk.MaxBody {
+					results[n].Files++ // the whole is attached
+				}
 			}
 		}
 	}

@@ -35,10 +35,12 @@ type DocsOptions struct {
 // sidebar_position, draft and published; it ignores other fields. It includes the files that pages link to or show.
 //
 // Links between pages, with and without .md, relative or from the top of the folder, become links between articles. The
-// remarks list broken links and unreadable files, one per line. Names that begin with a dot or an underscore, and
-// node_modules, are skipped. ReadDocs fails when the folder cannot be read or has no page.
+// remarks list broken links and unreadable files, one per line, and what is left out, one per kind. Names that begin with a
+// dot or an underscore, and node_modules, are skipped; the label, position and description in _category_.json or .yml of
+// Docusaurus count. Admonitions of Docusaurus, VitePress and MkDocs become alerts. An .mdx file is taken without its imports
+// and the tags of its components, unless it computes what it shows. ReadDocs fails when the folder cannot be read or has no page.
 func ReadDocs(folder fs.FS, opts DocsOptions) (Site, Problems, error) {
-	d := &docs{folder: folder, opts: opts, pages: map[string]*page{}, folders: map[string]string{}, files: map[string]string{}}
+	d := &docs{folder: folder, opts: opts, pages: map[string]*page{}, folders: map[string]string{}, files: map[string]string{}, leftOut: map[string][]string{}, labels: map[string]folderLabel{}}
 	d.opts.Locale = cmp.Or(d.opts.Locale, "en")
 	d.opts.Source = strings.TrimSuffix(d.opts.Source, "/")
 	if err := fs.WalkDir(folder, ".", d.visit); err != nil {
@@ -50,6 +52,7 @@ func ReadDocs(folder fs.FS, opts DocsOptions) (Site, Problems, error) {
 	d.name()
 	d.arrange()
 	site := d.site()
+	d.tellLeftOut()
 	return site, d.remarks.sorted(), nil
 }
 
@@ -64,6 +67,9 @@ type docs struct {
 	keys    Keys              // of files
 	used    []File
 	remarks Problems
+	others  []string               // files that are no pages
+	leftOut map[string][]string    // names, by kind
+	labels  map[string]folderLabel // of folders, by path
 }
 
 // page is a Markdown file.
@@ -89,7 +95,7 @@ func (p *page) isIndex() bool {
 
 func isMarkdown(name string) bool {
 	ext := strings.ToLower(path.Ext(name))
-	return ext == ".md" || ext == ".markdown"
+	return ext == ".md" || ext == ".markdown" || ext == ".mdx"
 }
 
 func (d *docs) remark(name, format string, args ...any) {
@@ -102,12 +108,21 @@ func (d *docs) visit(name string, entry fs.DirEntry, err error) error {
 		return err
 	case name == ".":
 		return nil
+	case strings.HasPrefix(entry.Name(), "_category_."):
+		d.readFolder(name)
+		return nil
 	case strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "_") || entry.Name() == "node_modules":
+		if strings.HasPrefix(entry.Name(), "_") {
+			d.leaveOut("_*", name)
+		}
 		if entry.IsDir() {
 			return fs.SkipDir
 		}
 		return nil
-	case entry.IsDir() || !entry.Type().IsRegular() || !isMarkdown(name):
+	case entry.IsDir():
+		return nil
+	case !entry.Type().IsRegular() || !isMarkdown(name):
+		d.others = append(d.others, name)
 		return nil
 	case len(d.pages) >= MaxFiles:
 		return fmt.Errorf("there are more than %d pages", MaxFiles)
@@ -129,6 +144,19 @@ func (d *docs) read(name string) {
 	}
 	p := &page{path: name, body: text}
 	p.cutFront(d)
+	if strings.EqualFold(path.Ext(name), ".mdx") {
+		var dropped []string
+		if p.body, dropped, err = fromMDX(p.body); err != nil {
+			d.remark(name, "it is left out: %v", err)
+			d.leaveOut("*.mdx", name)
+			return
+		}
+		if len(dropped) > 0 {
+			d.remark(name, "of its components only the content stays: %s", strings.Join(dropped, ", "))
+		}
+	}
+	p.body = withAlerts(p.body)
+	d.seeWiki(p)
 	content, err := contenthtml.FromMarkdown(p.body)
 	if err != nil {
 		d.remark(name, "it is left out: its Markdown %v", err)
@@ -141,16 +169,20 @@ func (d *docs) read(name string) {
 	d.pages[name] = p
 }
 
-// name gives the pages their titles, from the front matter or else the first heading. A first heading shared by several
-// pages is the name of the product, like a letterhead; the heading after it is then the title.
+// name gives the pages their titles, from the front matter or else the first heading. A first heading shared by most pages
+// is the name of the product, like a letterhead; the heading after it is then the title.
 func (d *docs) name() {
-	begin := map[string]int{}
+	begin, followed := map[string]int{}, map[string]int{}
 	for _, p := range d.pages {
 		begin[p.heading(0)]++
+		if p.heading(1) != "" {
+			followed[p.heading(0)]++
+		}
 	}
+	letterhead := func(h string) bool { return begin[h] >= 3 && 2*begin[h] > len(d.pages) && 2*followed[h] >= begin[h] }
 	for _, p := range d.pages {
 		p.title = oneText(p.front, "title")
-		if p.title == "" && begin[p.heading(0)] == 1 {
+		if p.title == "" && !letterhead(p.heading(0)) {
 			p.title = p.heading(0)
 		} else if p.title == "" {
 			p.title = p.heading(1)
@@ -244,8 +276,8 @@ func (p *page) draft() bool { return p.front["draft"] == true || p.front["publis
 
 // compare orders pages: by folder, index pages first, then by their numbers, then by name, where numbers in names compare by
 // value.
-func compare(a, b *page) int {
-	if c := natural(a.dir(), b.dir()); c != 0 {
+func (d *docs) compare(a, b *page) int {
+	if c := d.compareFolders(a.dir(), b.dir()); c != 0 {
 		return c
 	}
 	if a.isIndex() != b.isIndex() {
@@ -282,7 +314,7 @@ func (d *docs) arrange() {
 	for _, p := range d.pages {
 		d.order = append(d.order, p)
 	}
-	slices.SortFunc(d.order, compare)
+	slices.SortFunc(d.order, d.compare)
 	var collections, categories, articles Keys
 	byFolder := map[string]string{}
 	for _, p := range d.order {
@@ -345,10 +377,14 @@ func (d *docs) named(p *page, level int) Text {
 	if level == 1 {
 		dir, _, _ = strings.Cut(dir, "/")
 	}
+	label := d.labels[dir]
 	for _, o := range d.order {
 		if o.isIndex() && o.dir() == dir {
-			return Text{Name: o.title, Summary: o.summary}
+			return Text{Name: cmp.Or(label.name, o.title), Summary: cmp.Or(label.summary, o.summary)}
 		}
+	}
+	if label.name != "" {
+		return Text{Name: label.name, Summary: label.summary}
 	}
 	if dir == "." {
 		return Text{Name: "Documentation"}
@@ -387,15 +423,10 @@ func (d *docs) file(at string) string {
 	defer func() { _ = f.Close() }() // opened for reading only
 	head, err := io.ReadAll(io.LimitReader(f, filetype.HeadSize))
 	name := filetype.SafeName(strings.ReplaceAll(at, "/", "-"))
-	if err != nil || !validFileName(name) || filetype.Check(name, head, filetype.Documents()) != "" {
+	if err != nil || filetype.Check(name, head, filetype.Documents()) != "" {
 		return ""
 	}
-	key := name
-	for n := 2; d.keys.taken[key]; n++ {
-		ext := path.Ext(name)
-		key = strings.TrimSuffix(name, ext) + "-" + strconv.Itoa(n) + ext
-	}
-	d.keys.Take(key)
+	key := d.keys.NewFile(name)
 	d.used = append(d.used, File{Name: key, Size: info.Size(), Open: func() (io.ReadCloser, error) { return d.folder.Open(at) }})
 	d.files[at] = "files/" + key
 	return d.files[at]

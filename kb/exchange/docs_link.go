@@ -98,7 +98,7 @@ func (t destination) address(locale string) string {
 
 // find returns the target of a path of the documentation.
 func (d *docs) find(at string) destination {
-	for _, name := range []string{at, at + ".md", at + ".markdown", strings.TrimSuffix(at, ".html") + ".md", at + "/README.md", at + "/readme.md", at + "/index.md"} {
+	for _, name := range []string{at, at + ".md", at + ".markdown", at + ".mdx", strings.TrimSuffix(at, ".html") + ".md", at + "/README.md", at + "/readme.md", at + "/index.md", at + "/index.mdx"} {
 		if p := d.pages[path.Clean(name)]; p != nil {
 			return destination{page: p}
 		}

@@ -48,8 +48,11 @@ func TestReadDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
+		"*.png: 1 left out: img/unused.png",
 		"README.md: a link leads to src/Makefile, which is no page and no file that a site takes: only its text stays",
+		"_*: 1 left out: _drafts",
 		"broken.md: it is left out: line 1: it is not UTF-8 text",
+		"files without extension: 1 left out: src/Makefile",
 		"guide/02-use.md: a link leads to %67one.md, which is no page and no file that a site takes: only its text stays",
 		"guide/02-use.md: a link leads to ../../etc/passwd, which is no page and no file that a site takes: only its text stays",
 		"guide/02-use.md: a link leads to gone.md, which is no page and no file that a site takes: only its text stays",

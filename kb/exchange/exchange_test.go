@@ -91,7 +91,7 @@ func full() exchange.Site {
 		return exchange.ArticleText{Title: title, Summary: "About: " + title, Format: f, Content: content}
 	}
 	return exchange.Site{
-		Name: "Yes: no # 'x' \"y\"", Visibility: "private", HTMLHead: "<script>\n  1\n</script>\n",
+		Name: "Yes: no # 'x' \"y\"", Visibility: "private", HTMLHead: "<style>\n  p{}\n</style>\n",
 		Look: &exchange.Look{
 			Accent: "#7a1fa2", Hero: "plain", HideRecent: true,
 			Texts: map[string]exchange.LookText{

@@ -6,8 +6,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -73,7 +71,9 @@ func (x Exchange) load(ctx context.Context) (*state, error) {
 	for _, k := range known {
 		if s.keys[k.Kind] != nil {
 			s.keys[k.Kind][k.ID] = k.Key
-			s.used[k.Kind].Take(k.Key)
+			if k.Kind != kb.FileKey || validFileName(k.Key) { // another is replaced
+				s.used[k.Kind].Take(k.Key)
+			}
 		}
 	}
 	files, err := everything(func(req storage.PageRequest) (storage.Page[kb.File], error) { return x.Editor.Files(ctx, req) })
@@ -81,9 +81,10 @@ func (x Exchange) load(ctx context.Context) (*state, error) {
 		return nil, err
 	}
 	slices.SortFunc(files, func(a, b kb.File) int { return cmp.Compare(a.ID, b.ID) })
+	taken := make(map[string]bool, len(files))
 	for _, f := range files {
 		s.files[f.ID] = f
-		s.nameFile(f)
+		s.nameFile(f, taken)
 		s.folder.Files = append(s.folder.Files, File{Name: s.keys[kb.FileKey][f.ID], Size: f.Size, Open: x.open(ctx, f)})
 	}
 	s.folder.Look = s.look(site.Look)
@@ -121,24 +122,14 @@ func (s *state) given(kind kb.KeyKind, id int64, key string) {
 	s.unnamed = append(s.unnamed, kb.ExchangeKey{Kind: kind, ID: id, Key: key})
 }
 
-// nameFile names a file by its own name, with a number if that is taken.
-func (s *state) nameFile(f kb.File) {
+// nameFile names a file by its own name as far as every system takes it; taken has the folded names of the other files.
+func (s *state) nameFile(f kb.File, taken map[string]bool) {
 	key := s.keys[kb.FileKey][f.ID]
-	if key == "" || !validFileName(key) {
-		base, extension := f.Filename, ""
-		if i := strings.LastIndexByte(base, '.'); i > 0 {
-			base, extension = base[:i], base[i:]
-		}
-		if !validFileName(f.Filename) {
-			base = cmp.Or(slug(base), "file")
-		}
-		key = base + extension
-		for n := 2; s.used[kb.FileKey].taken[key]; n++ {
-			key = base + "-" + strconv.Itoa(n) + extension
-		}
-		s.used[kb.FileKey].Take(key)
+	if !validFileName(key) || taken[folded(key)] {
+		key = s.used[kb.FileKey].NewFile(f.Filename)
 		s.given(kb.FileKey, f.ID, key)
 	}
+	taken[folded(key)] = true
 	s.ids[kb.FileKey][key] = f.ID
 }
 

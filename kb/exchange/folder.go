@@ -25,9 +25,10 @@ func Save(s Site, folder *os.Root) error {
 	if err != nil {
 		return err
 	}
-	made := map[string]bool{}
+	made, written := map[string]bool{}, map[string]string{}
 	err = Write(s, func(name string, content io.Reader) error {
 		delete(before, name)
+		written[folded(name)] = name
 		if dir := path.Dir(name); !made[dir] {
 			if err := folder.MkdirAll(dir, 0o777); err != nil {
 				return err
@@ -40,6 +41,9 @@ func Save(s Site, folder *os.Root) error {
 		return err
 	}
 	for _, name := range sorted(before) {
+		if now, ok := written[folded(name)]; ok && sameFile(folder, name, now) {
+			continue // the folder keeps the file under its former spelling
+		}
 		if err := folder.Remove(name); err != nil {
 			return err
 		}
@@ -48,6 +52,16 @@ func Save(s Site, folder *os.Root) error {
 		}
 	}
 	return nil
+}
+
+// sameFile reports whether two names are one file, in a file system that ignores case or decomposes letters.
+func sameFile(folder *os.Root, a, b string) bool {
+	x, err := folder.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := folder.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // replace writes a file under a temporary name and renames it.

@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/contenthtml"
 )
@@ -123,7 +125,7 @@ func target(address, collection string) (kind kb.KeyKind, key, suffix string, ok
 	if err != nil {
 		return "", "", "", false
 	}
-	parts := strings.Split(path.Join("collections", collection, "articles", to), "/")
+	parts := strings.Split(path.Join("collections", collection, "articles", norm.NFC.String(to)), "/")
 	if len(parts) == 2 && parts[0] == "files" {
 		return kb.FileKey, parts[1], suffix, true
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/helpwright/helpwright/kb"
 )
 
 // Problem is a problem with a file of the folder.
@@ -49,7 +51,7 @@ func (p Problems) sorted() Problems {
 // Read reads a folder and skips names that begin with a dot. Any other unexpected file, and any malformed one, is reported
 // in an error of type [Problems]. The service checks the content.
 func Read(folder fs.FS) (Site, error) {
-	r := &reader{folder: folder, collections: map[string]*collection{}}
+	r := &reader{folder: folder, collections: map[string]*collection{}, names: map[string]string{}}
 	r.site()
 	if err := fs.WalkDir(folder, ".", r.visit); err != nil && !errors.Is(err, errTooMany) {
 		return Site{}, err
@@ -67,6 +69,7 @@ type reader struct {
 	folder      fs.FS
 	read        Site
 	files       int
+	names       map[string]string // of the files, by what file systems compare
 	collections map[string]*collection
 	problems    Problems
 }
@@ -127,6 +130,9 @@ func (r *reader) site() {
 		return
 	}
 	if front.Look != nil {
+		for _, image := range images(front.Look, &kb.Look{}, &kb.LookInput{}) {
+			*image.name = norm.NFC.String(*image.name)
+		}
 		for _, locale := range sorted(front.Look.Texts) {
 			if !validLocale(locale) {
 				r.problem("site.yaml", "%q is no locale, such as en or pt-BR", locale)
@@ -176,7 +182,11 @@ func (r *reader) visit(name string, entry fs.DirEntry, err error) error {
 
 func (r *reader) file(name string, entry fs.DirEntry) {
 	parts := strings.Split(norm.NFC.String(name), "/") // some file systems decompose letters
+	first, twice := r.names[folded(name)]
+	r.names[folded(name)] = name
 	switch {
+	case twice:
+		r.problem(name, "many systems take its name for the same as %s", first)
 	case name == "site.yaml" || len(parts) == 1 && strings.EqualFold(name, "README.md"):
 	case len(parts) == 2 && parts[0] == "files":
 		r.siteFile(name, parts[1], entry)
@@ -295,7 +305,10 @@ func (r *reader) addArticle(name, locale string, draft bool, to *article) {
 	v.Texts[locale] = ArticleText{Title: front.Title, Summary: front.Summary, Format: front.Format, Content: content.body}
 	r.shared(name, locale, content, front.Source, &v.SourceLocale, front.SortOrder != "" || front.Status != "" || len(front.Categories) > 0)
 	if front.Source {
-		v.Status, v.SortOrder, v.Categories = front.Status, front.SortOrder, front.Categories
+		v.Status, v.SortOrder = front.Status, front.SortOrder
+		for _, key := range front.Categories {
+			v.Categories = append(v.Categories, norm.NFC.String(key))
+		}
 	}
 }
 

@@ -259,9 +259,11 @@ const players = "https://www.youtube.com https://www.youtube-nocookie.com https:
 	"https://www.openstreetmap.org https://open.spotify.com https://w.soundcloud.com"
 
 // policy returns the Content-Security-Policy of a page. On the shared host, which the API also uses, only the scripts of the
-// built-in theme run: other scripts could act for a user signed in there.
+// built-in theme run: other scripts could act for a user signed in there. What of a head the policy refuses is refused when
+// it is saved, see [kb.SiteInput].
 func (v *visit) policy(d *dress) string {
-	script, style, connect := "'self'", "'self'", "'self'"
+	script, style, connect, font := "'self'", "'self'", "'self'", "'self'"
+	more := headSources(v.site.HTMLHead)
 	if v.site.HostKey == kb.SharedHost {
 		script = ""
 		for _, name := range []string{"assets/site.js", "assets/contact.js"} {
@@ -272,15 +274,18 @@ func (v *visit) policy(d *dress) string {
 		if script = strings.TrimSpace(script); script == "" {
 			script = "'none'"
 		}
+		style += more.inline
 	} else {
-		more := headSources(v.site.HTMLHead)
-		script, style, connect = script+more.script, style+more.style, connect+more.connect
+		script, style, connect = script+more.script, style+more.style+more.inline, connect+more.connect
+		if more.style+more.inline != "" { // a style sheet says only in its text where its fonts are
+			font += " https:"
+		}
 	}
 	if v.styles != "" {
 		style += " " + hashSource(v.styles)
 	}
 	return "default-src 'none'; script-src " + script + "; style-src " + style + "; img-src 'self' data: https: " + v.origin() +
-		"; media-src 'self' https: " + v.origin() + "; font-src 'self'; connect-src " + connect + "; frame-src " + players +
+		"; media-src 'self' https: " + v.origin() + "; font-src " + font + "; connect-src " + connect + "; frame-src " + players +
 		"; form-action 'self'; base-uri 'none'; frame-ancestors " + v.frames()
 }
 
@@ -296,7 +301,7 @@ func (v *visit) requestOrigin() string {
 // secure reports whether the reader uses HTTPS.
 func (v *visit) secure() bool { return v.r.TLS != nil || v.h.base.Scheme == "https" }
 
-type sources struct{ script, style, connect string }
+type sources struct{ script, style, inline, connect string }
 
 // headSources returns the sources that the owner's additions to the head require in the policy: their own scripts and
 // styles, and no others.
@@ -317,7 +322,7 @@ func headSources(head string) sources {
 				case origin == "":
 				case t.Data == "script" && a.Key == "src":
 					out.script, out.connect, inside = out.script+" "+origin, out.connect+" "+origin, ""
-				case t.Data == "link" && a.Key == "href":
+				case t.Data == "link" && a.Key == "href" && kb.IsStyleSheet(t):
 					out.style += " " + origin
 				}
 			}
@@ -326,7 +331,7 @@ func headSources(head string) sources {
 			case "script":
 				out.script += " " + hashSource(text)
 			case "style":
-				out.style += " " + hashSource(text)
+				out.inline += " " + hashSource(text)
 			}
 		case nethtml.EndTagToken:
 			inside = ""
