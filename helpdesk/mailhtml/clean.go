@@ -85,8 +85,8 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowAttrs("datetime").OnElements("time", "del", "ins")
 	p.AllowURLSchemes("http", "https", "mailto", "tel", "cid")
 	p.AllowDataURIImages()
-	p.AllowRelativeURLs(true) // only for "//host"; others are dropped when written
-	p.RequireParseableURLs(true)
+	p.AllowRelativeURLs(true)     // only for "//host"; others are dropped when written
+	p.RequireParseableURLs(false) // cleanURL reads them as browsers do
 	return p
 })
 
@@ -157,8 +157,11 @@ func hasAttr(attrs []html.Attribute, key string) bool {
 	return false
 }
 
+// cleanURL returns an address of one of the schemes, read as browsers read it (WHATWG URL Standard): blanks around it and line
+// breaks in it do not count, and other blanks are encoded. A percent sign may stand for itself.
 func cleanURL(s string, schemes ...string) (string, bool) {
-	s = strings.TrimSpace(s)
+	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
+	s = strings.NewReplacer("\t", "", "\n", "", "\r", "", " ", "%20").Replace(s)
 	if strings.HasPrefix(s, "//") {
 		s = "https:" + s
 	}
