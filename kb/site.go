@@ -261,6 +261,25 @@ func (s *Service) OwnsHost(ctx context.Context, host string) (bool, error) {
 	return s.cfg.Store.HasHost(ctx, key)
 }
 
+// MaxHostSites is the maximum number of sites that PublicSites returns.
+const MaxHostSites = 1000
+
+// PublicSites returns the public sites on a host, in any account, by path; the first [MaxHostSites]. A host that no site may
+// be on is a NotFound fault.
+func (s *Service) PublicSites(ctx context.Context, host string) ([]Site, error) {
+	key := s.hostKey(host)
+	if key != SharedHost {
+		owned, err := s.cfg.Store.HasHost(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if !owned {
+			return nil, fault.Missing("site", 0)
+		}
+	}
+	return s.cfg.Store.PublicSites(ctx, key, MaxHostSites)
+}
+
 // hostKey returns the HostKey of the sites on a host.
 func (s *Service) hostKey(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))

@@ -50,6 +50,8 @@ type Directory interface {
 	SiteByAddress(ctx context.Context, hostKey string, paths ...string) (Site, error)
 	// HasHost reports whether any site has a HostKey, whatever its path.
 	HasHost(ctx context.Context, hostKey string) (bool, error)
+	// PublicSites returns the public sites, of all accounts, that have a HostKey, by path; at most limit.
+	PublicSites(ctx context.Context, hostKey string, limit int) ([]Site, error)
 }
 
 // Reader reads within a scope.

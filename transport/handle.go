@@ -215,6 +215,10 @@ func (r *Request) bind(in any) error {
 		Path: r.params(), Query: query, Body: body,
 		BodyQuery: r.route.BodyQuery, Items: r.table.config.Limits.Items,
 	})
+	if list, ok := in.(paged); ok {
+		r.tag = r.listTag(in)
+		list.take(r.tag)
+	}
 	unknown := unknownExpand(query.Get("expand"), r.route.Expand)
 	if unknown == nil {
 		return err
@@ -302,7 +306,7 @@ func writeList[T any](w http.ResponseWriter, r *Request, items []T, next, prev s
 			continue
 		}
 		query := r.http.URL.Query()
-		query.Set("cursor", l[1])
+		query.Set("cursor", l[1]+r.tag)
 		links = append(links, "<"+r.address()+r.http.URL.EscapedPath()+"?"+query.Encode()+`>; rel="`+l[0]+`"`)
 	}
 	if len(links) > 0 {

@@ -25,6 +25,7 @@ type Request struct {
 	query    *form.Node // decoded once, nil before
 	body     *form.Node // valid when bodyRead
 	bodyRead bool
+	tag      string   // of the list, see listTag
 	who      string   // the caller, see Identify
 	united   *united  // nil if its transactions are its own
 	locking  bool     // the GET locks the object that it reads

@@ -124,7 +124,7 @@ type element struct {
 type docLine struct {
 	text            []byte
 	rule, opens     bool
-	intro           bool
+	intro, starts   bool
 	quoted          quote.Quoted
 	box             int
 	start, end      int // offsets; the start of an empty line is its position
@@ -136,7 +136,7 @@ func (d *document) texts() []quote.Line {
 	out := make([]quote.Line, len(d.lines))
 	for i := range d.lines {
 		l := &d.lines[i]
-		out[i] = quote.Line{Text: string(l.text), Quoted: l.quoted, Box: l.box, Intro: l.intro, Opens: l.opens, Rule: l.rule}
+		out[i] = quote.Line{Text: string(l.text), Quoted: l.quoted, Box: l.box, Intro: l.intro, Opens: l.opens, Rule: l.rule, Starts: l.starts}
 		if l.quoted == quote.No {
 			if signed := quote.LineOf(out[i].Text); signed.Quoted != quote.No {
 				out[i].Text, out[i].Quoted = signed.Text, signed.Quoted
@@ -159,6 +159,7 @@ type lineReader struct {
 	hidden  int
 	pre     int
 	opens   bool // the next line is the first of an opener
+	starts  bool // the next line is the first of a block
 }
 
 const maxLineText = 1000 // maximum bytes kept of a line
@@ -257,8 +258,8 @@ func (r *lineReader) begin(at int) *docLine {
 		return r.line
 	}
 	parent := r.open[len(r.open)-1]
-	r.lines = append(r.lines, docLine{start: at, end: at, parent: parent, endedIn: parent, opens: r.opens, intro: r.intros > 0})
-	r.line, r.opens = &r.lines[len(r.lines)-1], false
+	r.lines = append(r.lines, docLine{start: at, end: at, parent: parent, endedIn: parent, opens: r.opens, intro: r.intros > 0, starts: r.starts})
+	r.line, r.opens, r.starts = &r.lines[len(r.lines)-1], false, false
 	switch {
 	case r.quotes > 0:
 		r.line.quoted = quote.Yes
@@ -312,6 +313,7 @@ func (r *lineReader) start(t html.Token, at, inner int) {
 	default:
 		if !inline[t.Data] {
 			r.finishLine()
+			r.starts = true
 		}
 	}
 	if void[t.Data] {
@@ -385,6 +387,7 @@ func marked(marks string, names []string) bool {
 func (r *lineReader) end(tag string, at, stop int) {
 	if !inline[tag] && tag != "td" && tag != "th" {
 		r.finishLine()
+		r.starts = true
 	}
 	id := r.open[len(r.open)-1]
 	e := &r.els[id]

@@ -17,6 +17,8 @@ func TestGrowth(t *testing.T) { //nolint:paralleltest // it measures
 		"one header line": "From: x To: y ",
 		"introductions":   "On 2 Jan 2024 at 10:15 Ann &lt;a@b.example&gt; wrote:<br>",
 		"half of them":    "On 2 Jan 2024 at 10:15 Ann &lt;a@b.example&gt;<br>wrote:<br>",
+		"wrapped":         "On Tuesday, January 2, 2024 at 10:15 AM, Customer Care of Example<br>",
+		"dated lines":     "On 2 Jan 2024 10:15:00 +0100,<br>Ann &lt;a@b.example&gt; wrote:<blockquote>x</blockquote>",
 		"quotes":          "On 2 Jan 2024 Ann wrote:<blockquote>x</blockquote>y",
 		"quotes alone":    "<blockquote>x</blockquote>",
 		"boxes":           `<div class="gmail_quote">x<blockquote>y</blockquote>z</div>`,

@@ -154,9 +154,9 @@ type Article struct {
 	HeadingMin int    // lowest level in Headings
 }
 
-// Heading of an article.
+// Heading of an article, for its table of contents.
 type Heading struct {
-	Level  int
+	Level  int // 2 for the highest headings of the article, up to 4
 	Anchor string
 	Text   string
 }

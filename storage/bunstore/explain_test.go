@@ -577,6 +577,10 @@ func lists() []explained {
 		_, err := db.KB().SiteByAddress(ctx, kb.SharedHost, "5", "")
 		return err
 	})
+	add("PublicSites", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
+		_, err := db.KB().PublicSites(ctx, "help.example.org", 100)
+		return err
+	})
 	add("HasHost", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.KB().HasHost(ctx, "help.example.org")
 		return err

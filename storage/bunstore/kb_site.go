@@ -87,6 +87,20 @@ func (s kbStore) HasHost(ctx context.Context, hostKey string) (bool, error) {
 	return found, failure(ctx, err, "site", 0)
 }
 
+// PublicSites implements [kb.Directory].
+func (s kbStore) PublicSites(ctx context.Context, hostKey string, limit int) ([]kb.Site, error) {
+	var rows []siteRow
+	q := s.sites(&rows).Err(checkText(hostKey)).Where("hw_sites.host_key = ?", hostKey).Where("hw_sites.visibility = ?", kb.Public).OrderBy("hw_sites.path", bun.OrderAsc).Limit(int64(limit))
+	if err := q.Scan(ctx); err != nil {
+		return nil, failure(ctx, err, "site", 0)
+	}
+	var found []kb.Site
+	for i := range rows {
+		found = append(found, rows[i].site())
+	}
+	return found, nil
+}
+
 // ownSites restricts a statement on sites to the scope.
 func (r kbReader) ownSites(q bun.QueryBuilder) bun.QueryBuilder {
 	q = r.account(q)

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -60,6 +61,21 @@ func (s kbStore) HasHost(ctx context.Context, hostKey string) (bool, error) {
 			return false, nil
 		}
 		return err == nil, err
+	})
+}
+
+func (s kbStore) PublicSites(ctx context.Context, hostKey string, limit int) ([]kb.Site, error) {
+	return query(ctx, s.store, func(db *data) ([]kb.Site, error) {
+		var found []kb.Site
+		for account := range db.sites.rows {
+			for _, site := range db.sites.all(account) {
+				if site.HostKey == hostKey && site.Visibility == kb.Public {
+					found = append(found, db.siteOf(site))
+				}
+			}
+		}
+		slices.SortFunc(found, func(a, b kb.Site) int { return cmp.Compare(a.Path, b.Path) })
+		return found[:min(limit, len(found))], nil
 	})
 }
 

@@ -72,6 +72,7 @@ func (c *comparison) kbRead() {
 	done := do(ctx, c.model.KB, oneOf(c.gen, []operation{
 		{method: "FindSite", args: []any{one64("Site", c.gen.any("Site"))}},
 		{method: "HasHost", args: []any{oneOf(c.gen, []string{kb.SharedHost, "a.", "b.example", "none.example"})}},
+		{method: "PublicSites", args: []any{oneOf(c.gen, []string{kb.SharedHost, "a.", "b.example"}), 3}},
 		{method: "SiteByAddress", args: []any{oneOf(c.gen, []string{kb.SharedHost, "a.", "b.example"}), []string{"", oneOf(c.gen, []string{"", "a", "b"})}}},
 	}))
 	c.again(ctx, c.subject.KB, done)

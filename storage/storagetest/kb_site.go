@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -71,8 +72,34 @@ func testSiteDirectory(t *testing.T, b Backend) {
 		ok(t, err)
 		same(t, "a site of the host "+host, want, found)
 	}
+	testPublicSites(t, w)
 	_, err = w.KB.FindSite(t.Context(), nobody)
 	fails(t, "a site that is not there", err, fault.NotFound)
+}
+
+func testPublicSites(t *testing.T, w *world) {
+	t.Helper()
+	host := w.mark + ".public.example"
+	insert := func(path string, visibility kb.Visibility) {
+		s := w.newSite("p" + path + w.mark)
+		s.HostKey, s.Path, s.Visibility, s.CustomDomain, s.Subdomain = host, path, visibility, host, ""
+		ok(t, w.KB.InTx(t.Context(), kb.Scope{AccountID: w.account.ID}, func(ctx context.Context, tx kb.Tx) error { return tx.Sites().Insert(ctx, &s) }))
+	}
+	insert("c", kb.Public)
+	insert("b", kb.Private)
+	insert("a", kb.Public)
+	for limit, want := range map[int]string{10: "a c", 1: "a"} {
+		found, err := w.KB.PublicSites(t.Context(), host, limit)
+		ok(t, err)
+		var paths []string
+		for _, s := range found {
+			paths = append(paths, s.Path)
+		}
+		same(t, "paths of public sites", want, strings.Join(paths, " "))
+	}
+	none, err := w.KB.PublicSites(t.Context(), "x"+host, 10)
+	ok(t, err)
+	same(t, "public sites of a host without sites", 0, len(none))
 }
 
 func testUniqueSite(t *testing.T, b Backend) {

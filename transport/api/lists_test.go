@@ -24,6 +24,7 @@ func TestEveryListPages(t *testing.T) {
 				w.must(t, "POST", "/accounts/"+ids["account_id"]+"/conversations/"+ids["conversation_id"]+"/interactions/"+ids["interaction_id"]+"/attachments",
 					body, "Content-Type", "multipart/form-data; boundary=cut")
 			}
+			cursors, at := map[string]string{}, map[string]string{}
 			for _, r := range w.table.Routes() {
 				if r.Shape != transport.List || r.Method != http.MethodGet || slices.Contains(whole, r.ID) {
 					continue
@@ -64,8 +65,31 @@ func TestEveryListPages(t *testing.T) {
 						break
 					}
 				}
+				_, tagged, _ := list("limit=1")
+				if tagged != "" {
+					cursors[r.ID], at[r.ID] = tagged, path+first
+				}
 				if len(read) != len(all) {
 					t.Errorf("%s: %d objects on pages of one, %d on one page", r.ID, len(read), len(all))
+				}
+			}
+			if len(cursors) < 10 {
+				t.Errorf("only %d lists have a second page", len(cursors))
+			}
+			for of, cursor := range cursors {
+				for list, path := range at {
+					rec := w.do(t, "owner", "GET", path+"cursor="+cursor, "")
+					if own := list == of; own != (rec.Code == http.StatusOK) || !own && (rec.Code != http.StatusUnprocessableEntity || !strings.Contains(rec.Body.String(), `"cursor"`)) {
+						t.Errorf("%s with a cursor of %s: %d %s", list, of, rec.Code, rec.Body)
+					}
+				}
+			}
+			cursor, conversations := cursors["listConversations"], at["listConversations"]
+			for query, want := range map[string]int{
+				"": 200, "&status=open": 200, "&sort_by=created_at&sort_type=desc": 200, "&sort_by=number": 422, "&sort_by=updated_at": 422, "&sort_type=asc": 422, "&limit=7": 200,
+			} {
+				if rec := w.do(t, "owner", "GET", conversations+"cursor="+cursor+query, ""); rec.Code != want {
+					t.Errorf("conversations%s: %d, want %d: %s", query, rec.Code, want, rec.Body)
 				}
 			}
 		})

@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -113,4 +114,33 @@ func FuzzToMarkdown(f *testing.F) {
 			t.Fatalf("%q became %q", content, markdown)
 		}
 	})
+}
+
+// The contents of an article have its highest headings and those below.
+func TestContents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	c := w.collection(map[string]string{"en": "Basics"}, "")
+	for name, tt := range map[string]struct{ content, want string }{
+		"chapters":             {"<h1>One</h1><h2>a</h2><h3>b</h3><h4>no</h4><h1>Two</h1><h2>c</h2>", "One, -a, --b, Two, -c"},
+		"h1 only":              {"<h1>One</h1><p>x</p><h1>Two</h1><p>y</p><h1>Three</h1>", "One, Two, Three"},
+		"the title, and h2":    {"<h1>Title</h1><h2>a</h2><h3>b</h3><h2>c</h2>", "a, -b, c"},
+		"h2 and h3":            {"<h2>a</h2><h3>b</h3><h4>no</h4><h2>c</h2>", "a, -b, c"},
+		"h3 and h4":            {"<h3>a</h3><h4>b</h4><h5>no</h5><h3>c</h3>", "a, -b, c"},
+		"a lower one first":    {"<h3>a</h3><h2>b</h2><h2>c</h2>", "-a, b, c"},
+		"too few":              {"<h1>One</h1><h2>a</h2>", ""},
+		"rules are no heading": {"<hr><hr><hr><h2>a</h2>", ""},
+	} {
+		a := w.article(c.ID, nil, map[string]string{"en": "Title"}, tt.content)
+		body := w.get(kb.PagePath("en", kb.ArticlePages, a.Article.ID, "Title")).Body.String()
+		_, nav, _ := strings.Cut(body, `<nav class="hw-contents"`)
+		nav, _, _ = strings.Cut(nav, "</nav>")
+		var got []string
+		for _, m := range regexp.MustCompile(`<li( class="([^"]*)")?><a href="#[^"]+">([^<]+)`).FindAllStringSubmatch(nav, -1) {
+			got = append(got, strings.Repeat("-", len(strings.Fields(m[2])))+m[3])
+		}
+		if d := cmp.Diff(tt.want, strings.Join(got, ", ")); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
 }

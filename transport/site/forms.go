@@ -1,11 +1,13 @@
 package site
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -287,9 +289,10 @@ func robot(agent string) bool {
 	return false
 }
 
-// react records a reader's reaction to an article, and then a comment. It answers with the article's page and a thank-you.
+// react records a reader's reaction to an article, and then a comment. It redirects to the article's page with a thank-you,
+// so that a reload sends nothing.
 func (v *visit) react(name string) error {
-	if !v.allow(http.MethodPost) {
+	if !v.allow(http.MethodGet, http.MethodHead, http.MethodPost) {
 		return nil
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 256<<10)
@@ -314,21 +317,51 @@ func (v *visit) react(name string) error {
 	if err := v.article(p, strings.TrimPrefix(unescaped(path), "/"+locale+"/"+kb.ArticlePages+"/")); err != nil {
 		return err
 	}
-	p.Article.Reaction, p.Article.Text = v.r.PostFormValue("reaction"), v.r.PostFormValue("feedback")
-	status := http.StatusOK
-	problem, err := v.reacted(p.Article)
-	if err != nil {
-		return err
-	}
-	if problem != "" {
-		p.Article.Problem, status = theme.Text(locale, problem), http.StatusUnprocessableEntity
-	}
 	v.unstable, p.NoIndex = true, true
+	status := http.StatusOK
+	if v.r.Method == http.MethodPost {
+		p.Article.Reaction, p.Article.Text = v.r.PostFormValue("reaction"), v.r.PostFormValue("feedback")
+		problem, err := v.reacted(p.Article)
+		if err != nil {
+			return err
+		}
+		if problem == "" {
+			said := p.Article.Reaction
+			if p.Article.Thanked {
+				said = saidFeedback
+			}
+			return v.redirect(http.StatusSeeOther, "/-/react/"+strconv.FormatInt(id, 10)+"?"+url.Values{"in": {locale}, "said": {said}}.Encode())
+		}
+		p.Article.Problem, status = theme.Text(locale, problem), http.StatusUnprocessableEntity
+	} else {
+		switch said := v.r.URL.Query().Get("said"); said {
+		case string(kb.Positive), string(kb.Negative):
+			p.Article.Reaction = said
+		case saidFeedback:
+			p.Article.Thanked = true
+		}
+	}
+	p.Article.Token = v.h.seal("feedback", v.site.ID, strconv.FormatInt(id, 10)+"."+rand.Text())
 	return v.write(status, theme.PageArticle, p)
 }
 
+// saidFeedback names in the address of the thank-you what the reader has sent.
+const saidFeedback = "feedback"
+
+// reactToken checks the token of a reaction. That of an article's page is the same for all readers, as caches store the
+// page; that of the form for feedback is valid once, and once tells whether it is new.
+func (v *visit) reactToken(article int64) (valid, once bool) {
+	token, id := v.r.PostFormValue("token"), strconv.FormatInt(article, 10)
+	if data, age, ok := v.h.unseal("feedback", v.site.ID, token); ok {
+		of, _, _ := strings.Cut(data, ".")
+		return of == id && age <= formLife, true
+	}
+	return v.h.signed("react", v.site.ID, id, token), false
+}
+
 func (v *visit) reacted(a *theme.Article) (problem string, err error) {
-	if !v.sameOrigin() || !v.h.signed("react", v.site.ID, strconv.FormatInt(a.ID, 10), v.r.PostFormValue("token")) {
+	valid, once := v.reactToken(a.ID)
+	if !v.sameOrigin() || !valid {
 		a.Reaction = ""
 		return "This page was open for too long. Please send it again.", nil
 	}
@@ -342,6 +375,14 @@ func (v *visit) reacted(a *theme.Article) (problem string, err error) {
 		return "", nil
 	}
 	if gives {
+		spent := v.h.feedbackKey(v.r, a)
+		if once {
+			spent = v.r.PostFormValue("token")
+		}
+		if strings.TrimSpace(a.Text) != "" && !v.h.spent.use(spent) { // sent twice
+			a.Thanked = true
+			return "", nil
+		}
 		_, err = v.SendFeedback(v.ctx(), kb.FeedbackInput{ArticleID: a.ID, Text: a.Text})
 		if fault.Is(err, fault.Invalid) {
 			return "Write what was missing", nil
@@ -355,6 +396,11 @@ func (v *visit) reacted(a *theme.Article) (problem string, err error) {
 		return "", nil
 	}
 	return "", err
+}
+
+// feedbackKey is what stands for feedback whose form has no token of its own.
+func (h *Handler) feedbackKey(r *http.Request, a *theme.Article) string {
+	return h.sign("feedback", a.ID, h.cfg.Addr(r).String()+"\n"+a.Text)
 }
 
 // tooMany answers clients over a limit.

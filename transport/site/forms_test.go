@@ -188,6 +188,11 @@ func TestFeedback(t *testing.T) {
 			{url.Values{"token": {token}, "reaction": {"great"}}, "", 200, "Was this article helpful?", "Thank you."},
 		} {
 			rec := w.post("/-/react/1?in=en", tt.form, "Sec-Fetch-Site", tt.from)
+			for range 2 { // a reload of the page sends nothing again
+				if rec.Code == http.StatusSeeOther {
+					rec = w.get(strings.TrimPrefix(rec.Header().Get("Location"), "https://help.example.org"))
+				}
+			}
 			if rec.Code != tt.status || !strings.Contains(rec.Body.String(), tt.says) || tt.silent != "" && strings.Contains(rec.Body.String(), tt.silent) || rec.Header().Get("Cache-Control") != "no-store" {
 				t.Errorf("%v: %d, want %q in\n%s", tt.form, rec.Code, tt.says, rec.Body)
 			}
@@ -362,5 +367,54 @@ func TestSecondStep(t *testing.T) {
 	session, _, _ := strings.Cut(rec.Header().Get("Set-Cookie"), ";")
 	if rec.Code != http.StatusSeeOther || rec.Header().Get("Location") != "/en/articles/7" || w.get("/en", "Cookie", session).Code != http.StatusOK {
 		t.Errorf("%d %v", rec.Code, rec.Header())
+	}
+}
+
+// What is sent twice, by a reload, a second click or the way back, is stored once.
+func TestFeedbackTwice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	w.library()
+	shared := value(w.get("/en/articles/1-connect-your-bank-account").Body.String(), "token")
+	asked := func() string {
+		t.Helper()
+		rec := w.post("/-/react/1?in=en", url.Values{"token": {shared}, "reaction": {"negative"}})
+		if rec.Code != http.StatusSeeOther {
+			t.Fatal(rec.Code)
+		}
+		page := w.get(rec.Header().Get("Location"))
+		if page.Code != 200 || page.Header().Get("Cache-Control") != "no-store" || !strings.Contains(page.Body.String(), "noindex") {
+			t.Error(page.Code, page.Header())
+		}
+		return value(page.Body.String(), "token")
+	}
+	stored := func(what string, want int64) {
+		t.Helper()
+		a, err := w.editor.Article(t.Context(), 1)
+		if err != nil || int64(a.Article.Feedbacks) != want {
+			t.Errorf("%s: %d stored, want %d, %v", what, a.Article.Feedbacks, want, err)
+		}
+	}
+	send := func(token, text string) {
+		t.Helper()
+		rec := w.post("/-/react/1?in=en", url.Values{"token": {token}, "reaction": {"negative"}, "feedback": {text}})
+		if rec.Code != http.StatusSeeOther || !strings.Contains(w.get(rec.Header().Get("Location")).Body.String(), "Thank you.") {
+			t.Errorf("%d %v", rec.Code, rec.Header())
+		}
+	}
+	token := asked()
+	send(token, "The price")
+	send(token, "The price")
+	send(token, "The price, again")
+	stored("one form", 1)
+	send(asked(), "The price")
+	stored("another form", 2)
+	send(shared, "A theme of its own")
+	send(shared, "A theme of its own")
+	stored("a form of a theme", 3)
+	send(shared, "And more")
+	stored("another text of it", 4)
+	if rec := w.post("/-/react/2?in=en", url.Values{"token": {asked()}, "feedback": {"x"}}); rec.Code != http.StatusUnprocessableEntity {
+		t.Errorf("the token of another article: %d", rec.Code)
 	}
 }

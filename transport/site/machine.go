@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -44,6 +45,31 @@ func (v *visit) robots() error {
 	}
 	v.w.Header().Set("Cache-Control", "public, max-age=3600")
 	return v.text("text/plain; charset=utf-8", []byte(body))
+}
+
+// hostRobots answers for a host that has no site at its root: it names the sitemaps of its public sites, and no private one.
+func (h *Handler) hostRobots(w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return fault.Missing("page", 0)
+	}
+	sites, err := h.cfg.KB.PublicSites(r.Context(), hostname(r.Host))
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("User-agent: *\nDisallow: /*/-/\nAllow: /*/-/assets/\n")
+	for i, s := range sites {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("Sitemap: " + h.cfg.KB.URL(s) + "/sitemap.xml\n")
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	_, _ = io.WriteString(w, b.String()) // the client may have disconnected
+	return nil
 }
 
 // perSitemap is the number of articles in a part of the sitemap: with all their languages, below the limit of 50,000

@@ -421,13 +421,19 @@ const fewestHeads = 3
 // contentOf makes the content of an article, with its table of contents.
 func contentOf(t kb.Translation) content {
 	html, styles := dressed(t)
-	if strings.Count(html, "<h2")+strings.Count(html, "<h3") < fewestHeads { // most short articles
+	if strings.Count(html, "<h") < fewestHeads { // most short articles
 		return content{html: html, styles: styles}
 	}
+	all := contenthtml.Headings(html)
+	highest := 6
+	for _, h := range all {
+		highest = min(highest, h.Level)
+	}
+	lowest := max(highest+1, 3) // chapters of h1 have sections of h2 and h3
 	var heads []theme.Heading
-	for _, h := range contenthtml.Headings(html) {
-		if h.Level == 2 || h.Level == 3 {
-			heads = append(heads, theme.Heading{Level: h.Level, Anchor: h.Anchor, Text: h.Text})
+	for _, h := range all {
+		if h.Level <= lowest {
+			heads = append(heads, theme.Heading{Level: h.Level - highest + 2, Anchor: h.Anchor, Text: h.Text})
 		}
 	}
 	if len(heads) < fewestHeads {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -450,4 +451,44 @@ func TestLinkedPages(t *testing.T) {
 			t.Errorf("as Markdown: %s", md)
 		}
 	})
+}
+
+// The root of a host whose sites have paths names the sitemaps of the public ones.
+func TestRobotsOfHost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	sites, err := w.kb.Sites(person(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	robots := func(address string) (int, string) {
+		rec := w.ask(w.Handler, "GET", address+"/robots.txt", nil)
+		return rec.Code, rec.Body.String()
+	}
+	const rules = "User-agent: *\nDisallow: /*/-/\nAllow: /*/-/assets/\n"
+	if status, body := robots(w.base); status != 200 || body != rules {
+		t.Errorf("without sites: %d %q", status, body)
+	}
+	for _, in := range []kb.SiteInput{
+		{Name: "B", Path: storage.Some("bees")}, {Name: "A", Path: storage.Some("ants")},
+		{Name: "C", Path: storage.Some("secret"), Visibility: storage.Some(kb.Private)},
+	} {
+		in.AccountID = w.site.AccountID
+		if _, err := sites.Create(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := rules + "\nSitemap: https://desk.example.net/ants/sitemap.xml\nSitemap: https://desk.example.net/bees/sitemap.xml\n"
+	if status, body := robots(w.base); status != 200 || body != want {
+		t.Errorf("%d %q, want %q", status, body, want)
+	}
+	if status, body := robots("https://help.example.org"); status != 200 || !strings.Contains(body, "Sitemap: https://help.example.org/sitemap.xml") || strings.Contains(body, "ants") {
+		t.Errorf("a custom domain: %d %q", status, body)
+	}
+	if status, _ := robots("https://other.example.org"); status != 404 {
+		t.Errorf("another host: %d", status)
+	}
+	if rec := w.ask(w.Handler, "POST", w.base+"/robots.txt", url.Values{}); rec.Code != 404 {
+		t.Errorf("POST: %d", rec.Code)
+	}
 }

@@ -340,6 +340,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	s, rest, at, err := h.find(r.Context(), hostname(r.Host), strings.TrimPrefix(r.URL.Path, mounted), key(r) != "")
+	if fault.Is(err, fault.NotFound) && r.URL.Path == mounted+"/robots.txt" {
+		return h.hostRobots(w, r)
+	}
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package quote
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
@@ -15,10 +14,9 @@ var (
 	wroteEnd = lazyregexp.New(`(?i)([:：]|wrote|writes|écrit|写道|寫道|작성|-{2,})\s*[-*]*\s*$`)
 	opener   = lazyregexp.New(`(?i)^[\s*-]*((on|at|le|el|il|em|am|op|den|dne|dňa|dnia|w dniu|in data|il giorno|a|la|pada|vào|na|на|στις|în|ned|v|missatge|kontakt|tarihinde)\s|在|於|于|.{1,60}[于於] ?\d{4}|` +
 		`\d|\pL{2,10}[.,]{0,2}\s?\d|\pL{2,10}, (le|den) )`)
-	named = lazyregexp.New(`(?i)^[\s*]*[^\s,:][^:]{0,80}<[^<>\s]+@[^<>\s]+>\s*(wrote|writes|schrieb|a écrit|escribió|ha scritto|escreveu|schreef|skrev|napisał|пишет|написал).{0,60}:\s*$`)
 	// quoting is Horde's form, without a date.
 	quoting   = lazyregexp.New(`(?i)^(quoting|zitat von|quoted from|citation de|citando a?|citat (av|fra)|cytowanie|citerar|citaat van) .{1,100}[^\s<>]+@[^\s<>]+>?\s*[:：]$`)
-	midway    = lazyregexp.New(`(?i)^(at|um|om|kl|kl\.|klo|às|alle|ore|o) \d`) // the date stands on the line above
+	address   = lazyregexp.New(`[<(\[]+(mailto:)?[^\s<>()\[\]]+@[^\s<>()\[\]]+[>)\]]+`)
 	bareEmail = lazyregexp.New(`[^\s<>(\["']+@[^\s<>)\]"']+`)
 	// dateFirst is a form without verb and address: 2023-01-02 15:04 Ann:
 	dateFirst = lazyregexp.New(`^(\pL{2,12}[.,]* ?)?\d[^:]{3,30}\d[:.h]\d\d\S*[ ,]+[^:.!?]{1,40}[:：]$`)
@@ -42,37 +40,38 @@ const (
 )
 
 // attribution: the line ends a sentence that introduces a quote. It returns the first line of the sentence, or -1; strong
-// means that only a mailer writes so, and that what follows is old though no sign quotes it.
+// means that only a mailer writes so, and that what follows is old though no sign quotes it. The lines above belong to the
+// sentence only where a mailer breaks it, and only if its form begins with them: all others are new.
 func (s *scan) attribution(end int) (start int, strong bool) {
 	line := strings.TrimRight(s.lines[end].Text, " -*")
 	last, _ := utf8.DecodeLastRuneInString(line)
 	if !strings.ContainsRune(":：etETÉ道성", last) && line == s.lines[end].Text || !wroteEnd().MatchString(s.lines[end].Text) {
 		return -1, false
 	}
-	joined, found, best := "", -1, ""
+	joined, above, found, best := "", "", -1, ""
 	for i := end; i >= 0 && i > end-maxWrapped; i-- {
 		l := &s.lines[i]
-		if s.blank(i) || l.Quoted != No || s.kinds[i] == Old || i < end && separates(l.Text) {
+		if s.blank(i) || l.Quoted != No || s.kinds[i] == Old || i < end && (separates(l.Text) || !s.continues(i, found == end)) {
 			break
 		}
 		joined = unwrap(l.Text + " " + joined)
+		if i < end {
+			above = unwrap(l.Text + " " + above)
+		}
 		if len(joined) > maxSentence || !s.try() {
 			break
 		}
-		if strings.ContainsAny(joined, "@0123456789") && s.introduces(joined) {
+		form := beginsForm(joined)
+		if (i == end || form && !tells(above)) && s.introduces(joined) {
 			found, best = i, joined
-			if !midway().MatchString(joined) && !named().MatchString(joined) {
-				break
-			}
-			if named().MatchString(joined) && strings.ContainsAny(bareEmail().ReplaceAllString(joined, ""), "0123456789") {
-				break
-			}
+		}
+		if form && found == i {
+			break
 		}
 	}
 	if found < 0 {
 		return -1, false
 	}
-	found, best = s.wrappedDate(found, best)
 	return found, s.mailerWrote(best)
 }
 
@@ -83,34 +82,14 @@ func unwrap(s string) string {
 	return strings.ReplaceAll(s, " >", ">")
 }
 
-// wrappedDate includes the line above an introduction where the date was broken.
-func (s *scan) wrappedDate(start int, joined string) (int, string) {
-	if start == 0 || s.blank(start-1) || s.lines[start-1].Quoted != No || s.kinds[start-1] == Old {
-		return start, joined
-	}
-	above := s.lines[start-1].Text
-	word, _, _ := strings.Cut(s.lines[start].Text, " ")
-	last, _ := utf8.DecodeLastRuneInString(above)
-	full := utf8.RuneCountInString(above)+1+utf8.RuneCountInString(word) > 60
-	if !full || strings.ContainsRune(".!?:：", last) || !opener().MatchString(above) || opener().MatchString(joined) && !unicode.IsDigit(firstRune(joined)) {
-		return start, joined
-	}
-	return start - 1, unwrap(above + " " + joined)
-}
-
-func firstRune(s string) rune {
-	r, _ := utf8.DecodeRuneInString(s)
-	return r
-}
-
 // introduces: s has a date and a verb of writing or an address, as such sentences do.
 func (s *scan) introduces(text string) bool {
-	if named().MatchString(text) || quoting().MatchString(text) {
+	if named(text) || quoting().MatchString(text) {
 		return true
 	}
 	rest := bareEmail().ReplaceAllString(text, "")
 	hasEmail := len(rest) != len(text)
-	if !strings.ContainsAny(rest, "0123456789") {
+	if !strings.ContainsAny(rest, "0123456789") || speaks(text) {
 		return false
 	}
 	ends := endsColon(text) || strings.HasSuffix(text, "-")
@@ -127,9 +106,22 @@ func (s *scan) introduces(text string) bool {
 	return hasEmail && ends && (dated && timed || bracketed().MatchString(text) && (dated || sureClock().MatchString(rest)))
 }
 
+// named: Ann <ann@example.org> wrote: without a date, or with the day of the week alone.
+func named(text string) bool {
+	if !endsColon(text) {
+		return false
+	}
+	at := address().FindStringIndex(text)
+	if at == nil || at[0] > 120 || len(text)-at[1] > 60 {
+		return false
+	}
+	name, rest := text[:at[0]], strings.TrimRight(text[at[1]:], " :：")
+	return !strings.Contains(name, ":") && !tells(name) && (wroteVerb().MatchString(rest) || wroteVerb().MatchString(name) && rest == "")
+}
+
 // mailerWrote: nobody writes such a sentence by hand.
 func (s *scan) mailerWrote(text string) bool {
-	if ownWords().MatchString(text) || !clock().MatchString(text) && !named().MatchString(text) {
+	if ownWords().MatchString(text) || !clock().MatchString(text) && !named(text) {
 		return false
 	}
 	if bracketed().MatchString(text) || notes().MatchString(text) {

@@ -56,16 +56,10 @@ const maxName = 48 // bytes of the name of a field
 
 // fieldOf tells what field a line is, 0 if it has not the form of one.
 func fieldOf(line string) role {
-	line = strings.TrimLeft(line, "*_ ")
-	head := line[:min(len(line), maxName)]
-	i := strings.Index(head, ":")
-	if wide := strings.Index(head, "："); wide >= 0 && (i < 0 || wide < i) {
-		i = wide
-	}
-	if i <= 0 || strings.HasPrefix(line[i:], "://") {
+	name := fieldName(line)
+	if name == "" {
 		return 0
 	}
-	name := strings.ToLower(strings.TrimRight(head[:i], "*_ "))
 	if r := fieldNames[name]; r != 0 {
 		return r
 	}
@@ -73,6 +67,23 @@ func fieldOf(line string) role {
 		return 0
 	}
 	return fieldUnknown
+}
+
+// plainDates are the names of a date in mailers that write addresses beside it, and in forms on web sites.
+var plainDates = wordSet("date datum fecha data dato дата dátum tarih päivä päivämäärä ημερομηνία tanggal ngày วันที่ תאריך التاريخ 日期 日付 日時 날짜 时间")
+
+// fieldName is the name of the field that a line may be, in lower case; "" if it has not the form of one.
+func fieldName(line string) string {
+	line = strings.TrimLeft(line, "*_ ")
+	head := line[:min(len(line), maxName)]
+	i := strings.Index(head, ":")
+	if wide := strings.Index(head, "："); wide >= 0 && (i < 0 || wide < i) {
+		i = wide
+	}
+	if i <= 0 || strings.HasPrefix(line[i:], "://") {
+		return ""
+	}
+	return strings.ToLower(strings.TrimRight(head[:i], "*_ "))
 }
 
 const maxHeader = 14 // lines
@@ -104,7 +115,7 @@ func (s *scan) header(at int) (found bool, after int) {
 	case h.address:
 		found = s.msg.Reply || h.seen[fieldDate] || n == 3
 	default:
-		found = s.msg.Reply && h.seen[fieldSubject] && (h.seen[fieldDate] || n == 3)
+		found = s.msg.Reply && h.seen[fieldSubject] && h.sent
 	}
 	if !found {
 		return false, at
@@ -116,6 +127,7 @@ func (s *scan) header(at int) (found bool, after int) {
 type mailHeader struct {
 	seen    roles
 	address bool // of a mail
+	sent    bool // it says when the mail was sent, not only a date
 	strange bool // there are fields that no mail has
 	last    int  // line
 }
@@ -138,6 +150,7 @@ func (s *scan) readHeader(at int) (h mailHeader, ok bool) {
 			return h, whole
 		default:
 			h.seen[r], h.last = true, i
+			h.sent = h.sent || r == fieldDate && !plainDates[fieldName(s.lines[i].Text)]
 			h.address = h.address || r != fieldSubject && strings.Contains(s.lines[i].Text, "@")
 		}
 	}
@@ -167,10 +180,13 @@ func (s *scan) inOneLine(line string) bool {
 		return false
 	}
 	var seen roles
+	sent := false
 	for word := range strings.FieldsSeq(line) {
 		if name, ok := strings.CutSuffix(word, ":"); ok {
-			seen[fieldNames[strings.ToLower(strings.Trim(name, "*_"))]] = true
+			name = strings.ToLower(strings.Trim(name, "*_"))
+			r := fieldNames[name]
+			seen[r], sent = true, sent || r == fieldDate && !plainDates[name]
 		}
 	}
-	return seen[fieldFrom] && seen[fieldSubject] && (seen[fieldDate] || seen[fieldTo]) && (s.msg.Reply || strings.Contains(line, "@"))
+	return seen[fieldFrom] && seen[fieldSubject] && (seen[fieldDate] || seen[fieldTo]) && (s.msg.Reply && sent || strings.Contains(line, "@"))
 }

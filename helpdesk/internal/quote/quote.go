@@ -22,6 +22,8 @@ type Line struct {
 	// Opens: the line begins an element that mailers put around the header of the mail that they append.
 	Opens bool
 	Rule  bool // it is a horizontal rule and has no text
+	// Starts: a block of its own begins with the line, so that no sentence of the line above goes on in it.
+	Starts bool
 }
 
 // Quoted is the way in which a line is quoted.
