@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"reflect"
@@ -37,7 +38,7 @@ func (r *Request) listTag(in any) string {
 	v := reflect.ValueOf(in).Elem()
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		if name := f.Tag.Get("query"); (name == "sort_by" || name == "sort_type") && f.Type.Kind() == reflect.String {
-			list += "\x00" + v.FieldByIndex(f.Index).String()
+			list += "\x00" + cmp.Or(v.FieldByIndex(f.Index).String(), f.Tag.Get("default"))
 		}
 	}
 	sum := sha256.Sum256([]byte(list))

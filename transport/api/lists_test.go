@@ -86,7 +86,7 @@ func TestEveryListPages(t *testing.T) {
 			}
 			cursor, conversations := cursors["listConversations"], at["listConversations"]
 			for query, want := range map[string]int{
-				"": 200, "&status=open": 200, "&sort_by=created_at&sort_type=desc": 200, "&sort_by=number": 422, "&sort_by=updated_at": 422, "&sort_type=asc": 422, "&limit=7": 200,
+				"": 200, "&status=posted": 200, "&sort_by=created_at&sort_type=desc": 200, "&sort_by=number": 422, "&sort_by=updated_at": 422, "&sort_type=asc": 422, "&limit=7": 200,
 			} {
 				if rec := w.do(t, "owner", "GET", conversations+"cursor="+cursor+query, ""); rec.Code != want {
 					t.Errorf("conversations%s: %d, want %d: %s", query, rec.Code, want, rec.Body)
