@@ -76,6 +76,7 @@ func (p *parser) parse(raw []byte) error {
 	if err := p.walk(e, place{}); err != nil {
 		return err
 	}
+	root.body = e.body
 	p.msg.contentType = root.ctype
 	p.fields(e.ctype)
 	if !bareReturns(stripEnvelope(whole)) { // verifiers disagree on the line ends in such mails
@@ -110,6 +111,8 @@ type entity struct {
 	params      map[string]string
 	disposition string
 	filename    string // as declared, decoded
+	outer       string // the void transfer encoding of the multipart, if the part declares none
+	undone      bool   // body is without its transfer encoding
 }
 
 // place is the position of an entity in the tree of parts.
@@ -162,11 +165,8 @@ func (p *parser) multipart(e *entity, at place) error {
 	if at.depth >= p.limits.Depth {
 		return &LimitError{What: LimitDepth, Limit: int64(p.limits.Depth)}
 	}
-	body := e.body
-	if cte := strings.ToLower(e.h.Get("Content-Transfer-Encoding")); cte == "base64" || cte == "quoted-printable" {
-		body, _ = decodeTransfer(body, cte) // forbidden, but it occurs
-		p.msg.warn("encoded multipart")
-	}
+	body, void := p.containerBody(e)
+	e.body = body
 	var raws [][]byte
 	closed := false
 	if b := e.params["boundary"]; b != "" {
@@ -174,7 +174,7 @@ func (p *parser) multipart(e *entity, at place) error {
 	}
 	if len(raws) == 0 {
 		p.msg.warn("multipart without parts read as text")
-		e.ctype, e.body = "text/plain", body
+		e.ctype = "text/plain"
 		p.leaf(e, at)
 		return nil
 	}
@@ -201,6 +201,9 @@ func (p *parser) multipart(e *entity, at place) error {
 			return err
 		}
 		parts[i] = p.newEntity(h, body, deflt)
+		if !h.Has("Content-Transfer-Encoding") {
+			parts[i].outer = void
+		}
 		if start := strings.Trim(e.params["start"], "<> "); start != "" && strings.Trim(h.Get("Content-Id"), "<> ") == start {
 			root = i // RFC 2387 section 3.2
 		}
@@ -218,7 +221,7 @@ func (p *parser) multipart(e *entity, at place) error {
 
 // leaf files an entity as body text or as an attachment.
 func (p *parser) leaf(e *entity, at place) {
-	body, ok := decodeTransfer(e.body, bounded(e.h.Get("Content-Transfer-Encoding")))
+	body, ok := p.decoded(e)
 	if !ok {
 		p.msg.warn("a part could not be decoded wholly")
 	}

@@ -1,0 +1,202 @@
+package mail_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/helpdesk/mail"
+)
+
+// seen is what a reader of a mail sees of its body: texts without white space at their ends, and files as "name=content".
+type seen struct {
+	Text, HTML string
+	Files      []string
+}
+
+func seenIn(m *mail.Message) seen {
+	out := seen{Text: strings.TrimSpace(m.Text), HTML: strings.TrimSpace(m.HTML)}
+	for _, a := range m.Attachments {
+		out.Files = append(out.Files, a.Filename+"="+string(a.Body))
+	}
+	return out
+}
+
+const structureHead = "From: Ann <ann@example.org>\nTo: desk@example.com\nSubject: Kettle\nDate: Mon, 02 Jan 2023 15:04:05 +0100\nMessage-ID: <1@example.org>\nMIME-Version: 1.0\n"
+
+func checkSeen(t *testing.T, raw string, want seen) {
+	t.Helper()
+	for name, raw := range map[string]string{"LF": raw, "CRLF": strings.ReplaceAll(raw, "\n", "\r\n")} {
+		m := parse(t, raw)
+		checkMessage(t, m)
+		got := seenIn(m)
+		for i := range got.Files {
+			got.Files[i] = strings.ReplaceAll(got.Files[i], "\r\n", "\n")
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: -want +got:\n%s", name, d)
+		}
+		if m.Subject != "Kettle" || m.MessageID != "1@example.org" {
+			t.Errorf("%s: subject %q, Message-ID %q", name, m.Subject, m.MessageID)
+		}
+	}
+}
+
+func b64(s string) string {
+	s = base64.StdEncoding.EncodeToString([]byte(s))
+	var b strings.Builder
+	for len(s) > 76 {
+		b.WriteString(s[:76] + "\n")
+		s = s[76:]
+	}
+	return b.String() + s + "\n"
+}
+
+func quoted(s string) string { return strings.ReplaceAll(s, "=", "=3D") }
+
+// The label of a multipart or message is void where its body is not encoded (RFC 2045 section 6.4).
+func TestVoidTransferEncoding(t *testing.T) {
+	t.Parallel()
+	const parts = "--b_1\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\nGr=C3=BC=C3=9Fe, https://shop.example/?id=3D41=\n42\n" +
+		"--b_1\nContent-Type: application/pdf; name=\"a.pdf\"\nContent-Transfer-Encoding: base64\n\nJVBERi0xLjQKJSBiaWxsCg==\n--b_1--\n"
+	both := seen{Text: "Grüße, https://shop.example/?id=4142", Files: []string{"a.pdf=%PDF-1.4\n% bill\n"}}
+	multi := func(label string) string {
+		return "Content-Type: multipart/mixed; boundary=\"b_1\"\nContent-Transfer-Encoding: " + label + "\n\n"
+	}
+	inside := func(part string) string {
+		return "Content-Type: multipart/mixed; boundary=outer\n\n--outer\n" + part + "\n--outer--\n"
+	}
+	const message = "From: x@example.org\nSubject: Inner\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\nGr=C3=BC=C3=9Fe\n"
+	attached := func(label, body string) string {
+		return inside("Content-Type: message/rfc822; name=\"inner.eml\"\nContent-Transfer-Encoding: " + label + "\n\n" + body)
+	}
+	eml := seen{Files: []string{"inner.eml=" + message}}
+	for name, tt := range map[string]struct {
+		raw  string
+		want seen
+	}{
+		"base64":                      {multi("base64") + parts, both},
+		"quoted-printable":            {multi("quoted-printable") + parts, both},
+		"odd case":                    {multi("BASE64") + parts, both},
+		"with a comment":              {multi("Quoted-Printable (all of it)") + parts, both},
+		"uuencode":                    {multi("x-uuencode") + parts, both},
+		"unknown":                     {multi("x-own") + parts, both},
+		"8bit":                        {multi("8bit") + parts, both},
+		"after a preamble":            {multi("base64") + "This is a multi-part message.\n\n" + parts, both},
+		"inside":                      {inside(multi("base64") + parts), both},
+		"inside, quoted":              {inside(multi("quoted-printable") + parts), both},
+		"at both levels":              {strings.Replace(inside(multi("base64")+parts), "boundary=outer", "boundary=outer\nContent-Transfer-Encoding: base64", 1), both},
+		"really base64":               {multi("base64") + b64(parts), both},
+		"really base64, inside":       {inside(multi("base64") + b64(parts)), both},
+		"really base64, commented":    {multi("base64 (really)") + b64(parts), both},
+		"really quoted":               {multi("quoted-printable") + quoted(parts), both},
+		"really quoted, inside":       {inside(multi("quoted-printable") + quoted(parts)), both},
+		"quoted, with its boundary":   {strings.ReplaceAll(multi("quoted-printable"), "b_1", "=_b") + quoted(strings.ReplaceAll(parts, "b_1", "=_b")), both},
+		"really uuencoded":            {multi("x-uuencode") + "begin 644 x\n" + uuLines(parts) + "`\nend\n", both},
+		"parts without labels":        {multi("base64") + "--b_1\nContent-Type: text/plain; charset=utf-8\n\n" + b64("Grüße aus Köln") + "--b_1--\n", seen{Text: "Grüße aus Köln"}},
+		"quoted without labels":       {multi("quoted-printable") + "--b_1\nContent-Type: text/plain; charset=utf-8\n\nGr=C3=BC=C3=9Fe\n--b_1--\n", seen{Text: "Grüße"}},
+		"an address without labels":   {multi("quoted-printable") + "--b_1\n\nhttps://shop.example/?id=41\n--b_1--\n", seen{Text: "https://shop.example/?id=41"}},
+		"words without labels":        {multi("base64") + "--b_1\n\nHello\n--b_1--\n", seen{Text: "Hello"}},
+		"a message":                   {attached("base64", message), eml},
+		"a message, quoted":           {attached("quoted-printable", message), eml},
+		"a message, uuencode":         {attached("x-uuencode", message), eml},
+		"a message, unknown":          {attached("x-own", message), eml},
+		"a message, odd case":         {attached("Base64 (a mail)", message), eml},
+		"a message, really base64":    {attached("base64", b64(message)), eml},
+		"a message, really quoted":    {attached("quoted-printable", quoted(message)), eml},
+		"a message without labels":    {attached("quoted-printable", "Subject: Inner\n\nGr=C3=BC=C3=9Fe"), seen{Files: []string{"inner.eml=Subject: Inner\n\nGrüße"}}},
+		"a message with an address":   {attached("quoted-printable", "Subject: Inner\n\nhttps://shop.example/?id=41"), seen{Files: []string{"inner.eml=Subject: Inner\n\nhttps://shop.example/?id=41"}}},
+		"a message with encoded word": {attached("quoted-printable", "Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\n\nx=3D"), seen{Files: []string{"inner.eml=Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\n\nx=3D"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkSeen(t, structureHead+tt.raw, tt.want)
+		})
+	}
+}
+
+func uuLines(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		n := min(45, len(s))
+		group := []byte(s[:n])
+		s = s[n:]
+		b.WriteByte(byte(n) + ' ')
+		for len(group)%3 != 0 {
+			group = append(group, 0)
+		}
+		for i := 0; i < len(group); i += 3 {
+			v := uint(group[i])<<16 | uint(group[i+1])<<8 | uint(group[i+2])
+			for shift := 18; shift >= 0; shift -= 6 {
+				if c := byte(v >> shift & 63); c == 0 {
+					b.WriteByte('`')
+				} else {
+					b.WriteByte(c + ' ')
+				}
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Servers add text to bodies that they do not decode.
+func TestTextAroundBase64(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("Guten Tag, der Kessel summt und tropft.\n", 6) + "Grüße"
+	text := func(body string) string {
+		return "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n" + body
+	}
+	page := func(body string) string { return strings.Replace(text(body), "text/plain", "text/html", 1) }
+	file := func(body string) string {
+		return "Content-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\n" + body
+	}
+	pdf := "%PDF-1.4\n" + strings.Repeat("\x00\xff bill", 30)
+	bill := seen{Files: []string{"a.pdf=" + pdf}}
+	const caution = "CAUTION: This email came from outside of the organization. Do not click links.\n"
+	const footer = "_______________________________________________\nlist mailing list\nlist@lists.example.org\nhttps://lists.example.org/list\n"
+	for name, tt := range map[string]struct {
+		raw  string
+		want seen
+	}{
+		"warning":                 {text(caution + "\n" + b64(long)), seen{Text: caution + "\n" + long}},
+		"warning, no blank line":  {text(caution + b64(long)), seen{Text: caution + long}},
+		"warning, short text":     {text(caution + "\n" + b64("Hello Ann.")), seen{Text: caution + "\nHello Ann."}},
+		"one word":                {text("CAUTION\n" + b64(long)), seen{Text: "CAUTION\n" + long}},
+		"one word of four":        {text("EXTERNAL\n" + b64(long)), seen{Text: "EXTERNAL\n" + long}},
+		"footer":                  {text(b64("Der Kessel ist kaputt.") + "-- \nThis mail was scanned by AV Example 3.\n"), seen{Text: "Der Kessel ist kaputt.\n-- \nThis mail was scanned by AV Example 3."}},
+		"list footer":             {text(b64(long) + footer), seen{Text: long + "\n" + strings.TrimSpace(footer)}},
+		"list footer, aligned":    {text(b64(long[:57*3]) + footer), seen{Text: long[:57*3] + "\n" + strings.TrimSpace(footer)}},
+		"footer of words":         {text(b64("Der Kessel ist kaputt!") + "\nRegards\nAnn\n"), seen{Text: "Der Kessel ist kaputt!\n\nRegards\nAnn"}},
+		"before and after":        {text(caution + b64(long) + footer), seen{Text: caution + long + "\n" + strings.TrimSpace(footer)}},
+		"two pieces":              {text(b64("One piece here.\n") + "and\n" + b64("another piece.\n")), seen{Text: "One piece here.\nand\nanother piece."}},
+		"HTML":                    {page("<table><tr><td>By Alias</td></tr><tr><td>" + b64("<p>"+long+"</p>") + "</td></tr></table>\n"), seen{HTML: "<table><tr><td>By Alias</td></tr><tr><td><p>" + long + "</p></td></tr></table>"}},
+		"HTML, closed on a line":  {page("<div>By Alias</div>\n<div>" + strings.TrimSpace(b64("<p>"+long+"</p>")) + "</div>\n"), seen{HTML: "<div>By Alias</div>\n<div><p>" + long + "</p></div>"}},
+		"HTML, all on a line":     {page("<div>By Alias</div><div>" + strings.TrimSpace(b64("<p>Hello, Ann and Bob.</p>")) + "</div>\n"), seen{HTML: "<div>By Alias</div><div><p>Hello, Ann and Bob.</p></div>"}},
+		"a pixel after HTML":      {page(b64("<p>"+long+"</p>") + "<img src=\"https://t.example/p.gif\">\n"), seen{HTML: "<p>" + long + "</p><img src=\"https://t.example/p.gif\">"}},
+		"file, warning":           {file(caution + b64(pdf)), bill},
+		"file, footer":            {file(b64(pdf) + "-- \nThis mail was scanned by AV Example 3.\n"), bill},
+		"file, list footer":       {file(b64(pdf) + footer), bill},
+		"file, both":              {file(caution + "\n" + b64(pdf) + "\n" + footer), bill},
+		"file, one word":          {file("EXTERNAL\n" + b64(pdf)), bill},
+		"file, in the middle":     {file(b64(pdf[:57]) + "*** page 2 of 3 ***\n" + b64(pdf[57:])), bill},
+		"words only":              {text("This was never base64.\nSays Ann.\n"), seen{Text: "This was never base64.\nSays Ann."}},
+		"noise":                   {text("SGVsbG8gV29y!bGQh\nSGVsbG8\n"), seen{Text: "Hello World!Hello"}},
+		"nothing but base64":      {text(b64(long)), seen{Text: long}},
+		"a blank line inside":     {text(b64(long[:57]) + "\n" + b64(long[57:])), seen{Text: long}},
+		"spaces around the lines": {text(strings.ReplaceAll(b64(long), "\n", " \n ")), seen{Text: long}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.want.Text, tt.want.HTML = strings.TrimSpace(tt.want.Text), strings.TrimSpace(tt.want.HTML)
+			m := parse(t, structureHead+tt.raw)
+			checkMessage(t, m)
+			if d := cmp.Diff(tt.want, seenIn(m)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
