@@ -56,6 +56,12 @@ func (p *parser) parse(raw []byte) error {
 		p.doubt = true
 	}
 	raw = stripEnvelope(raw)
+	if bytes.Contains(raw, []byte("\r\r\n")) {
+		p.doubt = true
+		if p.closely && doubledReturns(raw) {
+			raw = singleReturns(raw)
+		}
+	}
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') >= 0 {
 		raw = bytes.ReplaceAll(raw, []byte("\r"), []byte("\n"))
 	}
@@ -79,7 +85,7 @@ func (p *parser) parse(raw []byte) error {
 	root.body = e.body
 	p.msg.contentType = root.ctype
 	p.fields(e.ctype)
-	if !bareReturns(stripEnvelope(whole)) { // verifiers disagree on the line ends in such mails
+	if own := stripEnvelope(whole); !bareReturns(own) && !doubledReturns(own) { // verifiers disagree on the line ends in such mails
 		p.findAuthor(whole)
 	}
 	p.finish()
@@ -170,7 +176,7 @@ func (p *parser) multipart(e *entity, at place) error {
 	var raws [][]byte
 	closed := false
 	if b := e.params["boundary"]; b != "" {
-		raws, closed = splitMultipart(body, b, p.limits.Parts)
+		raws, closed = p.split(body, b)
 	}
 	if len(raws) == 0 {
 		p.msg.warn("multipart without parts read as text")
@@ -246,6 +252,9 @@ func (p *parser) leaf(e *entity, at place) {
 	charset := e.params["charset"]
 	if charset == "" && e.ctype == "text/html" {
 		charset = metaCharset(body)
+	}
+	if p.closely && wideCharset(body, normalCharset(charset)) == nil {
+		body = singleReturns(body)
 	}
 	s, known := p.read(body, charset)
 	if !known {

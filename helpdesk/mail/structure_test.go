@@ -200,3 +200,127 @@ func TestTextAroundBase64(t *testing.T) {
 	}
 }
 
+// A boundary may be used twice, and parts may stand behind the final boundary. No file is lost.
+func TestBoundaries(t *testing.T) {
+	t.Parallel()
+	const pdf = "Content-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\nJVBERg==\n"
+	const png = "Content-Type: image/png; name=b.png\nContent-ID: <b@x>\nContent-Transfer-Encoding: base64\n\niVBORw0=\n"
+	const plain, page = "Content-Type: text/plain\n\nPlain.\n", "Content-Type: text/html\n\n<p>HTML.</p>\n"
+	multi := func(kind, boundary string, parts ...string) string {
+		out := "Content-Type: multipart/" + kind + "; boundary=\"" + boundary + "\"\n\n"
+		for _, part := range parts {
+			out += "--" + boundary + "\n" + part
+		}
+		return out + "--" + boundary + "--\n"
+	}
+	message := "Content-Type: message/rfc822; name=m.eml\n\n"
+	inner := "Subject: Inner\n" + multi("mixed", "b", plain, png)
+	file := seen{Text: "Plain.", HTML: "<p>HTML.</p>", Files: []string{"a.pdf=%PDF"}}
+	files := seen{Text: "Plain.", HTML: "<p>HTML.</p>", Files: []string{"b.png=\x89PNG\r", "a.pdf=%PDF"}}
+	plainFile := seen{Text: "Plain.", Files: []string{"a.pdf=%PDF"}}
+	const quote = "Content-Type: multipart/mixed; boundary=b\n\nis what it said.\n"
+	for name, tt := range map[string]struct {
+		raw  string
+		want seen
+	}{
+		"inside":                {multi("mixed", "b", multi("alternative", "b", plain, page), pdf), file},
+		"two levels inside":     {multi("mixed", "b", multi("alternative", "c", plain, multi("related", "b", page, png)), pdf), files},
+		"thrice":                {multi("mixed", "b", multi("alternative", "b", plain, multi("related", "b", page, png)), pdf), files},
+		"folded":                {multi("mixed", "b", strings.Replace(multi("alternative", "b", plain, page), "; boundary", ";\n\tboundary", 1), pdf), file},
+		"after a file":          {multi("mixed", "b", multi("alternative", "b", plain, page), pdf, strings.ReplaceAll(png, "b.png", "c.png")), seen{Text: file.Text, HTML: file.HTML, Files: []string{"a.pdf=%PDF", "c.png=\x89PNG\r"}}},
+		"never closed":          {multi("mixed", "b", strings.TrimSuffix(multi("alternative", "b", plain, page), "--b--\n"), pdf), file},
+		"in an attached mail":   {multi("mixed", "b", plain, message+inner, pdf), seen{Text: "Plain.", Files: []string{"m.eml=" + inner, "a.pdf=%PDF"}}},
+		"in half a mail":        {multi("mixed", "b", plain, message+"Subject: Inner\nContent-Type: multipart/mixed; boundary=b\n\n", pdf), seen{Text: "Plain.", Files: []string{"m.eml=Subject: Inner\nContent-Type: multipart/mixed; boundary=b\n\n", "a.pdf=%PDF"}}},
+		"in a quoted header":    {multi("mixed", "b", "\n"+quote, pdf), seen{Text: strings.TrimSpace(quote), Files: plainFile.Files}},
+		"a prefix":              {multi("mixed", "b_1", multi("alternative", "b", plain, page), pdf), file},
+		"a longer one":          {multi("mixed", "b", multi("alternative", "b_1", plain, page), pdf), file},
+		"a longer one of lines": {multi("mixed", "b", multi("alternative", "b-", plain, page), pdf), file},
+		"behind the final one":  {multi("mixed", "b", plain) + "--b\n" + pdf + "--b--\n", plainFile},
+		"behind a footer":       {multi("mixed", "b", plain) + "\nA footer.\n\n--b\n" + pdf, plainFile},
+		"an epilogue":           {multi("mixed", "b", plain, pdf) + "\nNot shown.\n", plainFile},
+		"two final ones":        {multi("mixed", "b", plain, pdf) + "--b--\n", plainFile},
+		"blanks behind":         {strings.ReplaceAll(multi("mixed", "b", plain, pdf), "--b\n", "--b \t\n"), plainFile},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if !strings.Contains(name, "attached") && !strings.Contains(name, "half") {
+				checkSeen(t, structureHead+tt.raw, tt.want)
+				return
+			}
+			got := seenIn(parse(t, structureHead+tt.raw))
+			for i := range got.Files {
+				got.Files[i], tt.want.Files[i] = strings.TrimSpace(got.Files[i]), strings.TrimSpace(tt.want.Files[i])
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// Only the boundary delimits.
+func TestStrayDashes(t *testing.T) {
+	t.Parallel()
+	const part = "Content-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\nJVBERg==\n"
+	want := seen{Text: "Grüße", Files: []string{"a.pdf=%PDF"}}
+	for _, stray := range []string{"--\n", "-- \n", "---\n", "--------\n", "--\n--\n", "------\n--\n"} {
+		mixed := func(text, file string) string {
+			return "Content-Type: multipart/mixed; boundary=\"----=_x\"\n\n------=_x\n" + text + "------=_x\n" + file + "------=_x--\n"
+		}
+		const text = "Content-Transfer-Encoding: quoted-printable\nContent-Type: text/plain; charset=utf-8\n\nGr=C3=BC=C3=9Fe\n"
+		checkSeen(t, structureHead+mixed(stray+text, stray+part), want)
+		checkSeen(t, structureHead+mixed(strings.Replace(text, "Content-Type", stray+"Content-Type", 1), part), want)
+		checkSeen(t, structureHead+mixed(text, stray+part), want)
+	}
+	// Dashes in a text are a part of it.
+	checkSeen(t, structureHead+"Content-Type: multipart/mixed; boundary=b\n\n--b\n--\n\nHello\n--b\n"+part+"--b--\n", seen{Text: "--\n\nHello", Files: []string{"a.pdf=%PDF"}})
+	checkSeen(t, structureHead+"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nHello\n-- \nFrom: Ann\n--b--\n", seen{Text: "Hello\n-- \nFrom: Ann"})
+	checkSeen(t, structureHead+"Content-Type: multipart/mixed; boundary=b\n--b\nContent-Type: text/plain\n\nHello\n--b--\n", seen{Text: "Hello"})
+}
+
+// CR CR LF is one line end.
+func TestDoubledReturns(t *testing.T) {
+	t.Parallel()
+	const raw = structureHead + "References: <a@example.org>\n <b@example.org>\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nOne.\n\nTwo.\n" +
+		"--b\nContent-Type: text/csv; name=a.csv\n\n1,2\n3,4\n--b\nContent-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\nJVBERi0x\nLjQK\n--b--\n"
+	head, body, _ := strings.Cut(raw, "\n\n")
+	head += "\n"
+	body = "\n" + body
+	ends := func(s, end string) string { return strings.ReplaceAll(s, "\n", end) }
+	mixed := func(s string) string {
+		var b strings.Builder
+		for i, line := range strings.SplitAfter(s, "\n") {
+			b.WriteString(ends(line, []string{"\r\r\n", "\n", "\r\n", "\r\r\r\n"}[i%4]))
+		}
+		return b.String()
+	}
+	for name, raw := range map[string]string{
+		"all":               ends(raw, "\r\r\n"),
+		"three":             ends(raw, "\r\r\r\n"),
+		"header only":       ends(head, "\r\r\n") + ends(body, "\r\n"),
+		"header, then LF":   ends(head, "\r\r\n") + body,
+		"mixed":             mixed(raw),
+		"below a server's":  "Received: by x; Mon, 02 Jan 2023 15:04:05 +0100\r\n" + ends(raw, "\r\r\n"),
+		"below, LF":         "Received: by x; Mon, 02 Jan 2023 15:04:05 +0100\n" + ends(raw, "\r\r\n"),
+		"mbox":              "From ann@example.org Mon Jan  2 15:04:05 2023\r\r\n" + ends(raw, "\r\r\n"),
+		"body, but no file": ends(head, "\r\n") + strings.Replace(ends(body, "\r\n"), "One.\r\n\r\nTwo.", "One.\r\r\n\r\r\nTwo.", 1),
+	} {
+		m := parse(t, raw)
+		got := seenIn(m)
+		for i := range got.Files {
+			got.Files[i] = strings.ReplaceAll(got.Files[i], "\r\n", "\n")
+		}
+		if d := cmp.Diff(seen{Text: "One.\n\nTwo.", Files: []string{"a.csv=1,2\n3,4", "a.pdf=%PDF-1.4\n"}}, got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if m.Subject != "Kettle" || m.MessageID != "1@example.org" || m.Date.IsZero() || len(m.From) != 1 || len(m.References) != 2 {
+			t.Errorf("%s: %+v", name, m.Message)
+		}
+		if subject, from := mail.Head([]byte(raw)); subject != "Kettle" || from.Email != "ann@example.org" {
+			t.Errorf("%s: head %q %v", name, subject, from)
+		}
+		if tidy := mail.Tidy([]byte(raw)); !strings.HasSuffix(raw, string(tidy)) {
+			t.Errorf("%s: Tidy rewrote it", name)
+		}
+	}
+}

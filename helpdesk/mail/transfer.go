@@ -90,12 +90,12 @@ func (p *parser) containerBody(e *entity) (body []byte, void string) {
 	if boundary == "" {
 		return e.body, label
 	}
-	parts, _ := splitMultipart(e.body, boundary, p.limits.Parts)
+	parts, _ := p.split(e.body, boundary)
 	if len(parts) > 0 && !quotedHeaders(parts, label) {
 		return e.body, label
 	}
 	out, _ := decodeTransfer(e.body, label)
-	if inner, _ := splitMultipart(out, boundary, p.limits.Parts); len(inner) > 0 || len(parts) == 0 && len(out) > 0 {
+	if inner, _ := p.split(out, boundary); len(inner) > 0 || len(parts) == 0 && len(out) > 0 {
 		e.undone = true
 		return out, ""
 	}
