@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+	"maps"
 	"strings"
 
 	"github.com/emersion/go-message/textproto"
@@ -133,7 +134,7 @@ type place struct {
 
 func (p *parser) newEntity(h textproto.Header, body []byte, deflt string) *entity {
 	e := &entity{h: h, body: body}
-	e.ctype, e.params = parseParams(bounded(h.Get("Content-Type")), p.guess)
+	e.ctype, e.params = p.params(h.Get("Content-Type"), p.guess)
 	if !validType(e.ctype) {
 		if e.ctype != "" && e.ctype != "text" {
 			p.msg.warn("unreadable content type")
@@ -141,12 +142,24 @@ func (p *parser) newEntity(h textproto.Header, body []byte, deflt string) *entit
 		e.ctype = deflt
 	}
 	var disp map[string]string
-	e.disposition, disp = parseParams(bounded(h.Get("Content-Disposition")), cmp.Or(e.params["charset"], p.guess))
+	e.disposition, disp = p.params(h.Get("Content-Disposition"), cmp.Or(e.params["charset"], p.guess))
 	e.filename = disp["filename"]
 	if e.filename == "" {
 		e.filename = e.params["name"]
 	}
 	return e
+}
+
+// params parses the value of a field with parameters.
+func (p *parser) params(raw, charset string) (value string, params map[string]string) {
+	raw = bounded(raw)
+	value, params = parseParams(raw, charset)
+	if p.closely {
+		return value, params
+	}
+	former, values := formerParams(raw, charset)
+	p.doubt = p.doubt || former != value || !maps.Equal(values, params)
+	return former, values
 }
 
 // bounded cuts a structured value that is longer than any honest one.

@@ -324,3 +324,64 @@ func TestDoubledReturns(t *testing.T) {
 		}
 	}
 }
+
+func TestComments(t *testing.T) {
+	t.Parallel()
+	const pdf = "Content-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\nJVBERg==\n"
+	for _, ctype := range []string{
+		"multipart/mixed (mixed parts); boundary=abc (the boundary)",
+		"multipart/mixed (a; b); boundary=abc",
+		"(a comment) multipart/mixed; boundary=abc",
+		"multipart/mixed; (a; comment) boundary=abc",
+		"multipart/mixed; boundary (name) = (value) abc",
+		"multipart/mixed; boundary=\"abc\" (the; boundary=xyz)",
+		"multipart/mixed; boundary=abc(nested (comments) \\) too); charset=utf-8",
+		"multipart/mixed; charset=utf-8 (set); boundary=\"abc\"",
+		"multipart/mixed\n (folded\n comment);\n boundary=abc\n (here)",
+	} {
+		for _, encoding := range []string{"quoted-printable (encoded)", "(encoded) quoted-printable", "Quoted-Printable(x; y)", "quoted-printable (a (nested) one)"} {
+			raw := strings.Replace(structureHead, "MIME-Version: 1.0", "MIME-Version: (by hand) 1.0 (really)", 1) + "Content-Type: " + ctype + "\n\n--abc\nContent-Type: text/plain (text); charset=utf-8 (ASCII would do)\n" +
+				"Content-Disposition: inline (shown); (not a file)\nContent-Transfer-Encoding: " + encoding + "\n\nGr=C3=BC=C3=9Fe\n--abc\n" + pdf + "--abc--\n"
+			checkSeen(t, raw, seen{Text: "Grüße", Files: []string{"a.pdf=%PDF"}})
+		}
+	}
+	checkSeen(t, structureHead+"Content-Type: text/plain; charset=utf-8 (a set)\nContent-Transfer-Encoding: base64 (encoded)\n\nR3LDvMOfZQ==\n", seen{Text: "Grüße"})
+}
+
+func TestFileNames(t *testing.T) {
+	t.Parallel()
+	for param, want := range map[string]string{
+		`filename="Report "final" 2026.pdf"; size=33`:         "Report _final_ 2026.pdf",
+		`filename="Report "final".pdf"`:                       "Report _final_.pdf",
+		`filename=""final" report.pdf"; size=33`:              "_final_ report.pdf",
+		`filename="a "b" c "d".pdf" ; size=33`:                "a _b_ c _d_.pdf",
+		`filename="27" screen.pdf"; size=33`:                  "27_ screen.pdf",
+		`filename="27"; screen.pdf"; size=33`:                 "27_; screen.pdf",
+		`filename="a \"b\".pdf"; size=33`:                     "a _b_.pdf",
+		`filename="C:\Users\Ann\a.pdf"; size=33`:              "a.pdf",
+		`filename="\\server\share\a.pdf"; size=33`:            "a.pdf",
+		`filename="Report; final.pdf"; size=33`:               "Report; final.pdf",
+		`filename="Report; final.pdf; size=33`:                "Report; final.pdf",
+		`filename="Report.pdf; size=33`:                       "Report.pdf",
+		`filename="Report final.pdf`:                          "Report final.pdf",
+		`filename="a.pdf"size=33`:                             "a.pdf",
+		`filename="a.pdf" size=33`:                            "a.pdf",
+		`filename="a.pdf" (the report); size=33`:              "a.pdf",
+		`filename="a (1).pdf"; size=33`:                       "a (1).pdf",
+		`filename=a (1).pdf; size=33`:                         "a (1).pdf",
+		`filename=a.pdf (the report); size=33`:                "a.pdf",
+		`filename=Report (final); size=33`:                    "Report (final)",
+		`filename*=utf-8''Gr%C3%BC%C3%9Fe.pdf (x); size=33`:   "Grüße.pdf",
+		`filename*0="Report "; filename*1="final.pdf"`:        "Report final.pdf",
+		`filename="=?utf-8?q?Gr=C3=BC=C3=9Fe=22x=22?=.pdf"`:   "Grüße_x_.pdf",
+		`filename="x=1; y.pdf"; size=33`:                      "x=1; y.pdf",
+		`filename="a, b.pdf", size=33`:                        "a, b.pdf",
+		`filename="";size=33`:                                 "attachment-1.pdf",
+		`filename="Invoice "A" (v2); paid.pdf"; x="1"; y="2"`: "Invoice _A_ (v2); paid.pdf",
+	} {
+		m := parse(t, structureHead+"Content-Type: application/pdf\nContent-Disposition: attachment; "+param+"\n\nx\n")
+		if got := m.Attachments[0].Filename; got != want {
+			t.Errorf("%s: %q, want %q", param, got, want)
+		}
+	}
+}

@@ -7,7 +7,7 @@ import (
 
 // transferLabel returns a Content-Transfer-Encoding without its comments, in lower case.
 func transferLabel(raw string) string {
-	return strings.ToLower(strings.Trim(stripComments(bounded(raw)), " \t\r\n;\"'"))
+	return strings.ToLower(strings.Trim(uncommented(bounded(raw)), " \t\r\n;\"'"))
 }
 
 // decoded undoes the transfer encoding of a part that is no multipart.
