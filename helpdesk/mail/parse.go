@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/emersion/go-message/textproto"
@@ -18,8 +19,8 @@ import (
 // readable is kept.
 //
 // Bodies: of multipart/alternative the plain and the HTML form are taken; several text parts are joined in order. A text
-// part is an attachment if it is disposed as one or (inside a multipart) has a file name. An attached mail becomes one
-// attachment and is not parsed. The parts of signed and encrypted mail are kept unchanged.
+// part is an attachment if it is disposed as one or (inside a multipart) has a file name, except HTML before any other text.
+// Unknown kinds of text are shown as plain text. An attached mail becomes one attachment and is not parsed. The parts of signed and encrypted mail are kept unchanged.
 //
 // raw is not modified; parts of the result may share its memory.
 func Parse(raw []byte, l Limits) (*Message, error) {
@@ -127,6 +128,7 @@ type place struct {
 	depth       int
 	nested      bool // inside a multipart
 	alternative bool // a direct choice of multipart/alternative
+	unknown     bool // no choice of that multipart is a common kind of text
 	related     bool // part of multipart/related, not its root
 	root        bool // root of multipart/related
 	block       *block
@@ -227,6 +229,9 @@ func (p *parser) multipart(e *entity, at place) error {
 			root = i // RFC 2387 section 3.2
 		}
 	}
+	inner.unknown = !slices.ContainsFunc(parts, func(part *entity) bool {
+		return part.ctype == "text/plain" || part.ctype == "text/html" || strings.HasPrefix(part.ctype, "multipart/")
+	})
 	for i, part := range parts {
 		inner.alternative = e.ctype == "multipart/alternative"
 		inner.related = e.ctype == "multipart/related" && i != root
@@ -248,12 +253,14 @@ func (p *parser) leaf(e *entity, at place) {
 	if p.opened(e, body, at) {
 		return
 	}
-	isText := e.ctype == "text/plain" || e.ctype == "text/html"
-	attached := e.disposition == "attachment" ||
-		at.related && (e.h.Has("Content-Id") || e.h.Has("Content-Location")) ||
-		e.filename != "" && at.nested && !at.alternative && !at.root
-	if !isText || attached {
-		if e.ctype == "text/plain" && e.disposition != "attachment" && !at.related {
+	shown := shownBefore(e, at)
+	if closely := p.shown(e, at); p.closely {
+		shown = closely
+	} else if shown != closely || !shown && e.disposition != "attachment" && readableFile(e.ctype) && e.ctype != "text/plain" || e.ctype == emailReaction {
+		p.doubt = true
+	}
+	if !shown {
+		if (e.ctype == "text/plain" || p.closely && readableFile(e.ctype)) && e.disposition != "attachment" && !at.related {
 			p.named = append(p.named, len(p.msg.Attachments))
 		}
 		if !ok && len(body) == 0 && len(e.body) > 0 {
@@ -263,7 +270,7 @@ func (p *parser) leaf(e *entity, at place) {
 		return
 	}
 	charset := e.params["charset"]
-	if charset == "" && e.ctype == "text/html" {
+	if charset == "" && isHTML(e.ctype) {
 		charset = metaCharset(body)
 	}
 	if p.closely && wideCharset(body, normalCharset(charset)) == nil {
@@ -279,7 +286,10 @@ func (p *parser) leaf(e *entity, at place) {
 		text = unflow(s, strings.EqualFold(e.params["delsp"], "yes"))
 		p.flowed = true
 	}
-	p.addText(s, text, e.ctype == "text/html", at.block)
+	if isEnriched(e.ctype) {
+		text = unenrich(s)
+	}
+	p.addText(s, text, isHTML(e.ctype), at.block)
 }
 
 // addText adds a piece of the body, as sent and as read.
@@ -323,7 +333,7 @@ func metaCharset(b []byte) string {
 }
 
 func (p *parser) attach(e *entity, body []byte, at place) {
-	if e.ctype == "text/x-amp-html" && at.alternative {
+	if at.alternative && (e.ctype == ampHTML || p.closely && e.ctype == emailReaction) {
 		return // a third form of the same text, used by few mailers
 	}
 	part := message.Part{ContentType: e.ctype, Body: body}

@@ -385,3 +385,62 @@ func TestFileNames(t *testing.T) {
 		}
 	}
 }
+
+// A body is shown whatever its name or its kind of text is; files stay files.
+func TestShownTexts(t *testing.T) {
+	t.Parallel()
+	multi := func(kind string, parts ...string) string {
+		return "Content-Type: multipart/" + kind + "; boundary=b\n\n--b\n" + strings.Join(parts, "\n--b\n") + "\n--b--\n"
+	}
+	part := func(ctype, disposition, body string) string {
+		out := "Content-Type: " + ctype + "\n"
+		if disposition != "" {
+			out += "Content-Disposition: " + disposition + "\n"
+		}
+		return out + "\n" + body
+	}
+	plain := part("text/plain", "", "Plain.")
+	named := part("text/html; charset=utf-8; name=body.html", "inline; filename=body.html", "<p>HTML.</p>")
+	pdf := part("application/pdf; name=a.pdf", "attachment", "x")
+	const page = "<p>HTML.</p>"
+	patch := part("text/x-patch", "inline", "--- a\n+++ b")
+	for name, tt := range map[string]struct {
+		raw  string
+		want seen
+	}{
+		"HTML with a name":           {multi("mixed", named, pdf), seen{HTML: page, Files: []string{"a.pdf=x"}}},
+		"name without a disposition": {multi("mixed", part("text/html; name=body.html", "", page), pdf), seen{HTML: page, Files: []string{"a.pdf=x"}}},
+		"the only part":              {multi("mixed", named), seen{HTML: page}},
+		"the whole mail":             {named, seen{HTML: page}},
+		"after a file":               {multi("mixed", pdf, named), seen{HTML: page, Files: []string{"a.pdf=x"}}},
+		"after an empty text":        {multi("mixed", part("text/plain", "", " "), named), seen{HTML: page}},
+		"after a text":               {multi("mixed", plain, named), seen{Text: "Plain.", Files: []string{"body.html=" + page}}},
+		"after a page":               {multi("mixed", named, strings.ReplaceAll(named, "body.html", "file.html")), seen{HTML: page, Files: []string{"file.html=" + page}}},
+		"an attached page":           {multi("mixed", part("text/html; name=body.html", "attachment; filename=body.html", page)), seen{Files: []string{"body.html=" + page}}},
+		"in an alternative":          {multi("alternative", plain, named), seen{Text: "Plain.", HTML: page}},
+		"in a related":               {multi("related", named, part("image/png; name=a.png", "", "x")), seen{HTML: page, Files: []string{"a.png=x"}}},
+		"markdown":                   {part("text/markdown; charset=utf-8", "", "**Grüße**"), seen{Text: "**Grüße**"}},
+		"markdown in a mixed":        {multi("mixed", part("text/markdown", "", "**Hi**"), pdf), seen{Text: "**Hi**", Files: []string{"a.pdf=x"}}},
+		"markdown as a file":         {multi("mixed", plain, part("text/markdown", "attachment; filename=a.md", "**Hi**")), seen{Text: "Plain.", Files: []string{"a.md=**Hi**"}}},
+		"markdown with a name":       {multi("mixed", plain, part("text/markdown; name=a.md", "", "**Hi**")), seen{Text: "Plain.", Files: []string{"a.md=**Hi**"}}},
+		"markdown with a name alone": {multi("mixed", part("text/markdown; name=a.md", "", "**Hi**")), seen{Text: "**Hi**", Files: []string{"a.md=**Hi**"}}},
+		"enriched":                   {part("text/enriched", "", "<bold>Now</bold> is\nthe <color><param>red</param>time</color>\n\nfor a << b"), seen{Text: "Now is the time\nfor a < b"}},
+		"richtext":                   {part("text/richtext", "", "<bold>Now</bold><nl>then"), seen{Text: "Now\nthen"}},
+		"AMP alone":                  {part("text/x-amp-html", "", page), seen{HTML: page}},
+		"AMP as the only choice":     {multi("alternative", part("text/x-amp-html", "", page)), seen{HTML: page}},
+		"AMP as a third choice":      {multi("alternative", plain, part("text/x-amp-html", "", "<p>AMP</p>"), part("text/html", "", page)), seen{Text: "Plain.", HTML: page}},
+		"markdown as the only one":   {multi("alternative", part("text/markdown", "", "**Hi**")), seen{Text: "**Hi**"}},
+		"a reaction":                 {multi("alternative", plain, part("text/vnd.google.email-reaction+json", "", `{"emoji":"x"}`), part("text/html", "", page)), seen{Text: "Plain.", HTML: page}},
+		"unknown":                    {part("text/x-own; charset=iso-8859-1", "", "Hello"), seen{Text: "Hello"}},
+		"unknown, second":            {multi("mixed", plain, part("text/x-own", "", "More.")), seen{Text: "Plain.\nMore."}},
+		"a calendar":                 {multi("mixed", plain, part("text/calendar", "", "BEGIN:VCALENDAR")), seen{Text: "Plain.", Files: []string{"invite.ics=BEGIN:VCALENDAR"}}},
+		"a patch":                    {multi("mixed", plain, patch), seen{Text: "Plain.", Files: []string{"attachment-1.patch=--- a\n+++ b"}}},
+		"a patch alone":              {multi("mixed", patch), seen{Text: "--- a\n+++ b", Files: []string{"attachment-1.patch=--- a\n+++ b"}}},
+		"a table":                    {multi("mixed", plain, part("text/csv; name=a.csv", "inline", "1,2")), seen{Text: "Plain.", Files: []string{"a.csv=1,2"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkSeen(t, structureHead+tt.raw, tt.want)
+		})
+	}
+}
