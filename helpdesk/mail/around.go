@@ -28,9 +28,6 @@ func misaligned(b []byte) bool {
 // as it is, except around wide characters; a file has only what is base64. found is false if the body has no such text, or
 // nothing but it.
 func decodeAmongText(b []byte, text, wide bool) (out []byte, found bool) {
-	if plain, ok := decodeBase64(b); ok && !misaligned(b) && (!text || wide || readable(plain)) {
-		return nil, false
-	}
 	runs := runsOf(b)
 	longest := 0
 	for _, r := range runs {

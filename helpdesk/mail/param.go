@@ -113,16 +113,21 @@ func endOfValue(s string) int {
 		case ';':
 			return i
 		case '(':
-			if n := commentLen(s[i:]); n > 0 {
-				i += n - 1
+			n := commentLen(s[i:])
+			if n == 0 { // no comment, and none behind it
+				if end := strings.IndexByte(s[i:], ';'); end >= 0 {
+					return i + end
+				}
+				return len(s)
 			}
+			i += n - 1
 		}
 	}
 	return len(s)
 }
 
 // longestComment bounds the search for the end of a comment, in bytes.
-const longestComment = 500
+const longestComment = 200
 
 // commentLen returns the length of the comment at the beginning of s, which may have others inside; 0 if it does not end.
 func commentLen(s string) int {
@@ -142,15 +147,13 @@ func commentLen(s string) int {
 	return 0
 }
 
-// uncommented removes the comments from a value, except one that does not end.
+// uncommented removes the comments from a value, up to one that does not end.
 func uncommented(s string) string {
 	var b strings.Builder
 	for i := strings.IndexByte(s, '('); i >= 0; i = strings.IndexByte(s, '(') {
 		n := commentLen(s[i:])
 		if n == 0 {
-			b.WriteString(s[:i+1])
-			s = s[i+1:]
-			continue
+			break
 		}
 		b.WriteString(s[:i] + " ")
 		s = s[i+n:]
@@ -236,23 +239,18 @@ func quotedValue(s string) (val, rest string) {
 			b.WriteByte(c)
 		}
 	}
-	for j := strings.IndexByte(s, ';'); j >= 0; {
-		if paramFollows(s[j:]) {
-			val, _ = quotedValue(s[:j] + `"`)
-			return strings.TrimSpace(val), s[j+1:]
+	for j := range len(s) {
+		if s[j] == ';' && paramFollows(s[j:]) {
+			return strings.TrimSpace(strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(s[:j])), s[j+1:]
 		}
-		next := strings.IndexByte(s[j+1:], ';')
-		if next < 0 {
-			break
-		}
-		j += 1 + next
 	}
 	return b.String(), ""
 }
 
-// nextName matches the name of a parameter with what follows its equals sign. The names are those that occur, as a file name
-// may contain "; x=".
-var nextName = lazyregexp.New(`^(?i)(?:[a-z0-9-]{1,30}(?:\*[0-9]{0,3}\*?)?\s{0,20}=|$)`)
+// nameByte reports whether a byte occurs in names of parameters.
+func nameByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '*'
+}
 
 // paramFollows reports whether a value ends here: at the end of the field, or before the next parameter. The semicolon
 // between two parameters may be missing, or a comma.
@@ -261,7 +259,11 @@ func paramFollows(s string) bool {
 	for s != "" && (s[0] == ';' || s[0] == ',') {
 		s = skipComments(s[1:])
 	}
-	return s == "" || nextName().MatchString(s[:min(len(s), 60)])
+	n := 0
+	for n < min(len(s), 40) && (nameByte(s[n])) {
+		n++
+	}
+	return s == "" || n > 0 && strings.HasPrefix(strings.TrimLeft(s[n:min(len(s), n+20)], " \t\r\n"), "=")
 }
 
 // nextParam parses "name=value" up to the next semicolon. An unquoted value may contain spaces, such as the file names of

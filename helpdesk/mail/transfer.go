@@ -35,14 +35,20 @@ func (p *parser) decodedClosely(e *entity, label string) (body []byte, ok bool) 
 	if strings.HasPrefix(e.ctype, "message/") && encodes(label) && plainMessage(e.body, label) {
 		return e.body, true
 	}
-	if isBase64Label(label) {
-		text := strings.HasPrefix(e.ctype, "text/") && e.disposition != "attachment"
-		if body, found := decodeAmongText(e.body, text, wide(normalCharset(e.params["charset"]))); found {
-			p.msg.warn("text around base64")
-			return body, true
-		}
+	body, ok = decodeTransfer(e.body, label)
+	if !isBase64Label(label) {
+		return body, ok
 	}
-	return decodeTransfer(e.body, label)
+	text := strings.HasPrefix(e.ctype, "text/") && e.disposition != "attachment"
+	wide := wide(normalCharset(e.params["charset"]))
+	if ok && !misaligned(e.body) && (!text || wide || readable(body)) {
+		return body, true
+	}
+	if among, found := decodeAmongText(e.body, text, wide); found {
+		p.msg.warn("text around base64")
+		return among, true
+	}
+	return body, ok
 }
 
 func isBase64Label(label string) bool {
