@@ -29,12 +29,22 @@ func Parse(raw []byte, l Limits) (*Message, error) {
 		return p.msg.orNil(err), err
 	}
 	// If a better reading is possible, the mail is read a second time; its identity stays the same.
-	again := &parser{limits: p.limits, msg: &Message{}, closely: true, doubts: doubts{guess: p.likely()}}
-	if err := again.parse(raw); err != nil {
+	likely := p.likely()
+	again, err := p.again(raw, likely)
+	if better := again.likely(); err == nil && better != likely { // the first reading took other bytes for text
+		again, err = p.again(raw, better)
+	}
+	if err != nil {
 		return p.msg, nil //nolint:nilerr // it was read before
 	}
 	again.msg.first = &identities{p.msg.Identity(), p.msg.FormerIdentity()}
 	return again.msg, nil
+}
+
+// again reads the mail closely, undeclared text in the likely charset.
+func (p *parser) again(raw []byte, likely string) (*parser, error) {
+	again := &parser{limits: p.limits, msg: &Message{}, closely: true, doubts: doubts{guess: likely}}
+	return again, again.parse(raw)
 }
 
 func (m *Message) orNil(err error) *Message {

@@ -407,7 +407,7 @@ func declares(segment []byte, boundary string) (declared, attached bool) {
 	header, message, inMessage := true, false, false
 	var value []byte
 	end := func() bool {
-		ctype, params := parseParams(string(value), "")
+		ctype, params := parseParams(strings.ReplaceAll(string(value), "=3D", "="), "") // it may be encoded
 		value = nil
 		message = message || strings.HasPrefix(ctype, "message/")
 		return strings.HasPrefix(ctype, "multipart/") && params["boundary"] == boundary
@@ -429,7 +429,14 @@ func declares(segment []byte, boundary string) (declared, attached bool) {
 			continue
 		}
 		if value != nil && end() {
-			return true, inMessage
+			preamble := rest[len(headerOf(rest)):]
+			if blank {
+				preamble = rest
+			}
+			// Its own boundary lines must not be hidden by an encoding.
+			escaped := "--" + strings.ReplaceAll(boundary, "=", "=3D")
+			hidden := strings.Contains(boundary, "=") && bytes.Contains(preamble, []byte(escaped))
+			return !hidden && !surelyEncoded(preamble, "base64"), inMessage
 		}
 		if blank {
 			header, message, inMessage = message, false, message

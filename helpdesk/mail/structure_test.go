@@ -232,6 +232,7 @@ func TestBoundaries(t *testing.T) {
 		"in an attached mail":   {multi("mixed", "b", plain, message+inner, pdf), seen{Text: "Plain.", Files: []string{"m.eml=" + inner, "a.pdf=%PDF"}}},
 		"in half a mail":        {multi("mixed", "b", plain, message+"Subject: Inner\nContent-Type: multipart/mixed; boundary=b\n\n", pdf), seen{Text: "Plain.", Files: []string{"m.eml=Subject: Inner\nContent-Type: multipart/mixed; boundary=b\n\n", "a.pdf=%PDF"}}},
 		"in a quoted header":    {multi("mixed", "b", "\n"+quote, pdf), seen{Text: strings.TrimSpace(quote), Files: plainFile.Files}},
+		"inside base64":         {multi("mixed", "b", "Content-Transfer-Encoding: base64\nContent-Type: multipart/alternative; boundary=b\n\n"+b64("--b\n"+plain+"--b\n"+page+"--b--\n"), pdf), file},
 		"a prefix":              {multi("mixed", "b_1", multi("alternative", "b", plain, page), pdf), file},
 		"a longer one":          {multi("mixed", "b", multi("alternative", "b_1", plain, page), pdf), file},
 		"a longer one of lines": {multi("mixed", "b", multi("alternative", "b-", plain, page), pdf), file},
