@@ -16,8 +16,12 @@ type run struct {
 	decoded []byte
 }
 
-// misaligned reports whether the first line is shorter than the second one, as a word before base64 is.
-func misaligned(b []byte) bool {
+// interrupted reports whether base64 may have words before or behind it: its first line is shorter than the second one, or
+// digits follow its padding.
+func interrupted(b []byte) bool {
+	if i := bytes.IndexByte(b, '='); i >= 0 && len(bytes.Trim(b[i:], "= \t\r\n")) > 0 {
+		return true
+	}
 	first, rest := cutLine(b)
 	second, _ := cutLine(rest)
 	first, second = bytes.TrimSpace(first), bytes.TrimSpace(second)
@@ -27,7 +31,8 @@ func misaligned(b []byte) bool {
 // decodeAmongText decodes base64 that has text before, after or around it, as servers add it. In a text, what is added stays
 // as it is, except around wide characters; a file has only what is base64. found is false if the body has no such text, or
 // nothing but it.
-func decodeAmongText(b []byte, text, wide bool) (out []byte, found bool) {
+func decodeAmongText(b []byte, text bool, charset string) (out []byte, found bool) {
+	text = text && !wide(charset)
 	runs := runsOf(b)
 	longest := 0
 	for _, r := range runs {
@@ -38,7 +43,7 @@ func decodeAmongText(b []byte, text, wide bool) (out []byte, found bool) {
 	encoded, added := false, false
 	for i := range runs {
 		r := &runs[i]
-		if !r.decode(text && !wide, min(longest, longLine)) {
+		if !r.decode(text, charset, min(longest, longLine)) {
 			r.decoded = nil
 			added = added || wordy(r.raw)
 			if noisy(r.raw) {
@@ -51,7 +56,7 @@ func decodeAmongText(b []byte, text, wide bool) (out []byte, found bool) {
 	if !encoded || !added {
 		return nil, false
 	}
-	if !text || wide {
+	if !text {
 		for _, r := range runs {
 			out = append(out, r.decoded...)
 		}
@@ -117,6 +122,13 @@ func runsOf(b []byte) []run {
 func untagged(line []byte) (from, to int) {
 	open, end := bytes.IndexByte(line, '<'), bytes.LastIndexByte(line, '>')
 	if open < 0 && end < 0 {
+		pad := bytes.IndexByte(line, '=')
+		for pad > 0 && pad < len(line) && line[pad] == '=' && pad%4 > 0 {
+			pad++
+		}
+		if pad > 0 && pad%4 == 0 && pureBase64(line[:pad]) && len(bytes.TrimSpace(line[pad:])) > 0 {
+			return 0, pad // text follows the padding
+		}
 		return 0, len(line)
 	}
 	if tail := bytes.TrimSpace(line[end+1:]); end >= 0 && len(tail) >= 4 && digits(tail) {
@@ -151,7 +163,7 @@ func digits(line []byte) bool {
 }
 
 // decode decodes the run, if it is base64 and no words.
-func (r *run) decode(text bool, least int) bool {
+func (r *run) decode(text bool, charset string, least int) bool {
 	if r.lines == nil {
 		return false
 	}
@@ -165,19 +177,20 @@ func (r *run) decode(text bool, least int) bool {
 		return false
 	}
 	if text {
-		return long || readable(r.decoded)
+		return long || readable(r.decoded, charset)
 	}
 	return len(r.lines[0]) >= least
 }
 
-// readable reports whether decoded bytes can be text: no control characters, and not half of it UTF-8.
-func readable(b []byte) bool {
+// readable reports whether decoded bytes can be text in a charset: no control characters, and UTF-8 unless another is declared
+// or the text is long.
+func readable(b []byte, charset string) bool {
 	for _, c := range b {
 		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1B || c == 0x7F {
 			return false
 		}
 	}
-	if len(b) >= 24 || utf8.Valid(b) {
+	if len(b) >= 24 || utf8.Valid(b) || !undeclared(charset) {
 		return true
 	}
 	high := 0
@@ -189,10 +202,14 @@ func readable(b []byte) bool {
 	return high*4 < len(b)
 }
 
-// wordy reports whether a piece of a body is text that was added to it, not noise.
+// wordy reports whether a piece of a body is text that was added to it: not noise, and no padding in the wrong place.
 func wordy(raw []byte) bool {
 	raw = bytes.TrimSpace(raw)
-	return len(raw) >= 3
+	return len(raw) >= 3 && !misplacedPadding(raw)
+}
+
+func misplacedPadding(line []byte) bool {
+	return bytes.IndexByte(line, '=') >= 0 && len(bytes.Trim(line, base64Letters+"-_")) == 0
 }
 
 // noisy reports whether a line is base64 with a few characters that were damaged in transit.
@@ -201,6 +218,9 @@ func noisy(raw []byte) bool {
 		var line []byte
 		line, rest = cutLine(rest)
 		line = bytes.TrimSpace(line)
+		if len(line) >= longLine && misplacedPadding(line) {
+			return true
+		}
 		foreign := 0
 		for _, c := range line {
 			if c < ' ' && c != '\t' && c != '\r' && len(line) >= longLine {
@@ -212,7 +232,7 @@ func noisy(raw []byte) bool {
 		}
 		if len(line) >= 12 && foreign > 0 && foreign*16 <= len(line) {
 			joined := bytes.Join(bytes.FieldsFunc(line, func(r rune) bool { return r >= 0x80 || r < '+' }), nil)
-			if out, err := base64.StdEncoding.DecodeString(string(joined)); err == nil && (readable(out) || bytes.IndexByte(line, ' ') < 0) {
+			if out, err := base64.StdEncoding.DecodeString(string(joined)); err == nil && (readable(out, "") || bytes.IndexByte(line, ' ') < 0) {
 				return true
 			}
 		}

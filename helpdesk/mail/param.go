@@ -215,6 +215,9 @@ func withoutComment(name, val string) string {
 	if !strings.Contains(val, "(") {
 		return val
 	}
+	if i := strings.IndexByte(val, '('); !strings.ContainsAny(val[:i], " \t") && !strings.HasSuffix(val, ")") {
+		return val // an illegal, but common token: "----=_(x)_1"
+	}
 	if base, _, _ := strings.Cut(name, "*"); (base == "name" || base == "filename") &&
 		!(fileWithExtension().MatchString(val) && strings.HasSuffix(val, ")")) {
 		return val

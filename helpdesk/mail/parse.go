@@ -202,6 +202,9 @@ func (p *parser) multipart(e *entity, at place) error {
 	closed := false
 	if b := e.params["boundary"]; b != "" {
 		raws, closed = p.split(body, b)
+		if _, former := formerParams(bounded(e.h.Get("Content-Type")), p.guess); len(raws) == 0 && former["boundary"] != "" {
+			raws, closed = p.split(body, former["boundary"]) // what looks like a comment is a part of it
+		}
 	}
 	if len(raws) == 0 {
 		p.msg.warn("multipart without parts read as text")

@@ -181,7 +181,16 @@ func TestTextAroundBase64(t *testing.T) {
 		"file, list footer":       {file(b64(pdf) + footer), bill},
 		"file, both":              {file(caution + "\n" + b64(pdf) + "\n" + footer), bill},
 		"file, one word":          {file("EXTERNAL\n" + b64(pdf)), bill},
+		"file, many paddings":     {file(strings.Repeat(base64.StdEncoding.EncodeToString([]byte("abcd")), 3) + "\n" + b64("abcd")), seen{Files: []string{"a.pdf=abcdabcdabcdabcd"}}},
 		"file, in the middle":     {file(b64(pdf[:57]) + "*** page 2 of 3 ***\n" + b64(pdf[57:])), bill},
+		"footer glued to it":      {text(strings.TrimSpace(b64(long+".")) + "-- \nfooter here\n"), seen{Text: long + ".\n-- \nfooter here"}},
+		"short, then a notice":    {text("SGVsbG8=\n\nThis message is confidential.\n"), seen{Text: "Hello\n\nThis message is confidential."}},
+		"in Chinese":              {strings.Replace(text("CAUTION: external mail\n\nxOO6w6OsuavLvg==\n"), "utf-8", "gb2312", 1), seen{Text: "CAUTION: external mail\n\n你好，公司"}},
+		"in Japanese":             {strings.Replace(text("CAUTION: external mail\n\nGyRCRnxLXBsoQg==\n"), "utf-8", "iso-2022-jp", 1), seen{Text: "CAUTION: external mail\n\n日本"}},
+		"wide":                    {strings.Replace(text("CAUTION: external mail\n\nSABlAGwAbABvAA==\n"), "utf-8", "utf-16le", 1), seen{Text: "Hello"}},
+		"a warning not in ASCII":  {text("ВНИМАНИЕ: внешнее письмо\n\n" + b64(long)), seen{Text: "ВНИМАНИЕ: внешнее письмо\n\n" + long}},
+		"a warning in brackets":   {text("<<< external >>>\n" + b64(long)), seen{Text: "<<< external >>>\n" + long}},
+		"two padded pieces":       {text("SGVsbG8=\nSGVsbG8=\n"), seen{Text: "HelloHello"}},
 		"words only":              {text("This was never base64.\nSays Ann.\n"), seen{Text: "This was never base64.\nSays Ann."}},
 		"noise":                   {text("SGVsbG8gV29y!bGQh\nSGVsbG8\n"), seen{Text: "Hello World!Hello"}},
 		"nothing but base64":      {text(b64(long)), seen{Text: long}},
@@ -347,6 +356,19 @@ func TestComments(t *testing.T) {
 		}
 	}
 	checkSeen(t, structureHead+"Content-Type: text/plain; charset=utf-8 (a set)\nContent-Transfer-Encoding: base64 (encoded)\n\nR3LDvMOfZQ==\n", seen{Text: "Grüße"})
+}
+
+// Parentheses in a boundary may be a part of it.
+func TestParenthesesInBoundaries(t *testing.T) {
+	t.Parallel()
+	for param, boundary := range map[string]string{
+		`"a(b)c"`: "a(b)c", "a(b)c": "a(b)c", "----=_(x)_1": "----=_(x)_1", "abc(1)": "abc(1)", "abc (1)": "abc", "abc(d)": "abc", "(x)abc": "abc",
+	} {
+		checkSeen(t, structureHead+"Content-Type: multipart/mixed; boundary="+param+"\n\n--"+boundary+"\n\nHello\n--"+boundary+"--\n", seen{Text: "Hello"})
+	}
+	for _, label := range []string{"base64; x=y", "\"base64\" (x)", "base64, 8bit", "base64 (a); b"} {
+		checkSeen(t, structureHead+"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: "+label+"\n\nR3LDvMOfZQ==\n", seen{Text: "Grüße"})
+	}
 }
 
 func TestFileNames(t *testing.T) {

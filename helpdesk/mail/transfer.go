@@ -5,9 +5,13 @@ import (
 	"strings"
 )
 
-// transferLabel returns a Content-Transfer-Encoding without its comments, in lower case.
+// transferLabel returns a Content-Transfer-Encoding without comments and parameters, in lower case.
 func transferLabel(raw string) string {
-	return strings.ToLower(strings.Trim(uncommented(bounded(raw)), " \t\r\n;\"'"))
+	label := uncommented(bounded(raw))
+	if i := strings.IndexAny(label, ";,"); i > 0 {
+		label = label[:i]
+	}
+	return strings.ToLower(strings.Trim(label, " \t\r\n;\"'"))
 }
 
 // decoded undoes the transfer encoding of a part that is no multipart.
@@ -16,7 +20,7 @@ func (p *parser) decoded(e *entity) (body []byte, ok bool) {
 	former := func() ([]byte, bool) { return decodeTransfer(e.body, label) }
 	if !p.closely {
 		body, ok = former()
-		if !p.doubt && (strings.Contains(label, "(") || strings.HasPrefix(e.ctype, "message/") || !ok || misaligned(e.body)) {
+		if !p.doubt && (strings.Contains(label, "(") || strings.HasPrefix(e.ctype, "message/") || !ok || interrupted(e.body)) {
 			careful, _ := p.decodedClosely(e, transferLabel(label))
 			p.doubt = !bytes.Equal(body, careful)
 		}
@@ -40,11 +44,11 @@ func (p *parser) decodedClosely(e *entity, label string) (body []byte, ok bool) 
 		return body, ok
 	}
 	text := strings.HasPrefix(e.ctype, "text/") && e.disposition != "attachment"
-	wide := wide(normalCharset(e.params["charset"]))
-	if ok && !misaligned(e.body) && (!text || wide || readable(body)) {
+	charset := normalCharset(e.params["charset"])
+	if ok && !interrupted(e.body) && (!text || wide(charset) || readable(body, charset)) {
 		return body, true
 	}
-	if among, found := decodeAmongText(e.body, text, wide); found {
+	if among, found := decodeAmongText(e.body, text, charset); found {
 		p.msg.warn("text around base64")
 		return among, true
 	}
