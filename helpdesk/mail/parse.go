@@ -266,12 +266,7 @@ func (p *parser) leaf(e *entity, at place) {
 	if p.opened(e, body, at) {
 		return
 	}
-	shown := shownBefore(e, at)
-	if closely := p.shown(e, at); p.closely {
-		shown = closely
-	} else if shown != closely || !shown && e.disposition != "attachment" && readableFile(e.ctype) && e.ctype != "text/plain" || e.ctype == emailReaction {
-		p.doubt = true
-	}
+	shown := p.readAsBody(e, at)
 	if !shown {
 		if (e.ctype == "text/plain" || p.closely && readableFile(e.ctype)) && e.disposition != "attachment" && !at.related {
 			p.named = append(p.named, len(p.msg.Attachments))

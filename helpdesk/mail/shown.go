@@ -22,6 +22,17 @@ func (p *parser) shown(e *entity, at place) bool {
 	return e.ctype != emailReaction // RFC 2046 section 4.1.4
 }
 
+// readAsBody is shown in the second reading. The first one uses shownBefore, and notes a difference as a doubt.
+func (p *parser) readAsBody(e *entity, at place) bool {
+	before, now := shownBefore(e, at), p.shown(e, at)
+	if p.closely {
+		return now
+	}
+	readable := !before && e.disposition != "attachment" && e.ctype != "text/plain" && readableFile(e.ctype)
+	p.doubt = p.doubt || before != now || readable || e.ctype == emailReaction
+	return before
+}
+
 // noText reports whether there was no text before.
 func (p *parser) noText(at place) bool {
 	return len(p.blocks) == 0 && (at.block == nil || at.block.text == "" && at.block.html == "")
