@@ -513,7 +513,7 @@ func wordParam(name string) string {
 	return `"` + strings.Join(encodeWords(name), "\r\n ") + `"`
 }
 
-// extendedParam writes a parameter by RFC 2231, in sections of 60 bytes.
+// extendedParam writes a parameter by RFC 2231, in sections of 60 bytes that end between characters.
 func extendedParam(key, name string) []string {
 	if isSevenBit([]byte(name)) && plainHeader(name) && len(name) <= 60 {
 		return []string{key + `="` + name + `"`}
@@ -524,11 +524,14 @@ func extendedParam(key, name string) []string {
 	next := func(s string) {
 		out = append(out, fmt.Sprintf("%s*%d*=%s", key, len(out), s))
 	}
-	for i := range len(name) {
-		c := name[i]
-		enc := string(rune(c))
-		if !(c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_') {
-			enc = string([]byte{'%', hexa[c>>4], hexa[c&15]})
+	for _, r := range name {
+		enc := ""
+		for _, c := range []byte(string(r)) {
+			if c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_' {
+				enc += string(rune(c))
+			} else {
+				enc += string([]byte{'%', hexa[c>>4], hexa[c&15]})
+			}
 		}
 		if len(section)+len(enc) > 56 {
 			next(section)

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -343,4 +346,27 @@ func ExampleOutgoing() {
 	// Content-Transfer-Encoding: 7bit
 	//
 	// It is on its way.
+}
+
+// A section of a parameter ends between two characters, as some readers decode each alone.
+func TestSectionsOfNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{strings.Repeat("ü", 40), "a" + strings.Repeat("ü", 40), strings.Repeat("日本語", 27), "ab" + strings.Repeat("🎉", 30), strings.Repeat("x", 70) + "é"} {
+		raw := string(write(t, &mail.Outgoing{
+			MessageID: "x@example.org", Date: time.Unix(1_700_000_000, 0), From: mailaddr.Address{Email: "a@example.org"}, Text: "x",
+			Attachments: []mail.File{file(name+".pdf", "application/pdf", "", "x")},
+		}))
+		sections := regexp.MustCompile(`filename\*\d+\*=(?:utf-8'')?([^;\r\n]+)`).FindAllStringSubmatch(raw, -1)
+		if len(sections) < 2 {
+			t.Errorf("%q has %d sections", name, len(sections))
+		}
+		for _, s := range sections {
+			if text, err := url.PathUnescape(s[1]); err != nil || !utf8.ValidString(text) {
+				t.Errorf("%q is cut inside of a character: %q, %v", name, s[1], err)
+			}
+		}
+		if got := read(t, []byte(raw)).Attachments[0].Filename; got != name+".pdf" {
+			t.Errorf("%q is read as %q", name, got)
+		}
+	}
 }

@@ -44,9 +44,15 @@ func (d *doubts) likely() string {
 
 // read decodes a text part.
 func (p *parser) read(b []byte, charset string) (s string, known bool) {
+	p.examine(b, charset)
 	if p.closely {
 		return readCharset(b, charset, p.guess)
 	}
+	return decodeCharset(b, charset)
+}
+
+// examine notes what a text part tells about the charset of the mail.
+func (p *parser) examine(b []byte, charset string) {
 	name := normalCharset(charset)
 	p.declare(name)
 	switch {
@@ -59,7 +65,6 @@ func (p *parser) read(b []byte, charset string) (s string, known bool) {
 	case undeclared(name), latinOne(name) && unlikelyWestern(b) && guessCharset(b) != "":
 		p.sample(b)
 	}
-	return decodeCharset(b, charset)
 }
 
 // unlikelyWestern reports whether a text labelled as Western does not look like one, or has Polish letters, which are signs
@@ -79,9 +84,6 @@ func unlikelyWestern(b []byte) bool {
 
 // doubtHeader looks for raw bytes in the fields that people read, and for words whose charset does not define them.
 func (p *parser) doubtHeader() {
-	if p.closely {
-		return
-	}
 	h := &p.msg.Header
 	for _, name := range []string{"Subject", "From", "To", "Cc", "Reply-To", "Sender"} {
 		for _, value := range h.RawValues(name) {

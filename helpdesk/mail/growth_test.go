@@ -64,6 +64,22 @@ func TestGrowth(t *testing.T) { //nolint:paralleltest // it measures
 		"escapes":            {"From: a@b.example\n\n", "\x1b$B$\"\x1b(B"},
 		"UTF-7":              {"From: a@b.example\nContent-Type: text/plain; charset=utf-7\n\n", "+AOQ-+"},
 		"UTF-16":             {"From: a@b.example\nContent-Type: text/plain; charset=utf-16\n\n", "a\x00\x00b"},
+		"encoded multiparts": {"From: a@b.example\nContent-Type: multipart/mixed; boundary=b\nContent-Transfer-Encoding: quoted-printable\n\n", "--b\nA: =3D\n\n=3D\n"},
+		"headers inside":     {multipart, "--b\nContent-Type: text/plain; boundary=b\n\n--a\nContent-Type: x; boundary=b\n\n"},
+		"final boundaries":   {multipart, "--b--\n"},
+		"headers, no end":    {multipart + "--b\n", "--a\nContent-Type: message/rfc822; boundary=b\n\n"},
+		"dashes":             {multipart + "--b\n", "--\n"},
+		"dashes and fields":  {"From: a@b.example\n", "--\nX: y\n"},
+		"words and base64":   {"From: a@b.example\nContent-Transfer-Encoding: base64\n\n", "A word.\nSGVsbG8h\n"},
+		"tags and base64":    {"From: a@b.example\nContent-Type: text/html\nContent-Transfer-Encoding: base64\n\n", "<p>SGVsbG8hSGVsbG8h</p>"},
+		"lines of digits":    {"From: a@b.example\nContent-Transfer-Encoding: base64\n\nA word.\n", "SGVsbG8h\nSGVs\n"},
+		"comments in types":  {"From: a@b.example\nContent-Type: text/plain", "; (a) b=(c) d"},
+		"open in types":      {"From: a@b.example\nContent-Type: text/plain; a=\"", "\"(;"},
+		"quotes in names":    {"From: a@b.example\nContent-Disposition: inline; filename=\"", "a\"b; "},
+		"escapes in names":   {"From: a@b.example\nContent-Disposition: inline; filename=\"", "\\\"; b="},
+		"doubled returns":    {"From: a@b.example\r\r\n\r\r\n", "x\r\r\n"},
+		"many returns":       {"From: a@b.example\r\r\n\r\r\n", "\r\r"},
+		"enriched":           {"From: a@b.example\nContent-Type: text/enriched\n\n", "<param><\n"},
 		"invitations":        {"From: a@b.example\nContent-Type: text/calendar\n\n", "BEGIN:VEVENT\nSUMMARY:x\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,6 +95,13 @@ func TestGrowth(t *testing.T) { //nolint:paralleltest // it measures
 			})
 		})
 	}
+	t.Run("reused boundaries", func(t *testing.T) {
+		testenv.Growth(t, 64<<10, func(n int) func() {
+			const piece = "--b\nContent-Type: multipart/mixed; boundary=b\n\n"
+			raw := []byte(multipart + strings.Repeat(piece, n/len(piece)))
+			return func() { _, _ = mail.Parse(raw, mail.Limits{Depth: 20}) }
+		})
+	})
 	for _, piece := range []string{"> x\n", "x\n", "\n", "From: a\n", "From: a\nSent: b\nTo: c\nSubject: d\n\n", "On 1/2/24 10:15, A <a@b.example> wrote:\n",
 		"1 wrote:\n", "-----Original Message-----\n", "----- a -----\n", ">", ":", "_____\n"} {
 		t.Run("quotes, "+piece, func(t *testing.T) {

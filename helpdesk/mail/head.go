@@ -12,7 +12,7 @@ const maxHead = 64 << 10
 // values are empty.
 func Head(raw []byte) (subject string, from mailaddr.Address) {
 	raw = Tidy(raw[:min(len(raw), maxHead)])
-	for _, end := range []string{"\n\n", "\n\r\n"} {
+	for _, end := range []string{"\n\n", "\n\r\n", "\n\r\r\n"} {
 		if i := bytes.Index(raw, []byte(end)); i >= 0 {
 			raw = raw[:i+1]
 		}

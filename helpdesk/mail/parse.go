@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/emersion/go-message/textproto"
@@ -18,8 +20,8 @@ import (
 // readable is kept.
 //
 // Bodies: of multipart/alternative the plain and the HTML form are taken; several text parts are joined in order. A text
-// part is an attachment if it is disposed as one or (inside a multipart) has a file name. An attached mail becomes one
-// attachment and is not parsed. The parts of signed and encrypted mail are kept unchanged.
+// part is an attachment if it is disposed as one or (inside a multipart) has a file name, except HTML before any other text.
+// Unknown kinds of text are shown as plain text. An attached mail becomes one attachment and is not parsed. The parts of signed and encrypted mail are kept unchanged.
 //
 // raw is not modified; parts of the result may share its memory.
 func Parse(raw []byte, l Limits) (*Message, error) {
@@ -28,12 +30,22 @@ func Parse(raw []byte, l Limits) (*Message, error) {
 		return p.msg.orNil(err), err
 	}
 	// If a better reading is possible, the mail is read a second time; its identity stays the same.
-	again := &parser{limits: p.limits, msg: &Message{}, closely: true, doubts: doubts{guess: p.likely()}}
-	if err := again.parse(raw); err != nil {
+	likely := p.likely()
+	again, err := p.again(raw, likely)
+	if better := again.likely(); err == nil && better != likely { // the first reading took other bytes for text
+		again, err = p.again(raw, better)
+	}
+	if err != nil {
 		return p.msg, nil //nolint:nilerr // it was read before
 	}
 	again.msg.first = &identities{p.msg.Identity(), p.msg.FormerIdentity()}
 	return again.msg, nil
+}
+
+// again reads the mail closely, undeclared text in the likely charset.
+func (p *parser) again(raw []byte, likely string) (*parser, error) {
+	again := &parser{limits: p.limits, msg: &Message{}, closely: true, doubts: doubts{guess: likely}}
+	return again, again.parse(raw)
 }
 
 func (m *Message) orNil(err error) *Message {
@@ -57,6 +69,12 @@ func (p *parser) parse(raw []byte) error {
 		p.doubt = true
 	}
 	raw = stripEnvelope(raw)
+	if bytes.Contains(raw, []byte("\r\r\n")) {
+		p.doubt = true
+		if p.closely && doubledReturns(raw) {
+			raw = singleReturns(raw)
+		}
+	}
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') >= 0 {
 		raw = bytes.ReplaceAll(raw, []byte("\r"), []byte("\n"))
 	}
@@ -77,9 +95,10 @@ func (p *parser) parse(raw []byte) error {
 	if err := p.walk(e, place{}); err != nil {
 		return err
 	}
+	root.body = e.body
 	p.msg.contentType = root.ctype
 	p.fields(e.ctype)
-	if !bareReturns(stripEnvelope(whole)) { // verifiers disagree on the line ends in such mails
+	if own := stripEnvelope(whole); !bareReturns(own) && !doubledReturns(own) { // verifiers disagree on the line ends in such mails
 		p.findAuthor(whole)
 	}
 	p.finish()
@@ -113,6 +132,8 @@ type entity struct {
 	params      map[string]string
 	disposition string
 	filename    string // as declared, decoded
+	outer       string // the void transfer encoding of the multipart, if the part declares none
+	undone      bool   // body is without its transfer encoding
 }
 
 // place is the position of an entity in the tree of parts.
@@ -120,6 +141,7 @@ type place struct {
 	depth       int
 	nested      bool // inside a multipart
 	alternative bool // a direct choice of multipart/alternative
+	unknown     bool // no choice of that multipart is a common kind of text
 	related     bool // part of multipart/related, not its root
 	root        bool // root of multipart/related
 	block       *block
@@ -127,7 +149,7 @@ type place struct {
 
 func (p *parser) newEntity(h textproto.Header, body []byte, deflt string) *entity {
 	e := &entity{h: h, body: body}
-	e.ctype, e.params = parseParams(bounded(h.Get("Content-Type")), p.guess)
+	e.ctype, e.params = p.params(h.Get("Content-Type"), p.guess)
 	if !validType(e.ctype) {
 		if e.ctype != "" && e.ctype != "text" {
 			p.msg.warn("unreadable content type")
@@ -135,12 +157,24 @@ func (p *parser) newEntity(h textproto.Header, body []byte, deflt string) *entit
 		e.ctype = deflt
 	}
 	var disp map[string]string
-	e.disposition, disp = parseParams(bounded(h.Get("Content-Disposition")), cmp.Or(e.params["charset"], p.guess))
+	e.disposition, disp = p.params(h.Get("Content-Disposition"), cmp.Or(e.params["charset"], p.guess))
 	e.filename = disp["filename"]
 	if e.filename == "" {
 		e.filename = e.params["name"]
 	}
 	return e
+}
+
+// params parses the value of a field with parameters.
+func (p *parser) params(raw, charset string) (value string, params map[string]string) {
+	raw = bounded(raw)
+	value, params = parseParams(raw, charset)
+	if p.closely {
+		return value, params
+	}
+	former, values := formerParams(raw, charset)
+	p.doubt = p.doubt || former != value || !maps.Equal(values, params)
+	return former, values
 }
 
 // bounded cuts a structured value that is longer than any honest one.
@@ -165,19 +199,19 @@ func (p *parser) multipart(e *entity, at place) error {
 	if at.depth >= p.limits.Depth {
 		return &LimitError{What: LimitDepth, Limit: int64(p.limits.Depth)}
 	}
-	body := e.body
-	if cte := strings.ToLower(e.h.Get("Content-Transfer-Encoding")); cte == "base64" || cte == "quoted-printable" {
-		body, _ = decodeTransfer(body, cte) // forbidden, but it occurs
-		p.msg.warn("encoded multipart")
-	}
+	body, void := p.containerBody(e)
+	e.body = body
 	var raws [][]byte
 	closed := false
 	if b := e.params["boundary"]; b != "" {
-		raws, closed = splitMultipart(body, b, p.limits.Parts)
+		raws, closed = p.split(body, b)
+		if _, former := formerParams(bounded(e.h.Get("Content-Type")), p.guess); len(raws) == 0 && former["boundary"] != "" {
+			raws, closed = p.split(body, former["boundary"]) // what looks like a comment is a part of it
+		}
 	}
 	if len(raws) == 0 {
 		p.msg.warn("multipart without parts read as text")
-		e.ctype, e.body = "text/plain", body
+		e.ctype = "text/plain"
 		p.leaf(e, at)
 		return nil
 	}
@@ -204,10 +238,16 @@ func (p *parser) multipart(e *entity, at place) error {
 			return err
 		}
 		parts[i] = p.newEntity(h, body, deflt)
+		if !h.Has("Content-Transfer-Encoding") {
+			parts[i].outer = void
+		}
 		if start := strings.Trim(e.params["start"], "<> "); start != "" && strings.Trim(h.Get("Content-Id"), "<> ") == start {
 			root = i // RFC 2387 section 3.2
 		}
 	}
+	inner.unknown = !slices.ContainsFunc(parts, func(part *entity) bool {
+		return part.ctype == "text/plain" || part.ctype == "text/html" || strings.HasPrefix(part.ctype, "multipart/")
+	})
 	for i, part := range parts {
 		inner.alternative = e.ctype == "multipart/alternative"
 		inner.related = e.ctype == "multipart/related" && i != root
@@ -221,7 +261,7 @@ func (p *parser) multipart(e *entity, at place) error {
 
 // leaf files an entity as body text or as an attachment.
 func (p *parser) leaf(e *entity, at place) {
-	body, ok := decodeTransfer(e.body, bounded(e.h.Get("Content-Transfer-Encoding")))
+	body, ok := p.decoded(e)
 	if !ok {
 		p.msg.warn("a part could not be decoded wholly")
 	}
@@ -229,12 +269,9 @@ func (p *parser) leaf(e *entity, at place) {
 	if p.opened(e, body, at) {
 		return
 	}
-	isText := e.ctype == "text/plain" || e.ctype == "text/html"
-	attached := e.disposition == "attachment" ||
-		at.related && (e.h.Has("Content-Id") || e.h.Has("Content-Location")) ||
-		e.filename != "" && at.nested && !at.alternative && !at.root
-	if !isText || attached {
-		if e.ctype == "text/plain" && e.disposition != "attachment" && !at.related {
+	shown := p.readAsBody(e, at)
+	if !shown {
+		if (e.ctype == "text/plain" || p.closely && readableFile(e.ctype)) && e.disposition != "attachment" && !at.related {
 			p.named = append(p.named, len(p.msg.Attachments))
 		}
 		if !ok && len(body) == 0 && len(e.body) > 0 {
@@ -244,8 +281,11 @@ func (p *parser) leaf(e *entity, at place) {
 		return
 	}
 	charset := e.params["charset"]
-	if charset == "" && e.ctype == "text/html" {
+	if charset == "" && isHTML(e.ctype) {
 		charset = metaCharset(body)
+	}
+	if p.closely && wideCharset(body, normalCharset(charset)) == nil {
+		body = singleReturns(body)
 	}
 	s, known := p.read(body, charset)
 	if !known {
@@ -257,7 +297,10 @@ func (p *parser) leaf(e *entity, at place) {
 		text = unflow(s, strings.EqualFold(e.params["delsp"], "yes"))
 		p.flowed = true
 	}
-	p.addText(s, text, e.ctype == "text/html", at.block)
+	if isEnriched(e.ctype) {
+		text = unenrich(s)
+	}
+	p.addText(s, text, isHTML(e.ctype), at.block)
 }
 
 // addText adds a piece of the body, as sent and as read.
@@ -301,7 +344,7 @@ func metaCharset(b []byte) string {
 }
 
 func (p *parser) attach(e *entity, body []byte, at place) {
-	if e.ctype == "text/x-amp-html" && at.alternative {
+	if at.alternative && (e.ctype == ampHTML || p.closely && e.ctype == emailReaction) {
 		return // a third form of the same text, used by few mailers
 	}
 	if e.ctype == "text/vnd.google.email-reaction+json" {

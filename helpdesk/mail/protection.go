@@ -61,7 +61,7 @@ func (p *parser) signed(root *entity) Protection {
 	if boundary == "" {
 		return out
 	}
-	parts, _ := splitMultipart(root.body, boundary, p.limits.Parts)
+	parts, _ := p.split(root.body, boundary)
 	if len(parts) != 2 {
 		return out
 	}

@@ -75,7 +75,7 @@ func bareReturns(raw []byte) bool {
 	first := true
 	for len(raw) > 0 {
 		line, rest := cutLine(raw)
-		if len(line) == 0 {
+		if len(bytes.TrimRight(line, "\r")) == 0 {
 			return false
 		}
 		if severalFields(line) && (first || bytes.Contains(line, []byte("\r\r")) || len(rest) == 0) {
@@ -86,9 +86,33 @@ func bareReturns(raw []byte) bool {
 	return false
 }
 
+// doubledReturns reports whether lines of the header end with CR CR LF, as some programs write that convert newlines twice.
+func doubledReturns(raw []byte) bool {
+	return bytes.Contains(headerOf(raw), []byte("\r\r\n"))
+}
+
+// singleReturns makes one line end of any number of carriage returns before a newline.
+func singleReturns(b []byte) []byte {
+	if !bytes.Contains(b, []byte("\r\r\n")) {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	for len(b) > 0 {
+		i := bytes.IndexByte(b, '\n')
+		if i < 0 {
+			return append(out, b...)
+		}
+		line := bytes.TrimRight(b[:i], "\r")
+		out = append(out, line...)
+		out = append(out, b[max(len(line), i-1):i+1]...)
+		b = b[i+1:]
+	}
+	return out
+}
+
 // severalFields reports whether a line contains a header field and, after a carriage return, a possible continuation.
 func severalFields(line []byte) bool {
-	first, rest, found := bytes.Cut(line, []byte("\r"))
+	first, rest, found := bytes.Cut(bytes.TrimRight(line, "\r"), []byte("\r"))
 	if !found || fieldName(first) == "" {
 		return false
 	}
@@ -182,6 +206,7 @@ func (p *parser) splitHeader(raw []byte) (textproto.Header, []byte, error) {
 		case fieldName(line) != "":
 			started = true
 			writeFieldLine(&block, withoutSpace(line))
+		case strayDashes(line) && p.dashesBeforeHeader(after):
 		case !bytes.HasPrefix(line, []byte("--")) && p.headerGoesOn(after):
 			p.msg.warn("a line in a header is no header field")
 			// Continuations of a dropped line are dropped, too.
@@ -223,6 +248,27 @@ func writeFieldLine(block *bytes.Buffer, line []byte) {
 	block.WriteString("\r\n")
 }
 
+// strayDashes reports whether a line has dashes but no boundary.
+func strayDashes(line []byte) bool {
+	line = bytes.TrimRight(line, " \t\r")
+	return len(line) >= 2 && len(bytes.Trim(line, "-")) == 0
+}
+
+// dashesBeforeHeader reports whether a well-known field follows a line of dashes.
+func (p *parser) dashesBeforeHeader(rest []byte) bool {
+	if p.closely && p.headerGoesOn(rest) {
+		return true
+	}
+	for range 20 {
+		var line []byte
+		if line, rest = cutLine(rest); !strayDashes(line) {
+			p.doubt = p.doubt || fieldName(line) != ""
+			break
+		}
+	}
+	return false
+}
+
 // headerGoesOn looks for a well-known field before the next blank line. Both the look-ahead and the number of calls are
 // bounded.
 func (p *parser) headerGoesOn(rest []byte) bool {
@@ -232,7 +278,7 @@ func (p *parser) headerGoesOn(rest []byte) bool {
 	}
 	for range 20 {
 		line, after := cutLine(rest)
-		if len(line) == 0 || bytes.HasPrefix(line, []byte("--")) {
+		if len(line) == 0 || bytes.HasPrefix(line, []byte("--")) && !(p.closely && strayDashes(line)) {
 			return false
 		}
 		if knownField(line) {
@@ -252,51 +298,167 @@ func (p *parser) readFields(block *bytes.Buffer) (textproto.Header, error) {
 	return h, nil
 }
 
-// splitMultipart splits the body of a multipart entity at its boundary lines (RFC 2046 section 5.1). If the final boundary
-// is missing, the last part ends with the body. A boundary that never occurs gives no parts.
-func splitMultipart(body []byte, boundary string, maxParts int) (parts [][]byte, closed bool) {
-	delim := []byte("--" + boundary)
-	start := -1
-	for pos := 0; pos <= len(body)-len(delim); {
-		var at int
-		if pos == 0 && bytes.HasPrefix(body, delim) {
-			at = 0
-		} else {
-			i := bytes.Index(body[pos:], delim)
-			if i < 0 {
-				break
-			}
-			at = pos + i
+// delimiter is a boundary line: it begins at, and what follows it begins after.
+type delimiter struct {
+	at, after int
+	final     bool
+}
+
+// nextDelimiter finds the first boundary line from pos on. A longer boundary is that of another multipart.
+func nextDelimiter(body, delim []byte, pos int) (d delimiter, found bool) {
+	for {
+		i := bytes.Index(body[pos:], delim)
+		if i < 0 {
+			return delimiter{}, false
 		}
+		at := pos + i
 		pos = at + len(delim)
 		if at > 0 && body[at-1] != '\n' {
 			continue
 		}
 		tail, after := cutLine(body[pos:])
 		tail, final := bytes.CutPrefix(tail, []byte("--"))
-		if len(bytes.TrimRight(tail, " \t\r")) > 0 {
-			continue // a longer boundary, of another multipart
+		if len(bytes.TrimRight(tail, " \t\r")) == 0 {
+			return delimiter{at, len(body) - len(after), final}, true
+		}
+	}
+}
+
+// splitMultipart splits the body of a multipart entity at its boundary lines (RFC 2046 section 5.1). If the final boundary
+// is missing, the last part ends with the body. A boundary that never occurs gives no parts.
+func splitMultipart(body []byte, boundary string, maxParts int) (parts [][]byte, closed bool) {
+	delim := []byte("--" + boundary)
+	start := -1
+	for pos := 0; ; {
+		d, found := nextDelimiter(body, delim, pos)
+		if !found {
+			break
 		}
 		if start >= 0 {
-			parts = append(parts, trimNewline(body[start:at]))
+			parts = append(parts, trimNewline(body[start:d.at]))
 			if len(parts) > maxParts {
 				return parts, true
 			}
 		}
-		if final {
+		if d.final {
 			return parts, true
 		}
-		pos = len(body) - len(after)
-		start = pos
-		if len(after) == 0 {
-			start = -1
-			break
+		if pos, start = d.after, d.after; start == len(body) {
+			return parts, false
 		}
 	}
 	if start >= 0 {
 		parts = append(parts, body[start:])
 	}
 	return parts, false
+}
+
+// splitNested is splitMultipart for a body that has more boundary lines than its own: of a multipart inside of it that uses
+// the same boundary, or of parts that were added behind the final boundary.
+func splitNested(body []byte, boundary string, maxParts int) (parts [][]byte, closed bool) {
+	delim := []byte("--" + boundary)
+	start, depth, message := -1, 0, false
+	for last := 0; ; {
+		d, found := nextDelimiter(body, delim, last)
+		if !found {
+			break
+		}
+		segment := body[last:d.at]
+		last = d.after
+		if start >= 0 && !d.final {
+			if declared, attached := declares(segment, boundary); declared {
+				depth++
+				message = message || attached
+				continue
+			}
+		}
+		switch {
+		case depth > 0 && d.final:
+			depth--
+			continue
+		case depth > 0:
+			continue
+		case start >= 0:
+			parts = append(parts, trimNewline(body[start:d.at]))
+			if len(parts) > maxParts {
+				return parts, true
+			}
+		}
+		start, closed = d.after, d.final
+		if d.final || start == len(body) {
+			start = -1
+		}
+	}
+	if message && (depth > 0 || start >= 0) {
+		return splitMultipart(body, boundary, maxParts) // the attached mail is not whole
+	}
+	if start >= 0 {
+		parts = append(parts, body[start:])
+	}
+	return parts, closed
+}
+
+// declares reports whether a header in a piece of a multipart declares another multipart with the boundary, and whether that
+// is the header of an attached mail.
+func declares(segment []byte, boundary string) (declared, attached bool) {
+	if !bytes.Contains(segment, []byte(boundary)) {
+		return false, false
+	}
+	header, message, inMessage := true, false, false
+	var value []byte
+	end := func() bool {
+		ctype, params := parseParams(strings.ReplaceAll(string(value), "=3D", "="), "") // it may be encoded
+		value = nil
+		message = message || strings.HasPrefix(ctype, "message/")
+		return strings.HasPrefix(ctype, "multipart/") && params["boundary"] == boundary
+	}
+	for rest := segment; len(rest) > 0; {
+		var line []byte
+		line, rest = cutLine(rest)
+		blank := len(bytes.TrimRight(line, " \t\r")) == 0
+		switch {
+		case !header:
+			if bytes.HasPrefix(line, []byte("--")) && len(bytes.TrimSpace(line)) > 2 {
+				header, message, inMessage = true, false, false
+			}
+			continue
+		case !blank && (line[0] == ' ' || line[0] == '\t') && value != nil:
+			if len(value) < 16<<10 {
+				value = append(append(value, ' '), line...)
+			}
+			continue
+		}
+		if value != nil && end() {
+			preamble := rest[len(headerOf(rest)):]
+			if blank {
+				preamble = rest
+			}
+			// Its own boundary lines must not be hidden by an encoding.
+			escaped := "--" + strings.ReplaceAll(boundary, "=", "=3D")
+			hidden := strings.Contains(boundary, "=") && bytes.Contains(preamble, []byte(escaped))
+			return !hidden && !surelyEncoded(preamble, "base64"), inMessage
+		}
+		if blank {
+			header, message, inMessage = message, false, message
+		} else if strings.EqualFold(fieldName(line), "Content-Type") {
+			_, after, _ := bytes.Cut(line, []byte(":"))
+			value = bytes.Clone(after)
+		}
+	}
+	return value != nil && end(), inMessage
+}
+
+// split splits a multipart. The second reading finds the parts behind boundary lines that are used twice.
+func (p *parser) split(body []byte, boundary string) (parts [][]byte, closed bool) {
+	if p.closely {
+		return splitNested(body, boundary, p.limits.Parts)
+	}
+	parts, closed = splitMultipart(body, boundary, p.limits.Parts)
+	if !p.doubt {
+		nested, _ := splitNested(body, boundary, p.limits.Parts)
+		p.doubt = !slices.EqualFunc(parts, nested, func(a, b []byte) bool { return len(a) == len(b) })
+	}
+	return parts, closed
 }
 
 // trimNewline removes the one newline that belongs to the boundary after it.

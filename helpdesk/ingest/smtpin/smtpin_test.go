@@ -54,6 +54,7 @@ func TestRawMail(t *testing.T) {
 		{"long lines", "A: " + strings.Repeat("x", 100_000) + "\r\n\r\n" + strings.Repeat("y", 1<<16) + "\r\n", ""},
 		{"long line of dots", "A: b\r\n\r\n." + strings.Repeat(".", 1<<16) + "\r\n", "A: b\r\n\r\n" + strings.Repeat(".", 1<<16) + "\r\n"},
 		{"CR CR LF ends a line", "A: b\r\n\r\nx\r\r\n", "A: b\r\n\r\nx\r\r\n"},
+		{"CR CR LF in the header", "From: a@b.example\r\r\nSubject: x\r\r\n\r\r\ny\r\r\n", "From: a@b.example\r\r\nSubject: x\r\r\n\r\r\ny\r\r\n"},
 		{"empty", "", "\x00"},
 	} {
 		before := len(w.raws(t, 0))
