@@ -29,9 +29,11 @@ func examples(t *testing.T, table *transport.Table) map[string][]openapigen.Exam
 		t.Fatal(files, err)
 	}
 	found := map[string][]openapigen.Example{}
-	for _, id := range []string{"docs", "openapi", "asyncapi", "downloadTheme", "uploadTheme", "getSiteFileContent", "followEvents", "listLanguages"} {
+	for _, id := range []string{"docs", "openapi", "asyncapi", "downloadTheme", "getSiteFileContent", "followEvents", "listLanguages"} {
 		found[id] = []openapigen.Example{{}} // files, streams and lists of hundreds
 	}
+	found["uploadTheme"] = []openapigen.Example{{MediaType: "multipart/form-data", Body: map[string]any{"zip": "the bytes of a ZIP archive"}}}
+	found["readNotifications"] = []openapigen.Example{{MediaType: "application/json", Body: map[string]any{"notification_id": "7"}}}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -211,4 +213,32 @@ func (w *run) asJSON(t *testing.T, method, path string, header []string, body st
 		t.Fatal(err)
 	}
 	return append([]string{"Content-Type", "application/json"}, header...), string(text)
+}
+
+// Every operation that takes a body shows one, as JSON where it takes that.
+func TestEveryBodyHasAnExample(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			RequestBody struct {
+				Content map[string]struct{ Example any }
+			}
+		}
+	}
+	if err := json.Unmarshal(api.OpenAPI(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range doc.Paths {
+		for _, operation := range item {
+			content := operation.RequestBody.Content
+			mediaType := "application/json"
+			if _, takes := content[mediaType]; !takes {
+				mediaType = "multipart/form-data"
+			}
+			if len(content) > 0 && content[mediaType].Example == nil {
+				t.Errorf("%s has no example in %s", operation.OperationID, mediaType)
+			}
+		}
+	}
 }

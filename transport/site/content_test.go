@@ -122,7 +122,7 @@ func TestContents(t *testing.T) {
 	w := newWorld(t, memstore.New())
 	c := w.collection(map[string]string{"en": "Basics"}, "")
 	for name, tt := range map[string]struct{ content, want string }{
-		"chapters":             {"<h1>One</h1><h2>a</h2><h3>b</h3><h4>no</h4><h1>Two</h1><h2>c</h2>", "One, -a, --b, Two, -c"},
+		"chapters":             {"<h1>One</h1><h2>a</h2><h3>b</h3><h4>no</h4><h1>Two</h1><h2>c</h2>", "One, -a, -b, Two, -c"},
 		"h1 only":              {"<h1>One</h1><p>x</p><h1>Two</h1><p>y</p><h1>Three</h1>", "One, Two, Three"},
 		"the title, and h2":    {"<h1>Title</h1><h2>a</h2><h3>b</h3><h2>c</h2>", "a, -b, c"},
 		"h2 and h3":            {"<h2>a</h2><h3>b</h3><h4>no</h4><h2>c</h2>", "a, -b, c"},

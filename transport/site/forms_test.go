@@ -281,7 +281,7 @@ func TestFormerKeys(t *testing.T) {
 	for _, tt := range []struct {
 		former [][]byte
 		status int
-	}{{[][]byte{[]byte(strings.Repeat("x", 32)), []byte(strings.Repeat("k", 32))}, 200}, {nil, 422}} {
+	}{{[][]byte{[]byte(strings.Repeat("x", 32)), []byte(strings.Repeat("k", 32))}, 303}, {nil, 422}} {
 		h := w.handler(func(c *site.Config) { c.Key, c.FormerKeys = next, tt.former })
 		rec := w.ask(h, "POST", "https://help.example.org/-/react/1?in=en", url.Values{"token": {token}, "reaction": {"positive"}})
 		if rec.Code != tt.status {

@@ -97,9 +97,16 @@ func (g *generator) example(operation object, e Example) {
 			parameter["example"] = g.components().typed(schema, values[0])
 		}
 	}
-	if content := dig(operation, "requestBody", "content", e.MediaType); content != nil && e.Body != nil {
+	body, mediaType := e.Body, e.MediaType
+	if body == nil && len(e.Query) > 0 { // a body that may stand in the address, too
+		body = g.fromQuery(operation, e.Query)
+	}
+	if dig(operation, "requestBody", "content", "application/json") != nil {
+		mediaType = "application/json"
+	}
+	if content := dig(operation, "requestBody", "content", mediaType); content != nil && body != nil {
 		schema, _ := content["schema"].(object)
-		content["example"] = g.components().typed(schema, e.Body)
+		content["example"] = g.components().typed(schema, body)
 	}
 	responses, _ := operation["responses"].(object)
 	for status := range responses {
@@ -107,6 +114,21 @@ func (g *generator) example(operation object, e Example) {
 			content["example"] = e.Response
 		}
 	}
+}
+
+// fromQuery returns the fields of a body that stand in an address; nil if there are none.
+func (g *generator) fromQuery(operation object, query url.Values) any {
+	schema := g.components().resolved(dig(operation, "requestBody", "content", "application/json", "schema"))
+	body := map[string]any{}
+	for name, values := range query {
+		if name = strings.TrimSuffix(name, "[]"); g.components().property(schema, name) != nil {
+			body[name] = texts(values)
+		}
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	return body
 }
 
 func dig(in object, path ...string) object {
