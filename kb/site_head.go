@@ -69,10 +69,10 @@ func refusedInHead(t html.Token, shared bool) string {
 			return remote(attributeOf(t, "src"))
 		}
 	case "link":
+		if strings.Contains(" "+strings.ToLower(attributeOf(t, "rel"))+" ", " manifest ") {
+			return "pages load no manifest"
+		}
 		if IsStyleSheet(t) {
-			if shared && remote(attributeOf(t, "href")) == "" && isRemote(attributeOf(t, "href")) {
-				return "a style sheet of another host needs a site with a subdomain or a custom domain"
-			}
 			return remote(attributeOf(t, "href"))
 		}
 	case "style", "title", "noscript", "template":
@@ -80,11 +80,6 @@ func refusedInHead(t html.Token, shared bool) string {
 		return "it does not belong into the head of a page"
 	}
 	return ""
-}
-
-func isRemote(address string) bool {
-	u, err := url.Parse(strings.TrimSpace(address))
-	return err == nil && u.Host != ""
 }
 
 // remote returns why an address cannot be loaded, or "".

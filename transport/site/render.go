@@ -274,12 +274,11 @@ func (v *visit) policy(d *dress) string {
 		if script = strings.TrimSpace(script); script == "" {
 			script = "'none'"
 		}
-		style += more.inline
 	} else {
-		script, style, connect = script+more.script, style+more.style+more.inline, connect+more.connect
-		if more.style+more.inline != "" { // a style sheet says only in its text where its fonts are
-			font += " https:"
-		}
+		script, connect = script+more.script, connect+more.connect
+	}
+	if more.style != "" { // a style sheet says only in its text where its fonts are
+		style, font = style+more.style, font+" https:"
 	}
 	if v.styles != "" {
 		style += " " + hashSource(v.styles)
@@ -301,7 +300,7 @@ func (v *visit) requestOrigin() string {
 // secure reports whether the reader uses HTTPS.
 func (v *visit) secure() bool { return v.r.TLS != nil || v.h.base.Scheme == "https" }
 
-type sources struct{ script, style, inline, connect string }
+type sources struct{ script, style, connect string }
 
 // headSources returns the sources that the owner's additions to the head require in the policy: their own scripts and
 // styles, and no others.
@@ -331,7 +330,7 @@ func headSources(head string) sources {
 			case "script":
 				out.script += " " + hashSource(text)
 			case "style":
-				out.inline += " " + hashSource(text)
+				out.style += " " + hashSource(text)
 			}
 		case nethtml.EndTagToken:
 			inside = ""
