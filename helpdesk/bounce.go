@@ -87,7 +87,7 @@ func (f *filing) reported(ctx context.Context, tx Tx, mailbox Mailbox) (returned
 	}
 	ids := cleanIDs(f.mail.Report.MessageIDs)
 	if len(ids) > 0 {
-		found, err := tx.Messages(ctx, mailbox.ID, ids)
+		found, err := messages(ctx, tx, mailbox.ID, ids)
 		if err != nil {
 			return returned{}, err
 		}

@@ -388,7 +388,7 @@ func (f *filing) ownMessage(ctx context.Context, tx Tx, mailbox Mailbox) (bool, 
 	if f.mail.MessageID == "" || !f.fromUs {
 		return false, nil
 	}
-	known, err := tx.Messages(ctx, mailbox.ID, []string{f.mail.MessageID})
+	known, err := messages(ctx, tx, mailbox.ID, []string{f.mail.MessageID})
 	ours := func(m MessageRef) bool { return m.Type == TypeUser }
 	return slices.ContainsFunc(known, ours), err
 }

@@ -315,6 +315,7 @@ type Outcome struct {
 	Code         int
 	EnhancedCode string
 	Response     string
+	MessageID    string // that the relay gave the mail, see [sending.RelayMessageID]; "": it kept ours, or does not tell
 }
 
 // Report records an attempt's outcomes and returns when the next one is due, zero when nobody is waiting. A recipient
@@ -369,6 +370,9 @@ func (o *Outgoing) apply(deliveries []sending.Delivery, outcomes []Outcome, post
 		}
 		d.State, d.Code, d.EnhancedCode = out.State, out.Code, plain.Cut(plain.Line(out.EnhancedCode), 20)
 		d.Response, d.UpdatedAt = plain.Cut(plain.Line(out.Response), 500), now
+		if out.State == sending.Sent {
+			d.MessageID = plain.Cut(plain.Line(out.MessageID), sending.MaxMessageID)
+		}
 		if d.State != sending.Suppressed {
 			d.Attempts++
 		}

@@ -222,7 +222,8 @@ type ConversationReader interface {
 
 // InteractionReader reads interactions and the deliveries of sent ones.
 type InteractionReader interface {
-	// Messages finds incoming and outgoing messages of a mailbox by Message-ID, newest first, at most 100. Messages of a merged
+	// Messages finds incoming and outgoing messages of a mailbox by Message-ID, newest first, at most 100: by their own, or else
+	// by the first of their deliveries' that is among messageIDs; each has the id that was found. Messages of a merged
 	// conversation also belong to the mailboxes of the conversations merged into it. Moved messages also belong to the
 	// mailboxes that they came from.
 	Messages(ctx context.Context, mailboxID int64, messageIDs []string) ([]MessageRef, error)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 )
@@ -81,11 +82,29 @@ func (f *filing) known(ctx context.Context, tx Tx, mailbox Mailbox, ids []string
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found, err := tx.Messages(ctx, mailbox.ID, ids)
+	found, err := messages(ctx, tx, mailbox.ID, ids)
 	found = slices.DeleteFunc(found, func(m MessageRef) bool { return m.InteractionID == f.interactionID })
 	slices.SortStableFunc(found, func(a, b MessageRef) int {
 		return slices.Index(ids, a.MessageID) - slices.Index(ids, b.MessageID)
 	})
+	return found, err
+}
+
+// messages finds messages as Messages of tx does, also by the Message-IDs that relays gave them. Each has the id by which it
+// was found.
+func messages(ctx context.Context, tx Tx, mailboxID int64, ids []string) ([]MessageRef, error) {
+	asked, written := slices.Clone(ids), map[string]string{}
+	for _, id := range ids {
+		if stored := sending.WithoutRegion(id); stored != id {
+			asked, written[stored] = append(asked, stored), id
+		}
+	}
+	found, err := tx.Messages(ctx, mailboxID, asked)
+	for n := range found {
+		if id, ok := written[found[n].MessageID]; ok {
+			found[n].MessageID = id
+		}
+	}
 	return found, err
 }
 
@@ -213,7 +232,7 @@ func holder(ctx context.Context, tx Tx, at int64, where func() (int64, error)) (
 // holder locks the conversation that contains a message. If it was deleted in the meantime, it is a NotFound fault.
 func (f *filing) holder(ctx context.Context, tx Tx, mailbox Mailbox, ref MessageRef) (Conversation, error) {
 	return holder(ctx, tx, ref.ConversationID, func() (int64, error) {
-		now, err := tx.Messages(ctx, mailbox.ID, []string{ref.MessageID})
+		now, err := messages(ctx, tx, mailbox.ID, []string{ref.MessageID})
 		if err != nil {
 			return 0, err
 		}

@@ -32,6 +32,7 @@ type Result struct {
 	Code         int           // SMTP reply code; 0: none
 	EnhancedCode string        // RFC 3463; "": none
 	Response     string        // text of the reply, for people
+	MessageID    string        // that the relay gave the mail, see [sending.RelayMessageID]; "": it kept ours, or does not tell
 }
 
 // Config configures a [Sender].
@@ -336,6 +337,7 @@ func (s *Sender) report(ctx context.Context, out helpdesk.OutgoingMail, results 
 		}
 		outcomes[i] = helpdesk.Outcome{
 			DeliveryID: r.delivery, State: r.State, Code: r.Code, EnhancedCode: r.EnhancedCode, Response: r.Response,
+			MessageID: r.MessageID,
 		}
 		counts[r.State]++
 		if s.cfg.Observe != nil {

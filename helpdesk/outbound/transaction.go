@@ -147,7 +147,7 @@ func (t *transaction) data(m *Mail) Result {
 	}
 	t.clean = true
 	code, text := splitEnhanced(answer.StatusText)
-	return Result{State: sending.Sent, Code: 250, EnhancedCode: code, Response: text}
+	return Result{State: sending.Sent, Code: 250, EnhancedCode: code, Response: text, MessageID: sending.RelayMessageID(text, m.MessageID)}
 }
 
 // watched records whether writing failed.

@@ -16,6 +16,7 @@ type Delivery struct {
 	Code          int       // SMTP reply code of the last attempt, RFC 5321 section 4.2; 0: none
 	EnhancedCode  string    // RFC 3463, such as "5.1.1"; "": none
 	Response      string    // text of the last reply, at most 500 bytes
+	MessageID     string    // that the relay gave the mail instead of the interaction's, see [RelayMessageID]; "": none
 	NextAttemptAt time.Time // earliest next attempt; zero: none
 	HeldBy        int64     // ID of the job that is attempting it; 0: none
 	HeldUntil     time.Time // deadline of that job

@@ -31,11 +31,11 @@ func TestBigPlans(t *testing.T) {
 		r := db.Within(helpdesk.Scope{AccountID: 1})
 		pressing := helpdesk.ConversationFilter{Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent, helpdesk.PriorityHigh}}
 		reads := map[string]bigRead{
-			"one message": {index: regexp.MustCompile(`hw_interactions_message`), run: func(ctx context.Context) error {
+			"one message": {index: regexp.MustCompile(`(?s)hw_interactions_message.*hw_deliveries_message`), run: func(ctx context.Context) error {
 				_, err := r.Messages(ctx, 1, []string{"150000"})
 				return err
 			}},
-			"several messages": {index: regexp.MustCompile(`hw_interactions_message`), run: func(ctx context.Context) error {
+			"several messages": {index: regexp.MustCompile(`(?s)hw_interactions_message.*hw_deliveries_message`), run: func(ctx context.Context) error {
 				_, err := r.Messages(ctx, 1, []string{"none", "150000", "7", "299999@example.org"})
 				return err
 			}},
@@ -427,6 +427,8 @@ func fillBig(t *testing.T, app *bun.DB, n int) {
 			posted_at, send_started_at, message_id, message_refs, threading, at, created_at, updated_at)
 			SELECT 1, n.i, 'customer', 'posted', '', '', 0, 0, '', '[]', '[]', '[]', '', FALSE, FALSE, FALSE, 0, 0, 0, n.n,
 			'[]', '{}', n.i, 0, 0 FROM n`,
+		`INSERT INTO hw_deliveries (account_id, interaction_id, address, field, state, attempts, code, enhanced_code, response, message_id,
+			next_attempt_at, created_at, updated_at) SELECT 1, n.i, '', 'to', 'sent', 1, 250, '', '', 's' || n.n, 0, 0, 0 FROM n`,
 		"INSERT INTO hw_conversation_search "+fmt.Sprintf(into, 1, words)+" FROM n",
 		"INSERT INTO hw_conversation_search "+fmt.Sprintf(strings.Replace(into, "n.i", fmt.Sprint(n, " + n.i"), 1), 2, "'alien'")+" FROM n WHERE n.i % 4 = 0",
 		`INSERT INTO hw_inbound_mails (account_id, mailbox_id, source, position, state, reason, raw_key, size, message_id,

@@ -24,6 +24,7 @@ type deliveryRow struct {
 	Code          int
 	EnhancedCode  string
 	Response      string
+	MessageID     string
 	NextAttemptAt int64
 	HeldBy        int64
 	HeldUntil     int64
@@ -35,7 +36,7 @@ func (r *deliveryRow) delivery() sending.Delivery {
 	return sending.Delivery{
 		ID: r.ID, InteractionID: r.InteractionID, Address: r.Address, AddressKey: r.AddressKey, Field: r.Field,
 		State: sending.State(r.State), Attempts: r.Attempts, Code: r.Code, EnhancedCode: r.EnhancedCode,
-		Response: r.Response, NextAttemptAt: timeOf(r.NextAttemptAt), HeldBy: r.HeldBy, HeldUntil: timeOf(r.HeldUntil),
+		Response: r.Response, MessageID: r.MessageID, NextAttemptAt: timeOf(r.NextAttemptAt), HeldBy: r.HeldBy, HeldUntil: timeOf(r.HeldUntil),
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -44,7 +45,7 @@ func deliveryRowOf(account int64, d *sending.Delivery) deliveryRow {
 	return deliveryRow{
 		ID: d.ID, AccountID: account, InteractionID: d.InteractionID, Address: d.Address, AddressKey: d.AddressKey, Field: d.Field,
 		State: string(d.State), Attempts: d.Attempts, Code: d.Code, EnhancedCode: d.EnhancedCode,
-		Response: d.Response, NextAttemptAt: micros(d.NextAttemptAt), HeldBy: d.HeldBy, HeldUntil: micros(d.HeldUntil),
+		Response: d.Response, MessageID: d.MessageID, NextAttemptAt: micros(d.NextAttemptAt), HeldBy: d.HeldBy, HeldUntil: micros(d.HeldUntil),
 		CreatedAt: micros(d.CreatedAt), UpdatedAt: micros(d.UpdatedAt),
 	}
 }

@@ -141,42 +141,43 @@ func (r *interactionRow) ref() helpdesk.MessageRef {
 	}
 }
 
-// refs reads the last n mails that a query selects, by key and id, last first.
-func (r reader) refs(ctx context.Context, n int, key string, narrow filter) ([]helpdesk.MessageRef, error) {
-	if n <= 0 {
-		return nil, r.state()
-	}
-	var rows []interactionRow
-	q := r.selects(&rows).Column("id", "conversation_id", "type", "message_id", "is_forward").
-		ApplyQueryBuilder(r.ofConversation).Where("message_id <> ''").ApplyQueryBuilder(narrow)
-	err := page(q, key, storage.Seek{Desc: true, Limit: n}).Scan(ctx)
-	return mapped(rows, (*interactionRow).ref), failure(ctx, err, "interaction", 0)
-}
-
 // Messages implements [helpdesk.InteractionReader].
 func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []string) ([]helpdesk.MessageRef, error) {
 	if err := checkText(messageIDs); err != nil || len(messageIDs) == 0 {
 		return nil, err
 	}
+	ids, account := bun.List(messageIDs), r.scope.AccountID
+	var rows []interactionRow
+	q := r.selects(&rows).Column("id", "conversation_id", "type", "is_forward").
+		ColumnExpr(`CASE WHEN ?TableName.message_id IN (?) THEN ?TableName.message_id ELSE (SELECT s.message_id
+			FROM hw_deliveries AS s WHERE s.account_id = ? AND s.interaction_id = ?TableName.id AND s.message_id <> ''
+			AND s.message_id IN (?) ORDER BY s.id LIMIT 1) END AS message_id`, ids, account, ids).
+		ApplyQueryBuilder(r.ofConversation).Where("?TableName.message_id <> ''").
+		Where(`?TableName.id IN (SELECT m.id FROM hw_interactions AS m WHERE m.account_id = ? AND m.message_id <> ''
+			AND m.message_id IN (?) UNION ALL SELECT s.interaction_id FROM hw_deliveries AS s WHERE s.account_id = ?
+			AND s.message_id <> '' AND s.message_id IN (?))`, account, ids, account, ids).
+		Where(`EXISTS (SELECT 1 FROM hw_conversations AS b WHERE b.account_id = ?TableName.account_id
+			AND b.id = ?TableName.conversation_id AND (b.mailbox_id = ? OR EXISTS (SELECT 1
+			FROM hw_conversation_redirects AS d WHERE d.account_id = b.account_id AND d.into_id = b.id
+			AND d.mailbox_id = ?) OR EXISTS (SELECT 1 FROM hw_moves AS v WHERE v.account_id = b.account_id
+			AND v.interaction_id = ?TableName.id AND v.mailbox_id = ?)))`, mailboxID, mailboxID, mailboxID)
 	// The sign keeps the planner from walking all interactions in order: a mail refers to only a few.
-	return r.refs(ctx, maxMessages, "+id", func(q bun.QueryBuilder) bun.QueryBuilder {
-		return q.Where("message_id IN (?)", bun.List(messageIDs)).
-			Where(`EXISTS (SELECT 1 FROM hw_conversations AS b WHERE b.account_id = ?TableName.account_id
-				AND b.id = ?TableName.conversation_id AND (b.mailbox_id = ? OR EXISTS (SELECT 1
-				FROM hw_conversation_redirects AS d WHERE d.account_id = b.account_id AND d.into_id = b.id
-				AND d.mailbox_id = ?) OR EXISTS (SELECT 1 FROM hw_moves AS v WHERE v.account_id = b.account_id
-				AND v.interaction_id = ?TableName.id AND v.mailbox_id = ?)))`, mailboxID, mailboxID, mailboxID)
-	})
+	err := page(q, "+id", storage.Seek{Desc: true, Limit: maxMessages}).Scan(ctx)
+	return mapped(rows, (*interactionRow).ref), failure(ctx, err, "interaction", 0)
 }
 
 // Thread implements [helpdesk.InteractionReader].
 func (r reader) Thread(ctx context.Context, conversationID int64, n int) ([]helpdesk.MessageRef, error) {
-	last, err := r.refs(ctx, n, "at", func(q bun.QueryBuilder) bun.QueryBuilder {
-		return q.Where("conversation_id = ?", conversationID).Where("status <> ?", helpdesk.StatusDraft).
-			Where("is_forward = ?", false)
-	})
-	slices.Reverse(last)
-	return last, err
+	if n <= 0 {
+		return nil, r.state()
+	}
+	var rows []interactionRow
+	q := r.selects(&rows).Column("id", "conversation_id", "type", "message_id", "is_forward").
+		ApplyQueryBuilder(r.ofConversation).Where("message_id <> ''").Where("conversation_id = ?", conversationID).
+		Where("status <> ?", helpdesk.StatusDraft).Where("is_forward = ?", false)
+	err := page(q, "at", storage.Seek{Desc: true, Limit: n}).Scan(ctx)
+	slices.Reverse(rows)
+	return mapped(rows, (*interactionRow).ref), failure(ctx, err, "interaction", 0)
 }
 
 // requireInteractions refuses interactions outside the scope.

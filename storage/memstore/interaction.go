@@ -86,13 +86,25 @@ func (r reader) LastArrived(ctx context.Context, conversationID int64) (int64, e
 
 func (r reader) Messages(ctx context.Context, mailboxID int64, messageIDs []string) ([]helpdesk.MessageRef, error) {
 	return query(ctx, r.src, func(db *data) ([]helpdesk.MessageRef, error) {
-		return refs(db.interactions.list(r.scope.AccountID, storage.Seek{Desc: true, Limit: maxRefs}, func(i *helpdesk.Interaction) bool {
-			if i.MessageID == "" || !slices.Contains(messageIDs, i.MessageID) {
+		relayed := map[int64]string{} // by interaction
+		for _, d := range db.deliveries.all(r.scope.AccountID) {
+			if relayed[d.InteractionID] == "" && slices.Contains(messageIDs, d.MessageID) {
+				relayed[d.InteractionID] = d.MessageID
+			}
+		}
+		found := refs(db.interactions.list(r.scope.AccountID, storage.Seek{Desc: true, Limit: maxRefs}, func(i *helpdesk.Interaction) bool {
+			if i.MessageID == "" || !slices.Contains(messageIDs, i.MessageID) && relayed[i.ID] == "" {
 				return false
 			}
 			c, err := db.conversation(r.scope, i.ConversationID)
 			return err == nil && (db.receives(r.scope.AccountID, c, mailboxID) || db.came(r.scope.AccountID, i.ID, mailboxID))
-		})), nil
+		}))
+		for n, ref := range found {
+			if !slices.Contains(messageIDs, ref.MessageID) {
+				found[n].MessageID = relayed[ref.InteractionID]
+			}
+		}
+		return found, nil
 	})
 }
 

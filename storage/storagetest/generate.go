@@ -121,7 +121,7 @@ func (g *generator) read(seen content) operation {
 	conversation, mailbox := g.either("Conversation", oneOf(g, seen.Conversations).ID), g.either("Mailbox", oneOf(g, seen.Mailboxes).ID)
 	customer, interaction := oneOf(g, seen.Customers), oneOf(g, seen.Interactions)
 	mail := oneOf(g, seen.Mails)
-	messages := []string{interaction.MessageID, oneOf(g, seen.Interactions).MessageID, "unknown"}
+	messages := []string{interaction.MessageID, oneOf(g, seen.Interactions).MessageID, "unknown", "s1"}
 	by := oneOf(g, []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting})
 	sorting := seek
 	if from := oneOf(g, seen.Conversations); from.ID != 0 && g.IntN(2) == 0 {
@@ -535,7 +535,7 @@ func (g *generator) writeInteraction(seen content) operation {
 func (g *generator) writeDelivery(seen content, interaction id) operation {
 	old := oneOf(g, seen.Deliveries)
 	d := sending.Delivery{InteractionID: interaction.n, Address: g.text(), AddressKey: g.participant(), Field: "to", HeldBy: int64(g.IntN(3)), HeldUntil: g.time(true), State: sending.Queued, Attempts: g.IntN(9), Code: g.IntN(600),
-		EnhancedCode: g.text(), Response: g.text(), NextAttemptAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+		EnhancedCode: g.text(), Response: g.text(), MessageID: oneOf(g, []string{"", "m1", "s1", "s2"}), NextAttemptAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	switch g.IntN(6) {
 	case 0, 1, 2:
 		return operation{method: "Deliveries.Insert", args: []any{storage.Pointers([]sending.Delivery{d, d}[:1+g.IntN(2)])}}

@@ -275,6 +275,11 @@ func testMessages(t *testing.T, b Backend) {
 	same(t, "of another mailbox", []helpdesk.MessageRef{ref(foreign)}, find(w.empty.ID, w.answer.MessageID, w.question.MessageID))
 	same(t, "none asked for", []helpdesk.MessageRef{}, find(w.mailbox.ID))
 	same(t, "without Message-ID", []helpdesk.MessageRef{}, find(w.mailbox.ID, ""))
+	relayed := ref(w.answer)
+	relayed.MessageID = w.delivery.MessageID
+	same(t, "by the id of a relay", []helpdesk.MessageRef{relayed, ref(w.question)}, find(w.mailbox.ID, w.delivery.MessageID, w.question.MessageID)[1:])
+	same(t, "by both ids", []helpdesk.MessageRef{ref(w.answer)}, find(w.mailbox.ID, w.delivery.MessageID, w.answer.MessageID))
+	same(t, "by the id of a relay in another mailbox", []helpdesk.MessageRef{}, find(w.empty.ID, w.delivery.MessageID))
 	hundred := find(w.mailbox.ID, "many@"+w.mark)
 	if len(hundred) != 100 || hundred[0] != ref(many[104]) || hundred[99] != ref(many[5]) {
 		t.Errorf("got %d messages, want the newest 100", len(hundred))

@@ -356,7 +356,7 @@ func (w *world) newAttachment(i helpdesk.Interaction, name string) helpdesk.Atta
 
 func (w *world) newDelivery(i helpdesk.Interaction) sending.Delivery {
 	return sending.Delivery{InteractionID: i.ID, Address: "A." + w.address("grace"), AddressKey: w.address("grace"), Field: "to",
-		State: sending.Sent, Attempts: 2, Code: 451, EnhancedCode: "4.7.1", Response: "greylisted " + w.mark, NextAttemptAt: at(9),
+		State: sending.Sent, Attempts: 2, Code: 451, EnhancedCode: "4.7.1", Response: "greylisted " + w.mark, MessageID: "relay@" + w.mark, NextAttemptAt: at(9),
 		HeldBy: 42, HeldUntil: at(8), CreatedAt: base, UpdatedAt: at(1)}
 }
 
