@@ -110,12 +110,12 @@ func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []identi
 	return hold, nil
 }
 
-// mayRule refuses a rule that grants more than the caller holds.
-func (d *Desk) mayRule(ctx context.Context, r Reader, rule identity.JoinRule) error {
+// mayRule refuses a rule that grants more than the caller holds, and one with an unknown mailbox that old has not.
+func (d *Desk) mayRule(ctx context.Context, r Reader, rule, old identity.JoinRule) error {
 	if _, err := d.guard.Write(identity.MembershipsCreate); err != nil {
 		return err
 	}
-	if err := d.findMailboxes(ctx, r, rule.MailboxIDs); err != nil {
+	if err := d.findMailboxes(ctx, r, rule.MailboxIDs, old.MailboxIDs...); err != nil {
 		return err
 	}
 	return d.mayGrant(ctx, r, rule.RoleIDs, rule.MailboxIDs)
@@ -148,7 +148,7 @@ func (d *Desk) CreateJoinRule(ctx context.Context, in identity.JoinRuleInput) (i
 		if len(all) >= maxJoinRules {
 			return fault.Newf(fault.Conflict, "An account has at most %d rules.", maxJoinRules)
 		}
-		if err := d.mayRule(ctx, tx.Reader(), rule); err != nil {
+		if err := d.mayRule(ctx, tx.Reader(), rule, identity.JoinRule{}); err != nil {
 			return err
 		}
 		rule.ID = 0 // fn of a transaction may run again
@@ -185,7 +185,7 @@ func (d *Desk) UpdateJoinRule(ctx context.Context, id int64, in identity.JoinRul
 		if err := d.mayEndRule(ctx, tx.Reader(), old); err != nil {
 			return err
 		}
-		if err := d.mayRule(ctx, tx.Reader(), rule); err != nil {
+		if err := d.mayRule(ctx, tx.Reader(), rule, old); err != nil {
 			return err
 		}
 		rule.ID, rule.CreatedAt = id, old.CreatedAt

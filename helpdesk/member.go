@@ -64,7 +64,7 @@ func (d *Desk) UpdateMember(ctx context.Context, id int64, in identity.Membershi
 		m.RoleIDs = distinct(in.RoleIDs)
 		if in.MailboxIDs.IsSet() {
 			m.MailboxIDs = distinct(in.MailboxIDs.Or(nil))
-			if err := d.findMailboxes(ctx, tx.Reader(), m.MailboxIDs); err != nil {
+			if err := d.findMailboxes(ctx, tx.Reader(), m.MailboxIDs, old.MailboxIDs...); err != nil {
 				return err
 			}
 		}
@@ -163,8 +163,9 @@ func (s *Service) rolesOf(ctx context.Context, r Reader, ids []int64) ([]identit
 	return s.registry.Resolve(found), nil
 }
 
-// findMailboxes returns a fault if a mailbox is absent or invisible to the caller.
-func (d *Desk) findMailboxes(ctx context.Context, r Reader, ids []int64) error {
+// findMailboxes returns a fault if a mailbox is absent or invisible to the caller. Those that the row named before are not
+// checked again: they may have been deleted since.
+func (d *Desk) findMailboxes(ctx context.Context, r Reader, ids []int64, former ...int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -173,7 +174,7 @@ func (d *Desk) findMailboxes(ctx context.Context, r Reader, ids []int64) error {
 		return err
 	}
 	for _, id := range ids {
-		if !slices.ContainsFunc(found, func(m Mailbox) bool { return m.ID == id }) {
+		if !slices.Contains(former, id) && !slices.ContainsFunc(found, func(m Mailbox) bool { return m.ID == id }) {
 			return fault.Missing("mailbox", id)
 		}
 	}

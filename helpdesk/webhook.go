@@ -211,7 +211,7 @@ func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in subscription.Webh
 		}
 		w.UserID = d.userID // their permissions now bound the webhook
 		if ids, given := in.MailboxIDs.Get(); given {
-			if err := d.findMailboxes(ctx, tx.Reader(), sortedSet(ids)); err != nil {
+			if err := d.findMailboxes(ctx, tx.Reader(), sortedSet(ids), old.MailboxIDs...); err != nil {
 				return err
 			}
 		}

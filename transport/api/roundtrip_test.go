@@ -1,0 +1,166 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helpwright/helpwright/storage/memstore"
+)
+
+// named are objects that the others refer to, by their name in the bodies below: where they are created, how, and with which
+// query they are deleted although they are in use.
+var named = []struct{ name, path, body, force string }{
+	{"mailbox2", "/accounts/{account_id}/mailboxes", `{"name": "Gone", "email": "gone@acme.example"}`, "?force=1"},
+	{"tag2", "/accounts/{account_id}/conversation-tags", `{"tag": "Gone"}`, ""},
+	{"team2", "/accounts/{account_id}/teams", `{"name": "Gone", "users": [{agent_id}]}`, ""},
+	{"customer2", "/accounts/{account_id}/customers", `{"first_name": "Gone", "emails": [{"email": "gone@example.com"}]}`, ""},
+	{"role2", "/accounts/{account_id}/roles", `{"name": "Gone", "permissions": ["conversations.view"]}`, ""},
+
+	{"category2", "/sites/{site_id}/categories", `{"source_locale": "en", "collection_id": {collection_id}, "translations": {"en": {"name": "Gone"}}}`, ""},
+}
+
+// referring has what each object is given first, so that it names everything that it can.
+var referring = map[string]string{
+	"updateView": `{"name": "V", "filter": {"mailbox_id": {mailbox2}, "tag_id": [{tag_id}, {tag2}], "customer_id": {customer2}, "team_id": {team2}, "agent": "{agent_id}",
+		"status": ["posted", "pending"], "priority": ["high"], "query": "door", "sort_by": "created_at"}}`,
+	"updateSavedReply":   `{"name": "R", "body": "<p>x</p>", "is_shared": true}`,
+	"updateWebhook":      `{"url": "https://example.org/x", "events": ["*"], "mailboxes": [{mailbox_id}, {mailbox2}]}`,
+	"updateMembership":   `{"roles": [{role_id}, {role2}], "mailboxes": [{mailbox_id}, {mailbox2}]}`,
+	"updateJoinRule":     `{"domain": "acme.example", "roles": [{role_id}, {role2}], "mailboxes": [{mailbox_id}, {mailbox2}]}`,
+	"updateTeam":         `{"name": "T", "users": [{owner_id}, {agent_id}]}`,
+	"updateConversation": `{"subject": "S", "user_id": {agent_id}, "team_id": {team2}, "priority": "high"}`,
+	"updateSite":         `{"account_id": {account_id}, "name": "S", "mailbox_id": {mailbox2}}`,
+	"updateCollection":   `{"source_locale": "en", "collection_id": {collection_id}, "translations": {"en": {"name": "C"}}}`,
+	"updateCategory":     `{"source_locale": "en", "category_id": {category_id}, "collection_id": {collection_id}, "translations": {"en": {"name": "C"}}}`,
+	"updateArticle":      `{"source_locale": "en", "collection_id": {collection_id}, "categories": [{category_id}, {category2}], "translations": {"en": {"title": "A", "content": "<p>x</p>"}}}`,
+	"updateDraft":        `{"source_locale": "en", "collection_id": {collection_id}, "categories": [{category_id}, {category2}], "translations": {"en": {"title": "D", "content": "<p>x</p>"}}}`,
+	"updateCustomer":     `{"first_name": "Ada", "emails": [{"email": "ada@example.com"}], "phones": [{"phone": "+49 30 1234"}], "websites": [{"website": "https://example.org"}]}`,
+}
+
+// required has the fields that a PUT needs and that GET gives under another name, or only expanded.
+var required = map[string]string{
+	"updateCollection": `{"collection_id": {collection_id}}`,
+	"updateCategory":   `{"category_id": {category_id}}`,
+	"updateSavedReply": `{"is_shared": true}`,
+	"updateMembership": referring["updateMembership"],
+}
+
+// PUT of what GET gave changes nothing, also after everything that the object names was deleted.
+func TestPutWhatGetGave(t *testing.T) {
+	t.Parallel()
+	for _, encoding := range encodings {
+		for _, deleted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, deleted %t", encoding.name, deleted), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, memstore.New())
+				ids := settled(t, w)
+				w.refersToAll(t, ids)
+				if deleted {
+					w.deleteNamed(t, ids)
+				}
+				for _, r := range w.table.Routes() {
+					if r.Method != http.MethodPut || !w.has(http.MethodGet, r.Path) {
+						continue
+					}
+					path := place(r.Path, ids)
+					before := w.object(t, path)
+					given := maps.Clone(before)
+					if more := required[r.ID]; more != "" {
+						maps.Copy(given, decoded(t, idsIn(more, ids)))
+					}
+					body, kind := encoding.encode(t, given)
+					w.clock.advance(1e9)
+					rec := w.do(t, "owner", http.MethodPut, path, body, "Content-Type", kind)
+					if rec.Code != http.StatusOK {
+						t.Errorf("%s: %d %s\nof %s", r.ID, rec.Code, rec.Body, body)
+						continue
+					}
+					after := w.object(t, path)
+					delete(before, "updated_at")
+					delete(after, "updated_at")
+					if diff := cmp.Diff(before, after); diff != "" {
+						t.Errorf("%s changed what it was given: %s", r.ID, diff)
+					}
+				}
+			})
+		}
+	}
+}
+
+// has reports whether a path has a method.
+func (w *world) has(method, path string) bool {
+	for _, r := range w.table.Routes() {
+		if r.Method == method && r.Path == path {
+			return true
+		}
+	}
+	return false
+}
+
+// object is what GET gives, without its envelope.
+func (w *world) object(t *testing.T, path string) map[string]any {
+	t.Helper()
+	o := decoded(t, w.must(t, http.MethodGet, path, "").Body.String())
+	if inner, ok := o["data"].(map[string]any); ok && len(o) == 1 {
+		return inner
+	}
+	return o
+}
+
+func decoded(t *testing.T, text string) (o map[string]any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&o); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return o
+}
+
+// refersToAll creates what is named, and has the objects name it.
+func (w *world) refersToAll(t *testing.T, ids map[string]string) {
+	t.Helper()
+	var member struct {
+		User struct{ ID int64 }
+		Data struct{ User struct{ ID int64 } }
+	}
+	read(t, w.must(t, "GET", place("/accounts/{account_id}/memberships/{membership_id}?expand=user", ids), ""), &member)
+	ids["agent_id"] = strconv.FormatInt(max(member.User.ID, member.Data.User.ID), 10)
+	for _, n := range named {
+		var made struct {
+			ID   int64
+			Data struct{ ID int64 }
+		}
+		read(t, w.must(t, "POST", place(n.path, ids), idsIn(n.body, ids), "Content-Type", "application/json"), &made)
+		ids[n.name] = strconv.FormatInt(max(made.ID, made.Data.ID), 10)
+	}
+	for _, r := range w.table.Routes() {
+		if body := referring[r.ID]; body != "" {
+			w.must(t, r.Method, place(r.Path, ids), idsIn(body, ids), "Content-Type", "application/json")
+		}
+	}
+}
+
+// deleteNamed deletes what is named, as far as the API allows it: a role or a category in use stays.
+func (w *world) deleteNamed(t *testing.T, ids map[string]string) {
+	t.Helper()
+	for _, n := range named {
+		rec := w.do(t, "owner", "DELETE", place(n.path, ids)+"/"+ids[n.name]+n.force, "")
+		if rec.Code >= 300 && (rec.Code != http.StatusConflict || n.name != "role2" && n.name != "category2") {
+			t.Errorf("DELETE %s: %d %s", n.name, rec.Code, rec.Body)
+		}
+	}
+}
+
+// idsIn puts ids into a body.
+func idsIn(body string, ids map[string]string) string {
+	return regexp.MustCompile(`\{[a-z_]+[0-9]?\}`).ReplaceAllStringFunc(body, func(p string) string { return ids[p[1:len(p)-1]] })
+}
