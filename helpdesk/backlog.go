@@ -34,7 +34,7 @@ func (f *filing) receivedAt(row ledger.Mail) time.Time {
 		return row.DeliveredAt
 	case row.Source == sourceSMTP || row.Source == sourceLMTP:
 		return row.ReceivedAt
-	case believable(f.mail.LastHop, f.mail.Date, row.ReceivedAt):
+	case believable(f.mail.LastHop, f.mail.Date, row.ReceivedAt) && !f.mail.LastHop.After(row.ReceivedAt):
 		return f.mail.LastHop.UTC()
 	}
 	return time.Time{}

@@ -183,7 +183,7 @@ func (own *ownAddresses) writes(address string) bool {
 //
 // A message that joined a conversation by its references may come from anybody, and replies quote the conversation. Its
 // Reply-To therefore counts only if the domain of From authenticates it, or if its addresses already are participants.
-func (s *Service) answered(ctx context.Context, tx Tx, accountID int64, c Conversation, before *recent) ([]string, error) {
+func (s *Service) answered(ctx context.Context, tx Tx, accountID int64, c Conversation, mailbox Mailbox, before *recent) ([]string, error) {
 	last, found, err := before.answered(ctx, tx, c.CustomerID)
 	if err != nil {
 		return nil, err
@@ -197,11 +197,21 @@ func (s *Service) answered(ctx context.Context, tx Tx, accountID int64, c Conver
 	if Unreachable(c.CustomerEmail) {
 		return nil, nil
 	}
-	own, err := s.ownAddresses(ctx, tx.Reader(), accountID)
-	if err != nil || own.receives(c.CustomerEmail) {
-		return nil, err
+	if s.near(c.CustomerEmail, mailbox) {
+		own, err := s.ownAddresses(ctx, tx.Reader(), accountID)
+		if err != nil || own.receives(c.CustomerEmail) {
+			return nil, err
+		}
 	}
 	return []string{c.CustomerEmail}, nil
+}
+
+// near reports whether an address has the domain of a mailbox or of the intake, as addresses of our own have. Every other
+// answer need not read which those are.
+func (s *Service) near(address string, mailbox Mailbox) bool {
+	_, domain, _ := plain.CutLast(mailaddr.Key(address), "@")
+	_, own, _ := plain.CutLast(mailbox.EmailKey, "@")
+	return domain == own || domain == s.cfg.IntakeDomain
 }
 
 // replyTo returns the trusted addresses of a message's Reply-To, without our own.

@@ -407,7 +407,7 @@ func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 // message.
 func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, before *recent, mailbox Mailbox, i *Interaction) error {
 	i.PostedAt, i.PostedByID = d.svc.now(), d.userID
-	if err := d.addressed(ctx, tx, c, before, i); err != nil || i.Scheduled() {
+	if err := d.addressed(ctx, tx, c, mailbox, before, i); err != nil || i.Scheduled() {
 		return err
 	}
 	return d.svc.identify(ctx, tx, c, before, mailbox, i)
@@ -431,11 +431,11 @@ func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, before *r
 }
 
 // addressed ensures that a reply has recipients.
-func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, before *recent, i *Interaction) error {
+func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, before *recent, i *Interaction) error {
 	if len(i.To) > 0 {
 		return nil
 	}
-	to, err := d.svc.answered(ctx, tx, d.scope.AccountID, c, before)
+	to, err := d.svc.answered(ctx, tx, d.scope.AccountID, c, mailbox, before)
 	if err == nil && len(to) == 0 {
 		err = fault.Field("to", "is required: the customer's mail names no sender")
 	}
@@ -725,7 +725,11 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, all *recent, o
 		}
 	}
 	if does.requeued {
-		if err := d.addressed(ctx, tx, c, all, i); err != nil {
+		mailbox, err := tx.Mailboxes().Get(ctx, c.MailboxID)
+		if err != nil {
+			return err
+		}
+		if err := d.addressed(ctx, tx, c, mailbox, all, i); err != nil {
 			return err
 		}
 	}
