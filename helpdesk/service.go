@@ -253,7 +253,7 @@ func takenField(err error, code, field string) error {
 
 // required adds a problem for a field that is empty or longer than limit characters.
 func required(c *fault.Collector, field, value string, limit int) {
-	if c.Check(value != "", field, "is required") {
+	if c.Check(plain.Visible(value), field, "is required") {
 		bounded(c, field, value, limit)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/cases"
-
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -22,7 +20,7 @@ import (
 type Tag struct {
 	ID        int64
 	Name      string
-	Key       string // case-folded Name; unique in the account
+	Key       string // [plain.Key] of Name; unique in the account
 	Color     string // "#rrggbb", in lower case
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -47,8 +45,8 @@ var palette = []string{
 
 var colorPattern = regexp.MustCompile(`^#[0-9a-f]{6}$`)
 
-// tagKey returns the case-folded name.
-func tagKey(name string) string { return cases.Fold().String(name) }
+// tagKey returns the key of a name.
+func tagKey(name string) string { return plain.Key(name) }
 
 func paletteColor(key string) string {
 	h := fnv.New32a()

@@ -189,7 +189,7 @@ func isUnique(err error, code string) bool {
 
 // required reports a field that is empty or longer than limit characters.
 func required(c *fault.Collector, field, value string, limit int) {
-	if c.Check(value != "", field, "is required") {
+	if c.Check(plain.Visible(value), field, "is required") {
 		bounded(c, field, value, limit)
 	}
 }

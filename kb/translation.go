@@ -303,7 +303,7 @@ func (t *Text) apply(problems *fault.Collector, in TextInput, kind textKind, now
 	}
 	found, _ := t.Translation(source)
 	field := "translations[" + source + "]"
-	problems.Check(found.Title != "", field+"["+kind.title+"]", "is required")
+	problems.Check(plain.Visible(found.Title), field+"["+kind.title+"]", "is required")
 	problems.Check(found.Content != "" || in.unread(source) || !kind.content, field+"[content]", "is required")
 }
 

@@ -9,12 +9,13 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
 )
 
-// Key normalises an email address for comparison: lower case, the domain in ASCII form (RFC 5891). Addresses with the same
+// Key normalises an email address for comparison: letters and their marks composed, lower case, the domain in ASCII form (RFC 5891). Addresses with the same
 // key are treated as the same. RFC 5321 allows servers to distinguish the case of local parts, but in practice none does.
 func Key(address string) string {
-	address = strings.TrimSpace(address)
+	address = composed(strings.TrimSpace(address))
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 {
 		return Fold(address)
@@ -24,6 +25,15 @@ func Key(address string) string {
 		domain = ascii
 	}
 	return Fold(local + "@" + domain)
+}
+
+// composed joins letters with the marks after them (NFC), but leaves signs that merely look like letters as they are: the
+// Kelvin sign is no K.
+func composed(s string) string {
+	if !strings.ContainsFunc(s, unicode.IsMark) || strings.ContainsFunc(s, func(r rune) bool { return norm.NFC.String(string(r)) != string(r) }) {
+		return s
+	}
+	return norm.NFC.String(s)
 }
 
 // Fold returns s in lower case for use as a key. It never turns a non-ASCII letter into an ASCII one, as lowering the Kelvin

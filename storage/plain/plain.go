@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Length returns the number of characters in s.
@@ -45,6 +48,41 @@ func Lines(s string) string {
 // could change the meaning of the rest of a line. Marks without that effect (U+200E, U+200F, U+061C) are allowed, since
 // Hebrew and Arabic use them.
 func turns(r rune) bool { return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 }
+
+// Visible reports whether a text has a character that people can see: not only spaces, ignorable characters, control
+// characters, blanks that count as letters or symbols, and combining marks without a letter.
+func Visible(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsSpace(r) && !unicode.IsControl(r) && !Ignorable(r) && !unicode.IsMark(r) && r != brailleBlank
+	})
+}
+
+// brailleBlank is a Braille pattern without dots.
+const brailleBlank = '\u2800'
+
+// Key returns the key of a name, by which names that look the same are equal: in normal form (NFC), case-folded, without
+// ignorable characters.
+func Key(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if Ignorable(r) {
+			return -1
+		}
+		return r
+	}, name)
+	return norm.NFC.String(cases.Fold().String(norm.NFD.String(name)))
+}
+
+// Ignorable reports a character that Unicode lets nobody see (Default_Ignorable_Code_Point), such as a zero-width space or a
+// variation selector.
+func Ignorable(r rune) bool {
+	switch {
+	case r < 0xAD:
+		return false
+	case unicode.Is(unicode.Cf, r):
+		return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) && (r < 0xFFF9 || r > 0xFFFB) && (r < 0x13430 || r > 0x13440)
+	}
+	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
 
 // Cut truncates a text to n characters.
 func Cut(s string, n int) string {

@@ -29,6 +29,39 @@ func TestClean(t *testing.T) {
 	}
 }
 
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{
+		"", " ", "\u200b", "\u2060\u2060", "\u00ad", "\u202e", "\u2066\u2069", "\u3164", "\u115f", "\uffa0", "\u2800", "\U000e0041\U000e007f", "\ufe0f", "\U000e0100",
+		"\u0301", "\u180e", "\ufeff", "\u034f", "\u00a0\u3000", "\u061c", "\u17b4", "\x07",
+	} {
+		if plain.Visible(s) {
+			t.Errorf("%q is visible", s)
+		}
+	}
+	for _, s := range []string{"a", "\u200ba", "1", "-", "\u5b57", "\U0001f600", "e\u0301", "\u0e01"} {
+		if !plain.Visible(s) {
+			t.Errorf("%q is not visible", s)
+		}
+	}
+}
+
+func TestKey(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]string{
+		{"Caf\u00e9", "CAFE\u0301"}, {"fire", "fi\u200bre"}, {"Stra\u00dfe", "STRASSE"}, {"\u0399\u0301", "\u03af"}, {"vip", "vi\ufe0fp"},
+	} {
+		if plain.Key(pair[0]) != plain.Key(pair[1]) {
+			t.Errorf("%q and %q differ", pair[0], pair[1])
+		}
+	}
+	for _, pair := range [][2]string{{"cafe", "caf\u00e9"}, {"a b", "ab"}} {
+		if plain.Key(pair[0]) == plain.Key(pair[1]) {
+			t.Errorf("%q and %q are equal", pair[0], pair[1])
+		}
+	}
+}
+
 func TestCut(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
