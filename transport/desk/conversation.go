@@ -50,6 +50,7 @@ type conversationView struct {
 
 	Followers []person
 	Follows   bool // the member follows it
+	Unread    bool // it has messages that the member has not read
 
 	Customer *customerPanel
 	Panel    *Panel
@@ -105,6 +106,7 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 		return nil, err
 	}
 	view.marks = marks[c.ID]
+	view.Unread = view.marks.Unread > 0
 	for _, fill := range []func(helpdesk.Conversation, *conversationView) error{
 		v.fillHead, v.fillThread, v.fillComposer, v.fillCustomer, v.fillPlace, v.fillSpam, v.fillFollowers,
 	} {
