@@ -742,14 +742,8 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, all *recent, o
 	if err := tx.Interactions().Update(ctx, i); err != nil {
 		return err
 	}
-	if i.Type == TypeNote && i.Status == StatusPosted && (does.noting || old.Body != i.Body) {
-		var before []int64
-		if !does.noting {
-			before, _ = mailhtml.Mentions(old.Body)
-		}
-		if err := d.tellSaid(ctx, tx, c, *i, before); err != nil {
-			return err
-		}
+	if err := d.tellNoted(ctx, tx, c, old, *i, does); err != nil {
+		return err
 	}
 	switch {
 	case does.posting:
@@ -774,6 +768,18 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, all *recent, o
 		}
 	}
 	return d.emitIn(ctx, tx, "interaction.updated", i.ID, c)
+}
+
+// tellNoted notifies the members that a changed note mentions for the first time.
+func (d *Desk) tellNoted(ctx context.Context, tx Tx, c Conversation, old, i Interaction, does transition) error {
+	if i.Type != TypeNote || i.Status != StatusPosted || !does.noting && old.Body == i.Body {
+		return nil
+	}
+	var before []int64
+	if !does.noting {
+		before, _ = mailhtml.Mentions(old.Body)
+	}
+	return d.tellSaid(ctx, tx, c, i, before)
 }
 
 // prepareToSend turns a draft into a message to send, if the caller may send.

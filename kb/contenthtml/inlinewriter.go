@@ -41,27 +41,7 @@ func (w *inlineWriter) node(n, next *node, last bool) {
 		w.text(n.data)
 		return
 	}
-	if len(n.attrs) == 0 {
-		if mark := marks[n.data]; mark != "" && w.form < formTags && w.emphasis(n, next, last, mark) {
-			return
-		}
-		if n.data == "br" && !w.flat && w.form == formMarkdown && len(w.out) > 0 && !last && (next == nil || !next.is("br")) {
-			w.out = append(w.out, "  \n"...)
-			return
-		}
-		if n.data == "code" && w.form < formTags && w.code(n) {
-			return
-		}
-	}
-	if n.data == "input" && !w.flat && len(w.out) == 0 && next != nil && next.kind == textToken && strings.HasPrefix(next.data, " ") {
-		if _, checked := attrOf(n.attrs, "checked"); checked {
-			w.out = append(w.out, "[x]"...)
-		} else {
-			w.out = append(w.out, "[ ]"...)
-		}
-		return
-	}
-	if w.form < formTags && (w.link(n) || w.image(n)) {
+	if len(n.attrs) == 0 && w.plainElement(n, next, last) || w.task(n, next) || w.form < formTags && (w.link(n) || w.image(n)) {
 		return
 	}
 	var tag strings.Builder
@@ -72,6 +52,31 @@ func (w *inlineWriter) node(n, next *node, last bool) {
 	}
 	w.nodes(n.children, false)
 	w.out = append(w.out, "</"+n.data+">"...)
+}
+
+// plainElement writes an element without attributes as Markdown, if there is a form for it.
+func (w *inlineWriter) plainElement(n, next *node, last bool) bool {
+	if mark := marks[n.data]; mark != "" && w.form < formTags && w.emphasis(n, next, last, mark) {
+		return true
+	}
+	if n.data == "br" && !w.flat && w.form == formMarkdown && len(w.out) > 0 && !last && (next == nil || !next.is("br")) {
+		w.out = append(w.out, "  \n"...)
+		return true
+	}
+	return n.data == "code" && w.form < formTags && w.code(n)
+}
+
+// task writes the box of a task at the beginning of a list item.
+func (w *inlineWriter) task(n, next *node) bool {
+	if n.data != "input" || w.flat || len(w.out) > 0 || next == nil || next.kind != textToken || !strings.HasPrefix(next.data, " ") {
+		return false
+	}
+	box := "[ ]"
+	if _, checked := attrOf(n.attrs, "checked"); checked {
+		box = "[x]"
+	}
+	w.out = append(w.out, box...)
+	return true
 }
 
 // inside returns the Markdown of the content of an element.

@@ -85,63 +85,83 @@ func normal(tokens []token) string {
 }
 
 func normalTokens(tokens []token) []token {
-	out := make([]token, 0, len(tokens))
-	depth, kept := 0, 0 // depth of open elements; the depth at which kept white space began, 0: it is not kept
-	edge := true        // a line begins here
-	trim := func() {    // removes the blank before an edge
-		if last := len(out) - 1; last >= 0 && out[last].kind == html.TextToken && strings.HasSuffix(out[last].data, " ") {
-			if out[last].data = strings.TrimSuffix(out[last].data, " "); out[last].data == "" {
-				out = out[:last]
-			}
-		}
-	}
+	n := normaliser{out: make([]token, 0, len(tokens)), edge: true}
 	for i, t := range tokens {
 		switch {
-		case t.kind == html.TextToken && kept > 0:
-			if i > 0 && tokens[i-1].kind == html.StartTagToken && tokens[i-1].data == "pre" {
-				t.data = strings.TrimPrefix(t.data, "\n")
-			}
-			if t.data != "" {
-				out = append(out, t)
-			}
-			continue
-		case t.kind == html.TextToken:
-			t.data = spaces(t.data)
-			if edge {
-				t.data = strings.TrimPrefix(t.data, " ")
-			}
-			if t.data == "" {
-				continue
-			}
-			if last := len(out) - 1; last >= 0 && out[last].kind == html.TextToken {
-				out[last].data = spaces(out[last].data + t.data)
-			} else {
-				out = append(out, t)
-			}
-			edge = false
-			continue
-		case edges[t.data] && kept == 0:
-			trim()
-			edge = true
-		case edges[t.data] || kept == 0:
-			edge = edges[t.data]
+		case t.kind != html.TextToken:
+			n.tag(t)
+		case n.kept > 0:
+			n.preformatted(t, i > 0 && tokens[i-1].kind == html.StartTagToken && tokens[i-1].data == "pre")
+		default:
+			n.text(t)
 		}
-		if t.kind == html.EndTagToken {
-			if kept == depth && kept > 0 {
-				if kept = 0; t.data == "pre" {
-					out = withoutLastLine(out)
-				}
-			}
-			depth--
-		} else if !void[t.data] {
-			if depth++; kept == 0 && keepsSpaces(t) {
-				kept = depth
-			}
-		}
-		out = append(out, t)
 	}
-	trim()
-	return out
+	n.trim()
+	return n.out
+}
+
+// normaliser collects the tokens of [normal].
+type normaliser struct {
+	out   []token
+	depth int  // of open elements
+	kept  int  // the depth at which kept white space began; 0: it is not kept
+	edge  bool // a line begins here
+}
+
+// trim removes the blank before an edge.
+func (n *normaliser) trim() {
+	if last := len(n.out) - 1; last >= 0 && n.out[last].kind == html.TextToken && strings.HasSuffix(n.out[last].data, " ") {
+		if n.out[last].data = strings.TrimSuffix(n.out[last].data, " "); n.out[last].data == "" {
+			n.out = n.out[:last]
+		}
+	}
+}
+
+func (n *normaliser) preformatted(t token, first bool) {
+	if first {
+		t.data = strings.TrimPrefix(t.data, "\n")
+	}
+	if t.data != "" {
+		n.out = append(n.out, t)
+	}
+}
+
+func (n *normaliser) text(t token) {
+	t.data = spaces(t.data)
+	if n.edge {
+		t.data = strings.TrimPrefix(t.data, " ")
+	}
+	if t.data == "" {
+		return
+	}
+	if last := len(n.out) - 1; last >= 0 && n.out[last].kind == html.TextToken {
+		n.out[last].data = spaces(n.out[last].data + t.data)
+	} else {
+		n.out = append(n.out, t)
+	}
+	n.edge = false
+}
+
+func (n *normaliser) tag(t token) {
+	if edges[t.data] && n.kept == 0 {
+		n.trim()
+	}
+	if edges[t.data] || n.kept == 0 {
+		n.edge = edges[t.data]
+	}
+	if t.kind == html.EndTagToken {
+		if n.kept == n.depth && n.kept > 0 {
+			if n.kept = 0; t.data == "pre" {
+				n.out = withoutLastLine(n.out)
+			}
+		}
+		n.depth--
+	} else if !void[t.data] {
+		if n.depth++; n.kept == 0 && keepsSpaces(t) {
+			n.kept = n.depth
+		}
+	}
+	n.out = append(n.out, t)
 }
 
 // withoutLastLine removes the new line at the end of preformatted text.

@@ -391,7 +391,7 @@ func TestFeedbackTwice(t *testing.T) {
 	stored := func(what string, want int64) {
 		t.Helper()
 		a, err := w.editor.Article(t.Context(), 1)
-		if err != nil || int64(a.Article.Feedbacks) != want {
+		if err != nil || a.Article.Feedbacks != want {
 			t.Errorf("%s: %d stored, want %d, %v", what, a.Article.Feedbacks, want, err)
 		}
 	}
