@@ -94,7 +94,7 @@ func TestBareAddresses(t *testing.T) {
 		"See www.müller.example/ä.":                      "www.müller.example/ä",
 		"See HTTPS://EXAMPLE.ORG/ä now":                  "HTTPS://EXAMPLE.ORG/ä",
 		"See https://example.org:8443/a%C3%BC now":       "https://example.org:8443/a%C3%BC",
-		"See https://example.org/می\u200cخواهم now":           "https://example.org/می\u200cخواهم",
+		"See https://example.org/می\u200cخواهم now":      "https://example.org/می\u200cخواهم",
 		"See me@example.org.":                            "me@example.org",
 		"See https:// now":                               "",
 		"See https://。 now":                              "",
