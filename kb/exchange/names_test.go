@@ -20,6 +20,7 @@ import (
 	"github.com/helpwright/helpwright/kb/exchange"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // hostileNames are names that some file system refuses, changes or takes for another.
@@ -28,7 +29,7 @@ var hostileNames = []string{
 	"Foto fu\u0308r Hilfe", "Foto für Hilfe", "FOTO FÜR HILFE", "e\u0301te\u0301", "été", "Å", "A\u030a", "\u212b", "각", "\u1100\u1161\u11a8", // composition
 	"straße", "STRASSE", "ſ", "İ", "i\u0307", "ǰ", "\u1fb3", "ᾳ", "\u0345", "a\u0345b", "ﬃ", "①", "1", "K", "\u212a", "ϓ\u0301", "𝅗𝅥", "\u0958", // folding
 	".hidden", "..", "...", "trailing.", "trailing. .", "- -", "a:b", `a\b`, "a/b", "a*b?", `"x"`, "<i>", "a|b", "~", "%41", "a%2Fb", "a#b?c", // signs
-	"\u200bx", "x\ufeff", "x\u2028y", "x\u0085y", "a\u202eb", "\ufffe", "\ue000", "\u034f", "🙂", "👨\u200d👩\u200d👧", "", " ", "-", "_", "index", "README",
+	"\u200bx", "x\ufeff", "x\u2028y", "x\u0085y", "a\u202eb", "\ufffe", "\ue000", "a\u034f", "🙂", "👨\u200d👩\u200d👧", "", " ", "-", "_", "index", "README",
 	strings.Repeat("long ", 60), strings.Repeat("語", 90), strings.Repeat("e\u0301", 90), strings.Repeat("ΐ", 30), strings.Repeat("각", 25),
 	"a-2", "a", "A", "a.en", "a.draft", "true", "null", "1.0", "---", "# x", "[x](y)", "(", "a b", "a_b", "a__b", "site.yaml", "\u0301", "x\u00ad",
 }
@@ -53,7 +54,7 @@ func hostileSite(t *testing.T, x exchange.Exchange, seed uint64) {
 		in := kb.TextInput{SourceLocale: "en", Translations: map[string]storage.Opt[kb.TranslationInput]{}}
 		for _, locale := range []string{"en", "de", "zh-Hant"}[:1+rng.IntN(3)] {
 			t := kb.TranslationInput{Title: storage.Some("t" + name()), Summary: storage.Some(name())}
-			if title := name(); strings.TrimSpace(title) != "" && len([]rune(title)) <= 200 {
+			if title := name(); plain.Visible(title) && len([]rune(title)) <= 200 {
 				t.Title = storage.Some(title)
 			}
 			if content != "" {
