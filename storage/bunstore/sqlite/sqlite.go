@@ -45,7 +45,8 @@ func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, 
 		}
 	}
 	// temp_store: what undoes a failed statement or savepoint stays in memory, else SQLite writes it to a file.
-	writer, err := Pool(name + params + "&_txlock=immediate&_pragma=temp_store(MEMORY)")
+	// secure_delete: what is deleted is overwritten, so that an erased customer is gone from the file.
+	writer, err := Pool(name + params + "&_txlock=immediate&_pragma=temp_store(MEMORY)&_pragma=secure_delete(1)")
 	if err != nil {
 		return nil, fault.Wrap(fault.Invalid, "sqlite.Open", err)
 	}
