@@ -15,33 +15,16 @@ const budgetWindow = time.Hour
 // overBudget is the response of deliveries delayed by the budget of an address.
 const overBudget = "Not sent yet: this address got too many mails within the last hour."
 
-// underway counts, by address, the deliveries of replies that were begun together and are not sent yet.
-type underway map[string]int
-
-func (u underway) add(due []sending.Delivery) {
-	for _, d := range due {
-		u[d.AddressKey]++
-	}
-}
-
-// spent counts the mail sent to the addresses of deliveries within the last hour, with what is under way to them.
-func (s *Service) spent(ctx context.Context, r Reader, due []sending.Delivery, with underway) (underway, error) {
+// spent counts the mail sent to the addresses of deliveries within the last hour; nil if nothing is limited.
+func (s *Service) spent(ctx context.Context, r Reader, due []sending.Delivery) (map[string]int, error) {
 	if s.cfg.MaxMailPerAddress < 0 {
 		return nil, nil //nolint:nilnil // nothing is limited
 	}
-	sent, err := r.SentTo(ctx, addressesOf(due), s.now().Add(-budgetWindow))
-	if err != nil {
-		return nil, err
-	}
-	all := underway(sent)
-	for key, n := range with {
-		all[key] += n
-	}
-	return all, nil
+	return r.SentTo(ctx, addressesOf(due), s.now().Add(-budgetWindow))
 }
 
 // over reports whether an address has reached the hourly limit.
-func (s *Service) over(spent underway, key string) bool {
+func (s *Service) over(spent map[string]int, key string) bool {
 	most := s.cfg.MaxMailPerAddress
 	return most >= 0 && spent[key] >= most
 }

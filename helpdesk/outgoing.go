@@ -73,78 +73,105 @@ const maxTry = 30 * time.Minute
 // Where PGP is enabled, a reply with a recipient who has a key is sent encrypted, or fails for all waiting recipients with
 // nobody due: see [OutgoingMail].Encrypted.
 func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID, job int64) (OutgoingMail, error) {
-	reply, err := o.beginOne(ctx, accountID, Start{InteractionID: interactionID, Job: job}, nil)
-	if err != nil {
-		return OutgoingMail{}, err
-	}
-	if err := o.fillAll(ctx, accountID, &reply); err != nil {
-		return OutgoingMail{}, err
-	}
-	return reply.mail, reply.err
-}
-
-// beginOne takes a reply, by itself or as one of several.
-func (o *Outgoing) beginOne(ctx context.Context, accountID int64, s Start, with underway) (start, error) {
 	begin, err := o.desk(accountID).Write(transmit)
 	if err != nil {
-		return start{}, err
+		return OutgoingMail{}, err
 	}
-	may, err := o.authorMay(ctx, accountID, s.InteractionID)
+	may, err := o.authorMay(ctx, accountID, interactionID)
 	if err != nil {
-		return start{}, err
+		return OutgoingMail{}, err
 	}
-	var reply start
+	var reply begunReply
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		reply, err = o.begin(ctx, tx, accountID, s, may, with)
+		reply, err = o.begin(ctx, tx, accountID, interactionID, job, may)
 		return err
 	})
-	return reply, err
+	if err != nil {
+		return OutgoingMail{}, err
+	}
+	if len(reply.mail.Due)+len(reply.mail.Encrypted) > 0 {
+		if err := o.fill(ctx, accountID, &reply); err != nil {
+			return OutgoingMail{}, err
+		}
+	}
+	return reply.mail, nil
 }
 
-func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID int64, s Start, may bool, with underway) (start, error) {
-	c, i, err := posted(ctx, tx, s.InteractionID)
+// begunReply is a reply that a job has taken, with what its mail is made of.
+type begunReply struct {
+	job        int64
+	c          Conversation
+	i          Interaction
+	deliveries []sending.Delivery
+	mail       OutgoingMail
+}
+
+// dueAt sets who is due at a time.
+func (b *begunReply) dueAt(now time.Time) { b.mail.Due, b.mail.NextTry = due(b.deliveries, b.job, now) }
+
+func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, job int64, may bool) (begunReply, error) {
+	c, i, err := posted(ctx, tx, interactionID)
 	if err != nil {
-		return start{}, err
+		return begunReply{}, err
 	}
 	deliveries, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
-		return start{}, err
+		return begunReply{}, err
 	}
 	now := o.svc.now()
-	reply := start{job: s.Job, c: c, i: i, deliveries: deliveries, mail: OutgoingMail{AccountID: accountID, InteractionID: i.ID}}
+	reply := begunReply{job: job, c: c, i: i, deliveries: deliveries, mail: OutgoingMail{AccountID: accountID, InteractionID: i.ID}}
 	nobody := reply
 	if reply.dueAt(now); len(reply.mail.Due) == 0 {
 		return reply, nil
 	}
 	if i.Scheduled() {
 		if err := o.svc.leave(ctx, tx, &reply.c, &reply.i); err != nil {
-			return start{}, err
+			return begunReply{}, err
 		}
 		if !may {
 			return nobody, o.refuse(ctx, tx, accountID, reply.c, reply.i, deliveries, authorLeft)
 		}
 	}
-	if err := o.withhold(ctx, tx, accountID, reply, with); err != nil {
-		return start{}, err
+	if err := o.withhold(ctx, tx, accountID, reply); err != nil {
+		return begunReply{}, err
 	}
 	if reply.dueAt(now); len(reply.mail.Due) == 0 {
 		return reply, nil
 	}
 	seal, err := o.svc.seal(ctx, tx, deliveries, reply.mail.Due, now)
 	if err != nil {
-		return start{}, err
+		return begunReply{}, err
 	}
 	if seal.refused != "" {
 		return nobody, o.refuse(ctx, tx, accountID, reply.c, reply.i, deliveries, seal.refused)
 	}
-	replies := []start{reply}
-	if err := o.hold(ctx, tx, replies, now); err != nil {
-		return start{}, err
+	if err := hold(ctx, tx, &reply, now); err != nil {
+		return begunReply{}, err
 	}
-	if reply = replies[0]; seal.required {
+	if seal.required {
 		reply.mail.Due, reply.mail.Encrypted = nil, seal.mails
 	}
 	return reply, nil
+}
+
+// hold gives the due recipients to the job, freezes the reply, and adds its attachments.
+func hold(ctx context.Context, tx Tx, reply *begunReply, now time.Time) error {
+	for n := range reply.mail.Due {
+		reply.mail.Due[n].HeldBy, reply.mail.Due[n].HeldUntil = reply.job, now.Add(maxTry)
+	}
+	if err := tx.Deliveries().Update(ctx, storage.Pointers(reply.mail.Due)...); err != nil {
+		return err
+	}
+	if reply.i.SendStartedAt.IsZero() {
+		reply.i.SendStartedAt = now
+		if err := tx.Interactions().Update(ctx, &reply.i); err != nil {
+			return err
+		}
+	}
+	var err error
+	filter := AttachmentFilter{InteractionIDs: []int64{reply.i.ID}}
+	reply.mail.Attachments, err = tx.Attachments().List(ctx, filter, storage.Seek{Limit: storage.NoLimit})
+	return err
 }
 
 // posted locks a posted user interaction, after locking its conversation.
@@ -171,12 +198,12 @@ func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, er
 
 // withhold settles the due recipients that must not be attempted now: suppressed addresses, and those that got too many
 // messages.
-func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, reply start, with underway) error {
+func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, reply begunReply) error {
 	suppressed, err := tx.SuppressionsByKey(ctx, addressesOf(reply.mail.Due))
 	if err != nil {
 		return err
 	}
-	spent, err := o.svc.spent(ctx, tx.Reader(), reply.mail.Due, with)
+	spent, err := o.svc.spent(ctx, tx.Reader(), reply.mail.Due)
 	if err != nil {
 		return err
 	}
@@ -235,14 +262,27 @@ func due(all []sending.Delivery, job int64, now time.Time) (ready []sending.Deli
 	return ready, next
 }
 
-// fill completes the mail of a reply that is begun.
-func (o *Outgoing) fill(ctx context.Context, r Reader, shelf *shelf, reply *start) (err error) {
-	c, i, out := reply.c, reply.i, &reply.mail
-	mailbox, there := shelf.mailboxes[c.MailboxID]
-	if !there {
-		return fault.Missing("mailbox", c.MailboxID)
+// fill completes the mail of a reply that is begun. It reads after the transaction, so that this is short. A reply that cannot
+// be completed stays held by its job, which begins it again.
+func (o *Outgoing) fill(ctx context.Context, accountID int64, reply *begunReply) error {
+	r, err := o.desk(accountID).Read(transmit)
+	if err != nil {
+		return err
 	}
-	out.From = mailaddr.Address{Name: fromName(mailbox, shelf.users[i.PostedByID].Name), Email: mailbox.Email}
+	c, i, out := reply.c, reply.i, &reply.mail
+	mailbox, err := r.Mailboxes().Get(ctx, c.MailboxID)
+	if err != nil {
+		return err
+	}
+	author, err := r.UsersByID(ctx, []int64{i.PostedByID})
+	if err != nil {
+		return err
+	}
+	name := ""
+	if len(author) > 0 {
+		name = author[0].Name
+	}
+	out.From = mailaddr.Address{Name: fromName(mailbox, name), Email: mailbox.Email}
 	if out.From.Email == "" {
 		out.From.Email = o.svc.InternalAddress(mailbox)
 	}
@@ -255,12 +295,12 @@ func (o *Outgoing) fill(ctx context.Context, r Reader, shelf *shelf, reply *star
 	out.MessageID, out.Date, out.To, out.Cc = i.MessageID, i.PostedAt, i.To, i.Cc
 	out.Subject, out.References = c.Subject, i.References
 	out.IsReply = len(i.References) > 0
-	if out.DKIM, err = shelf.signersOf(ctx, o.svc, r, out.From.Email); err != nil {
+	if out.DKIM, err = o.svc.signers(ctx, r, out.From.Email); err != nil {
 		return err
 	}
 	o.returnPaths(mailbox, out)
 	if len(out.Encrypted) == 0 {
-		if out.SeenToken, err = o.seenToken(ctx, r, shelf, reply); err != nil {
+		if out.SeenToken, err = o.seenToken(ctx, r, reply); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package helpdesk_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 func begin(b *bundle, interactionID int64) helpdesk.OutgoingMail {
@@ -224,5 +226,96 @@ func TestDeletedBeforeSending(t *testing.T) {
 	}
 	if c := b.conversation(id); c.Preview != "It does not open." {
 		t.Errorf("the preview is %q", c.Preview)
+	}
+}
+
+// careless is a store whose reads outside transactions fail now and then.
+type careless struct {
+	helpdesk.Store
+	users, quotes int    // reads that fail next
+	before        func() // runs before users are read; nil: nothing
+}
+
+type carelessReader struct {
+	helpdesk.Reader
+	of *careless
+}
+
+type carelessInteractions struct {
+	storage.RowReader[helpdesk.Interaction, helpdesk.InteractionFilter]
+	of *careless
+}
+
+func (c *careless) Within(scope helpdesk.Scope) helpdesk.Reader {
+	return carelessReader{c.Store.Within(scope), c}
+}
+
+func (r carelessReader) UsersByID(ctx context.Context, ids []int64) ([]identity.User, error) {
+	if r.of.before != nil {
+		r.of.before()
+	}
+	if r.of.users--; r.of.users >= 0 {
+		return nil, fault.New(fault.Unavailable, "Try again.")
+	}
+	return r.Reader.UsersByID(ctx, ids)
+}
+
+func (r carelessReader) Interactions() storage.RowReader[helpdesk.Interaction, helpdesk.InteractionFilter] {
+	return carelessInteractions{r.Reader.Interactions(), r.of}
+}
+
+func (r carelessInteractions) ByIDs(ctx context.Context, ids []int64) ([]helpdesk.Interaction, error) {
+	if r.of.quotes--; r.of.quotes >= 0 {
+		return nil, fault.New(fault.Unavailable, "Try again.")
+	}
+	return r.RowReader.ByIDs(ctx, ids)
+}
+
+// A reply that is begun but whose mail cannot be read stays with its job, which gets it when it begins again.
+func TestBeginAgain(t *testing.T) {
+	t.Parallel()
+	store := &careless{}
+	b := newBundle(t, func(cfg *helpdesk.Config) { store.Store = cfg.Store; cfg.Store = store })
+	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Quotes: storage.Some(helpdesk.QuoteAll)}))(t)
+	id := b.receive(opening()).ConversationID
+	posted := b.answer(id, helpdesk.InteractionInput{Body: "Push."})
+	out := b.svc.Outgoing()
+	store.users = 1
+	if _, err := out.Begin(b.ctx, b.account.ID, posted.ID, 1); !fault.Is(err, fault.Unavailable) {
+		t.Fatalf("without users: %v", err)
+	}
+	if mail := must(out.Begin(b.ctx, b.account.ID, posted.ID, 9))(t); len(mail.Due) > 0 || mail.NextTry.IsZero() {
+		t.Errorf("another job gets %v, and is to come again at %v", mail.Due, mail.NextTry)
+	}
+	store.quotes = 1
+	if mail, err := out.Begin(b.ctx, b.account.ID, posted.ID, 1); !fault.Is(err, fault.Unavailable) || len(mail.Due) > 0 {
+		t.Errorf("without its quotes: %v, %v", mail.Due, err)
+	}
+	if mail := must(out.Begin(b.ctx, b.account.ID, posted.ID, 1))(t); len(mail.Due) != 1 || !strings.Contains(mail.HTML, "Push.") {
+		t.Errorf("again: %v, %q", mail.Due, mail.HTML)
+	}
+}
+
+// A reply that is deleted while it is begun has its attachments or is not sent: never without them.
+func TestDeletedWhileBegun(t *testing.T) {
+	t.Parallel()
+	store := &careless{}
+	b := newBundle(t, func(cfg *helpdesk.Config) { store.Store = cfg.Store; cfg.Store = store })
+	id := b.receive(opening()).ConversationID
+	posted := b.answer(id, helpdesk.InteractionInput{Body: "See the plan."})
+	must(b.desk.CreateAttachment(b.ctx, id, posted.ID, helpdesk.Upload{Filename: "plan.txt", Content: strings.NewReader("plan")}))(t)
+	out := b.svc.Outgoing()
+	store.before = func() {
+		store.before = nil
+		if err := b.desk.DeleteConversation(b.ctx, id); err != nil {
+			t.Error(err)
+		}
+	}
+	mail := must(out.Begin(b.ctx, b.account.ID, posted.ID, 1))(t)
+	if len(mail.Due) != 1 || len(mail.Attachments) != 1 {
+		t.Errorf("due %v with %v", mail.Due, mail.Attachments)
+	}
+	if _, err := out.Begin(b.ctx, b.account.ID, posted.ID, 1); !errors.Is(err, helpdesk.ErrNotFound) {
+		t.Errorf("begun again: %v", err)
 	}
 }

@@ -63,15 +63,16 @@ func (s *Service) readSeenToken(token string) (accountID, interactionID int64, o
 
 // seenToken returns a message's token, "" unless it may contain a tracking image: the account enables it, and the
 // conversation's customer is the only recipient. With several readers, it would be unclear who opened it.
-func (o *Outgoing) seenToken(ctx context.Context, r Reader, shelf *shelf, reply *start) (string, error) {
+func (o *Outgoing) seenToken(ctx context.Context, r Reader, reply *begunReply) (string, error) {
 	i, c := reply.i, reply.c
 	if i.IsForward || len(i.To)+len(i.Cc)+len(i.Bcc) != 1 || len(i.To) != 1 || mailaddr.Key(i.To[0]) != mailaddr.Key(c.CustomerEmail) {
 		return "", nil
 	}
-	if tracks, err := shelf.tracks(ctx, r); err != nil || !tracks || len(reply.deliveries) != 1 {
+	account, err := r.Account(ctx)
+	if err != nil || !account.TrackSeen || len(reply.deliveries) != 1 {
 		return "", err
 	}
-	return o.svc.seenToken(shelf.account.ID, i.ID, reply.deliveries[0].ID), nil
+	return o.svc.seenToken(account.ID, i.ID, reply.deliveries[0].ID), nil
 }
 
 // SeenByPixel marks a reply as seen by its customer because the message's image was requested; the first request counts. It

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -427,5 +428,70 @@ func TestAsk(t *testing.T) {
 				t.Errorf("a mail was handed in: %q", commands)
 			}
 		})
+	}
+}
+
+// A relay gets no more messages at once than it is to.
+func TestMaxSending(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	now, most := 0, 0
+	s := (&sink{}).start(t)
+	s.answer = func(line string) string {
+		if line != "." {
+			return ""
+		}
+		mu.Lock()
+		now++
+		most = max(most, now)
+		mu.Unlock()
+		time.Sleep(20 * time.Millisecond)
+		mu.Lock()
+		defer mu.Unlock()
+		now--
+		return ""
+	}
+	cfg := s.config()
+	cfg.MaxSending = 2
+	relay := newRelay(t, cfg)
+	var group sync.WaitGroup
+	for range 8 {
+		m := newMail(t, text(body))
+		group.Go(func() {
+			got, err := relay.Send(t.Context(), "d@example.org", []string{"a@example.com"}, m)
+			if err != nil || got[0].State != sending.Sent {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+	group.Wait()
+	if _, mails, conns := s.seen(); most > 2 || conns > 2 || len(mails) != 8 {
+		t.Errorf("%d mails over %d connections, up to %d at once", len(mails), conns, most)
+	}
+}
+
+// Messages that the relay leaves without a reply for long do not keep others from it.
+func TestMaxSendingWhileSilent(t *testing.T) {
+	t.Parallel()
+	s := (&sink{}).start(t)
+	s.answer = func(line string) string {
+		if line == "RCPT TO:<slow@example.com>" {
+			return silent
+		}
+		return ""
+	}
+	cfg := s.config()
+	cfg.MaxSending, cfg.Silence, cfg.CommandTimeout = 1, 600*time.Millisecond, 3*time.Second
+	relay := newRelay(t, cfg)
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() {
+		_, _ = relay.Send(t.Context(), "d@example.org", []string{"slow@example.com"}, newMail(t, text(body)))
+	})
+	time.Sleep(50 * time.Millisecond) // usually it comes first
+	began := time.Now()
+	got, err := relay.Send(t.Context(), "d@example.org", []string{"a@example.com"}, newMail(t, text(body)))
+	if err != nil || got[0].State != sending.Sent || time.Since(began) > 2*time.Second {
+		t.Errorf("%+v, %v after %v", got, err, time.Since(began))
 	}
 }

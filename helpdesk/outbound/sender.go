@@ -60,14 +60,9 @@ type Config struct {
 }
 
 // Sender sends replies. It is safe for concurrent use.
-//
-// When several jobs run at the same time, it begins mails and records their outcomes together, in one transaction per
-// account.
 type Sender struct {
-	cfg     Config
-	kept    *kept
-	begins  together[helpdesk.Start, helpdesk.Begun]
-	reports together[helpdesk.Report, helpdesk.Reported]
+	cfg  Config
+	kept *kept
 }
 
 // New returns a sender. A missing required field of cfg is an Invalid fault.
@@ -94,32 +89,7 @@ func New(cfg Config) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sender{cfg: cfg, kept: kept}
-	s.begins.all = func(ctx context.Context, account int64, all []helpdesk.Start) ([]helpdesk.Begun, error) {
-		return cfg.Outgoing.BeginAll(ctx, account, all)
-	}
-	s.reports.all = func(ctx context.Context, account int64, all []helpdesk.Report) ([]helpdesk.Reported, error) {
-		return cfg.Outgoing.ReportAll(ctx, account, all)
-	}
-	return s, nil
-}
-
-// begin is [helpdesk.Outgoing.Begin].
-func (s *Sender) begin(ctx context.Context, m mailKey, job int64) (helpdesk.OutgoingMail, error) {
-	begun, err := s.begins.do(ctx, m.account, helpdesk.Start{InteractionID: m.interaction, Job: job})
-	if err == nil {
-		err = begun.Err
-	}
-	return begun.Mail, err
-}
-
-// reportTo is [helpdesk.Outgoing.Report].
-func (s *Sender) reportTo(ctx context.Context, m mailKey, outcomes []helpdesk.Outcome) (time.Time, error) {
-	reported, err := s.reports.do(ctx, m.account, helpdesk.Report{InteractionID: m.interaction, Outcomes: outcomes})
-	if err == nil {
-		err = reported.Err
-	}
-	return reported.Next, err
+	return &Sender{cfg: cfg, kept: kept}, nil
 }
 
 // errWaiting retries a job whose other recipients are not due yet.
@@ -144,7 +114,7 @@ func (s *Sender) Handle(ctx context.Context, job storage.ClaimedJob) error {
 			return err
 		}
 	}
-	out, err := s.begin(ctx, m, job.ID)
+	out, err := s.cfg.Outgoing.Begin(ctx, m.account, m.interaction, job.ID)
 	if fault.Is(err, fault.NotFound) {
 		return nil // deleted, or no longer to be sent
 	}
@@ -377,7 +347,7 @@ func (s *Sender) record(ctx context.Context, m mailKey, outcomes []helpdesk.Outc
 		if last {
 			try, cancel = context.WithTimeout(context.WithoutCancel(ctx), recordWait)
 		}
-		next, err := s.reportTo(try, m, outcomes)
+		next, err := s.cfg.Outgoing.Report(try, m.account, m.interaction, outcomes)
 		cancel()
 		if err == nil {
 			if !keep.Stop() {
