@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -26,6 +27,7 @@ type Mailbox struct {
 	From          string // sender's display name with placeholders :mailbox.name and :user.name
 	InternalLocal string // local part of the internal address; unique over all accounts
 	Inbound       ledger.Inbound
+	Outbound      sending.Outbound
 	// ReplyAddress selects the address that replies are directed to. Stores keep the configured value, "" if none. The service
 	// returns the effective one: for a forwarded mailbox ReplyIntake, for others ReplyPlain until Probe shows that
 	// ReplySubaddress works.
@@ -77,6 +79,8 @@ type MailboxInput struct {
 	Email   storage.Opt[string]
 	From    storage.Opt[string] // at most 200 characters; empty: the mailbox's name
 	Inbound storage.Opt[InboundInput]
+	// Outbound null or absent in a new mailbox means the server's relay.
+	Outbound storage.Opt[OutboundInput]
 	// ReplyAddress selects the address that replies are directed to. Null selects one known to work, see [Mailbox].
 	ReplyAddress storage.Opt[ReplyAddress]
 	// Signature is HTML or text with the placeholders of [SignaturePlaceholders], at most 16 KiB. Empty means no signature.
@@ -88,7 +92,8 @@ type MailboxInput struct {
 	IsDefault storage.Opt[bool]
 }
 
-// CreateMailbox creates a mailbox. It needs mailboxes.create, and mailboxes.connection to set Inbound to anything but FWD.
+// CreateMailbox creates a mailbox. It needs mailboxes.create, and mailboxes.connection to set Inbound to anything but
+// FWD or Outbound to anything but the server's relay.
 // An address that another mailbox has is an Invalid fault on email.
 func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, error) {
 	begin, err := d.guard.Write(identity.MailboxesCreate)
@@ -101,7 +106,7 @@ func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, err
 	now := d.svc.now()
 	m := Mailbox{
 		AccountID: d.scope.AccountID, InternalLocal: "mb-" + strings.ToLower(rand.Text()[:16]),
-		Inbound: ledger.Inbound{Type: ledger.InboundForward}, CreatedAt: now, UpdatedAt: now,
+		Inbound: ledger.Inbound{Type: ledger.InboundForward}, Outbound: sending.Outbound{Type: sending.OutboundServer}, CreatedAt: now, UpdatedAt: now,
 	}
 	if err := d.apply(&m, in); err != nil {
 		return Mailbox{}, err
@@ -121,7 +126,7 @@ func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, err
 	return d.shown(m), nil
 }
 
-// UpdateMailbox changes a mailbox. It needs mailboxes.update, and mailboxes.connection to set Inbound.
+// UpdateMailbox changes a mailbox. It needs mailboxes.update, and mailboxes.connection to set Inbound or Outbound.
 func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Mailbox, error) {
 	begin, err := d.guard.Write(identity.MailboxesUpdate)
 	if err != nil {
@@ -141,6 +146,11 @@ func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Ma
 		}
 		if err := d.chooseDefault(ctx, tx, &m, in.IsDefault); err != nil {
 			return err
+		}
+		if in.Outbound.IsSet() && !in.Inbound.IsSet() {
+			if err := d.emit(ctx, tx, "mailbox.connection_updated", m.ID, m.ID); err != nil {
+				return err
+			}
 		}
 		if in.Inbound.IsSet() {
 			if err := unparked(ctx, tx, m.ID); err != nil {
@@ -259,6 +269,19 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 			return err
 		}
 	}
+	if in.Outbound.IsNull() {
+		in.Outbound = storage.Some(OutboundInput{Type: sending.OutboundServer})
+	}
+	if outbound, given := in.Outbound.Get(); given {
+		if outbound.Type != sending.OutboundServer || m.Outbound.Type == sending.OutboundSMTP {
+			if _, err := d.guard.Write(identity.MailboxesConnection); err != nil {
+				return err
+			}
+		}
+		if err := d.applyOutbound(&problems, m, outbound); err != nil {
+			return err
+		}
+	}
 	if !old.sameRoute(*m) {
 		m.Probe = AddressProbe{} // its result belongs to the previous server or address
 	}
@@ -294,9 +317,14 @@ func (m Mailbox) sameRoute(other Mailbox) bool {
 func (d *Desk) shown(m Mailbox) Mailbox {
 	m.ReplyAddress = m.repliesTo(d.svc.now())
 	if !d.guard.Allows(identity.MailboxesConnection) {
-		m.Inbound = ledger.Inbound{}
+		m.Inbound, m.Outbound = ledger.Inbound{}, sending.Outbound{}
 		return m
 	}
+	if m.Outbound.Type == "" {
+		m.Outbound.Type = sending.OutboundServer
+	}
+	m.Outbound.HasPassword = len(m.Outbound.SealedPassword) > 0
+	m.Outbound.SealedPassword = nil
 	m.Inbound.HasPassword = len(m.Inbound.SealedPassword) > 0
 	m.Inbound.SealedPassword = nil
 	m.Inbound.OAuth.HasRefreshToken = len(m.Inbound.OAuth.SealedSecrets) > 0

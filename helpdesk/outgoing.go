@@ -56,6 +56,7 @@ type OutgoingMail struct {
 	SeenToken string
 	// NextTry is the earliest next attempt for the other recipients; zero if there are none.
 	NextTry time.Time
+	Relay   *sending.Relay    // the mailbox's own relay; nil: the server's
 	DKIM    []sending.DKIMKey // published keys to sign with; none: unsigned
 }
 
@@ -298,6 +299,7 @@ func (o *Outgoing) fill(ctx context.Context, accountID int64, reply *begunReply)
 	if out.DKIM, err = o.svc.signers(ctx, r, out.From.Email); err != nil {
 		return err
 	}
+	out.Relay = o.svc.relay(mailbox)
 	o.returnPaths(mailbox, out)
 	if len(out.Encrypted) == 0 {
 		if out.SeenToken, err = o.seenToken(ctx, r, reply); err != nil {

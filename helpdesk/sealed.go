@@ -22,6 +22,7 @@ type sealedField[T any] struct {
 func sealedOfMailboxes() []sealedField[Mailbox] {
 	return []sealedField[Mailbox]{
 		{"Inbound.SealedPassword", func(m *Mailbox) *[]byte { return &m.Inbound.SealedPassword }, func(_ int64, m *Mailbox) string { return passwordContext(m) }},
+		{"Outbound.SealedPassword", func(m *Mailbox) *[]byte { return &m.Outbound.SealedPassword }, func(_ int64, m *Mailbox) string { return outboundContext(m) }},
 		{"Inbound.OAuth.SealedSecrets", func(m *Mailbox) *[]byte { return &m.Inbound.OAuth.SealedSecrets }, func(_ int64, m *Mailbox) string { return oauthContext(m) }},
 	}
 }

@@ -79,6 +79,8 @@ type Config struct {
 	// MailServers connects to the servers that mail is fetched from, for interactive operations such as [Desk.TestMailbox]. If
 	// nil, those methods return a Disabled fault.
 	MailServers ledger.MailServers
+	// Relays connects to mailboxes' own relays, for [Desk.TestOutbound]. If nil, that method returns a Disabled fault.
+	Relays Relays
 
 	// DNS looks up a domain's records and returns one result for each, in the same order; see package dnscheck. If nil, domains
 	// cannot be verified.

@@ -42,8 +42,23 @@ func (o *Outgoing) SystemMail(ctx context.Context, job storage.ClaimedJob, links
 	if err != nil {
 		return sending.SystemMail{}, err
 	}
+	if out.Relay, err = o.svc.relayOf(ctx, r, out.From.Email); err != nil {
+		return sending.SystemMail{}, err
+	}
 	out.DKIM, err = o.svc.signers(ctx, r, out.From.Email)
 	return out, err
+}
+
+// relayOf returns the own relay of the mailbox with an address; nil if there is none.
+func (s *Service) relayOf(ctx context.Context, r Reader, email string) (*sending.Relay, error) {
+	key := mailaddr.Key(email)
+	mailboxes, err := r.Mailboxes().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	for _, m := range mailboxes {
+		if m.EmailKey == key {
+			return s.relay(m), err
+		}
+	}
+	return nil, err
 }
 
 // ReportSystemMail records the outcome of an attempt where it matters beyond retrying: see [Desk.TaggedAddress].

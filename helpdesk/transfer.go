@@ -71,7 +71,10 @@ func IndexConversations(ctx context.Context, tx Tx, conversations []Conversation
 
 // Secrets returns the sealed fields of a mailbox. They are bound to InternalLocal.
 func (m *Mailbox) Secrets() []storage.Secret {
-	return []storage.Secret{{Sealed: &m.Inbound.SealedPassword, Context: passwordContext(m)}, {Sealed: &m.Inbound.OAuth.SealedSecrets, Context: oauthContext(m)}}
+	return []storage.Secret{
+		{Sealed: &m.Inbound.SealedPassword, Context: passwordContext(m)}, {Sealed: &m.Inbound.OAuth.SealedSecrets, Context: oauthContext(m)},
+		{Sealed: &m.Outbound.SealedPassword, Context: outboundContext(m)},
+	}
 }
 
 // Secrets returns the sealed fields of a portal key. They are bound to the account and CreatedAt.

@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 )
 
 // ServersConfig configures [Servers].
@@ -62,6 +63,18 @@ func (s *Servers) tokens(source ledger.FetchSource, rotated func(ctx context.Con
 		TokenURL: settings.TokenURL, ClientID: settings.ClientID, ClientSecret: source.ClientSecret,
 		RefreshToken: source.RefreshToken, Scope: settings.Scope, Dial: s.dial, Rotated: rotated, Now: s.cfg.Now,
 	})
+}
+
+// RelayTokens returns the access tokens of a mailbox for its own relay; see [outbound.RelaysConfig].
+func (s *Servers) RelayTokens(relay sending.Relay, rotated func(ctx context.Context, old, next string) error) func(ctx context.Context, renew bool) (string, error) {
+	tokens := oauth.New(oauth.Config{
+		TokenURL: relay.OAuth.TokenURL, ClientID: relay.OAuth.ClientID, ClientSecret: relay.OAuth.ClientSecret,
+		RefreshToken: relay.OAuth.RefreshToken, Scope: relay.OAuth.Scope, Dial: s.dial, Rotated: rotated, Now: s.cfg.Now,
+	})
+	return func(ctx context.Context, renew bool) (string, error) {
+		token, err := tokens.Token(ctx, renew)
+		return token, shown(err)
+	}
 }
 
 // server returns the address and credentials of a mailbox's server.

@@ -18,6 +18,7 @@ import (
 type MailerConfig struct {
 	Outgoing  *helpdesk.Outgoing // required
 	Transport Transport          // required
+	Relays    *Relays            // for mailboxes with a relay of their own; nil: their mail waits
 	Links     sending.MailLinks  // required
 
 	Timeout time.Duration // of one attempt; 0 means 1 min
@@ -76,7 +77,12 @@ func (m *Mailer) Handle(ctx context.Context, job storage.ClaimedJob) error {
 
 // try attempts to send a mail and returns the outcome. With an error, it is deferred.
 func (m *Mailer) try(ctx context.Context, job storage.ClaimedJob, out sending.SystemMail) (helpdesk.Outcome, error) {
-	if _, spooled := m.cfg.Transport.(*Spool); spooled && job.Kind == helpdesk.JobProbe {
+	relay, err := transportOf(m.cfg.Transport, m.cfg.Relays, out.Relay)
+	if err != nil {
+		result := deferral(err)
+		return helpdesk.Outcome{State: result.State, Response: result.Response}, err
+	}
+	if _, spooled := relay.(*Spool); spooled && job.Kind == helpdesk.JobProbe {
 		return helpdesk.Outcome{State: sending.Failed, Response: "No mail relay is set: mails are written to the spool and reach nobody."}, nil
 	}
 	letter, err := m.write(ctx, job, out)
@@ -88,7 +94,7 @@ func (m *Mailer) try(ctx context.Context, job storage.ClaimedJob, out sending.Sy
 	if err == nil {
 		limited, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
 		defer cancel()
-		results, err = m.cfg.Transport.Send(limited, out.From.Email, []string{out.To.Email}, letter)
+		results, err = relay.Send(limited, out.From.Email, []string{out.To.Email}, letter)
 	}
 	switch {
 	case err != nil:

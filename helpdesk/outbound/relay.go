@@ -24,11 +24,14 @@ type RelayConfig struct {
 	// Username and Password are used with AUTH PLAIN or LOGIN, and only over TLS or to a loopback address. Both empty: no
 	// authentication.
 	Username, Password string
+	// Token returns access tokens, which are used instead of Password, by OAUTHBEARER (RFC 7628) or XOAUTH2. When the relay
+	// rejects one, it is asked for a new one. nil: the password is used.
+	Token func(ctx context.Context, renew bool) (string, error)
 	// HelloName is the EHLO name; default the address literal of the connection (RFC 5321 section 4.1.4).
 	HelloName string
 
 	RootCAs            *x509.CertPool // nil: the system's
-	InsecureSkipVerify bool           // accept any certificate: for tests only
+	InsecureSkipVerify bool           // accept any certificate: for tests, and where whoever sets up the relay chose so
 	// Dial opens the connection; nil: a [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
@@ -301,6 +304,7 @@ var (
 	errNoSTARTTLS = errors.New("the relay does not offer STARTTLS")
 	errClearText  = errors.New("the password must not be sent without TLS")
 	errNoAuth     = errors.New("the relay offers neither AUTH PLAIN nor AUTH LOGIN")
+	errNoBearer   = errors.New("the relay offers neither AUTH OAUTHBEARER nor AUTH XOAUTH2")
 	errOutOfTurn  = errors.New("the relay talks out of turn")
 	errTalkative  = errors.New("the relay's answers are too long")
 )

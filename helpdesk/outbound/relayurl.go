@@ -132,7 +132,7 @@ func (c RelayConfig) validate() error {
 		return errRelayPort
 	case !c.Encryption.Valid():
 		return errRelayTLS
-	case (c.Username == "") != (c.Password == ""), hasControl(c.Username), hasControl(c.Password):
+	case c.Token == nil && (c.Username == "") != (c.Password == ""), hasControl(c.Username), hasControl(c.Password):
 		return errRelayPassword
 	case c.HelloName != "" && !isHello(c.HelloName):
 		return errRelayHello

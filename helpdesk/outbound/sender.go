@@ -40,6 +40,9 @@ type Config struct {
 	Outgoing  *helpdesk.Outgoing // required
 	Transport Transport          // required
 
+	// Relays are used for mailboxes with a relay of their own; nil: their mail is deferred.
+	Relays *Relays
+
 	// SeenURL returns the URL of the tracking image, for accounts that enable it: see transport's /seen. nil: none.
 	SeenURL func(token string) string
 
@@ -215,14 +218,32 @@ func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, d
 
 // send hands over one envelope. If the relay rejects the recipient-specific sender, it uses the plain one.
 func (s *Sender) send(ctx context.Context, out helpdesk.OutgoingMail, from string, to []string, m *Mail) ([]Result, error) {
-	results, err := s.cfg.Transport.Send(ctx, from, to, m)
+	relay, err := transportOf(s.cfg.Transport, s.cfg.Relays, out.Relay)
+	if err != nil {
+		return nil, err
+	}
+	results, err := relay.Send(ctx, from, to, m)
 	if err != nil || from == out.From.Email || len(results) != 1 || !aboutSender(results[0]) {
 		return results, err
 	}
 	s.cfg.Logger.InfoContext(ctx, "outbound: the relay refuses the envelope's sender: the plain address is tried",
 		"interaction_id", out.InteractionID, "code", results[0].Code, "enhanced_code", results[0].EnhancedCode)
-	return s.cfg.Transport.Send(ctx, out.From.Email, to, m)
+	return relay.Send(ctx, out.From.Email, to, m)
 }
+
+// transportOf returns the transport of a mail: a mailbox's own relay, or the server's.
+func transportOf(server Transport, relays *Relays, own *sending.Relay) (Transport, error) {
+	switch {
+	case own == nil:
+		return server, nil
+	case relays == nil:
+		return nil, errNoRelays
+	}
+	return relays.Of(*own)
+}
+
+// errNoRelays defers mail of mailboxes with their own relay.
+var errNoRelays = errors.New("this server does not connect to the relays of mailboxes")
 
 // aboutSender reports whether a rejection may be about the envelope sender. Relays that restrict senders, or verify that
 // they exist, report that in various ways and at any step. Replies about the recipient's address are excluded.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
+	"github.com/helpwright/helpwright/helpdesk/internal/bearer"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
@@ -56,8 +57,18 @@ func (s *session) failure(ctx context.Context, step string, err error) error {
 	return e
 }
 
-// connect opens a session.
-func (r *Relay) connect(ctx context.Context) (_ *session, err error) {
+// connect opens a session. An access token that the relay rejects is replaced once, since it can become invalid early.
+func (r *Relay) connect(ctx context.Context) (*session, error) {
+	s, err := r.connectWith(ctx, false)
+	failed, ok := errors.AsType[*RelayError](err)
+	if r.cfg.Token != nil && ok && failed.Step == "authenticate" && failed.Code/100 == 5 {
+		return r.connectWith(ctx, true)
+	}
+	return s, err
+}
+
+// connectWith opens a session, with a new access token if renew is set.
+func (r *Relay) connectWith(ctx context.Context, renew bool) (_ *session, err error) {
 	s := &session{relay: r}
 	dialCtx, cancel := context.WithTimeout(ctx, r.cfg.DialTimeout)
 	defer cancel()
@@ -82,7 +93,7 @@ func (r *Relay) connect(ctx context.Context) (_ *session, err error) {
 		return nil, s.failure(ctx, "hello", err)
 	}
 	if r.cfg.Username != "" {
-		if err := r.authenticate(s.client, conn.RemoteAddr()); err != nil {
+		if err := r.authenticate(ctx, s.client, conn.RemoteAddr(), renew); err != nil {
 			return nil, s.failure(ctx, "authenticate", err)
 		}
 	}
@@ -160,10 +171,13 @@ func (r *Relay) helloName(conn net.Conn) string {
 	}
 }
 
-func (r *Relay) authenticate(client *smtp.Client, peer net.Addr) error {
+func (r *Relay) authenticate(ctx context.Context, client *smtp.Client, peer net.Addr, renew bool) error {
 	tcp, ok := peer.(*net.TCPAddr)
 	if r.cfg.Encryption == mailserver.None && !(ok && tcp.IP.IsLoopback()) {
 		return errClearText
+	}
+	if r.cfg.Token != nil {
+		return r.authenticateByToken(ctx, client, renew)
 	}
 	switch {
 	case client.SupportsAuth(sasl.Plain):
@@ -172,6 +186,18 @@ func (r *Relay) authenticate(client *smtp.Client, peer net.Addr) error {
 		return client.Auth(&login{answers: []string{r.cfg.Username, r.cfg.Password}})
 	}
 	return errNoAuth
+}
+
+func (r *Relay) authenticateByToken(ctx context.Context, client *smtp.Client, renew bool) error {
+	standard := client.SupportsAuth(sasl.OAuthBearer)
+	if !standard && !client.SupportsAuth(bearer.XOAuth2) {
+		return errNoBearer
+	}
+	token, err := r.cfg.Token(ctx, renew)
+	if err != nil {
+		return err
+	}
+	return client.Auth(bearer.New(r.cfg.Username, r.cfg.Host, r.cfg.Port, token, standard))
 }
 
 // login is AUTH LOGIN without an initial response, which not every server supports: the server asks for the user, then for

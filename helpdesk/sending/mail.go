@@ -25,6 +25,7 @@ type SystemMail struct {
 	Subject   string
 	InReplyTo string
 	Text      string
+	Relay     *Relay    // of the mailbox whose address From is; nil: the server's
 	DKIM      []DKIMKey // to sign with; none: unsigned
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -39,6 +40,7 @@ type mailboxRow struct {
 	SealedOAuth         []byte `bun:"sealed_oauth"`
 	ImportSince         int64
 	InboundEpoch        int
+	Outbound            object[sending.Outbound]
 	ReplyAddress        string
 	ProbeSentAt         int64
 	ProbeSeenAt         int64
@@ -63,6 +65,7 @@ func (r *mailboxRow) mailbox() helpdesk.Mailbox {
 			},
 			ImportSince: timeOf(r.ImportSince), Epoch: r.InboundEpoch,
 		},
+		Outbound:     r.Outbound.Of,
 		ReplyAddress: helpdesk.ReplyAddress(r.ReplyAddress),
 		Probe: helpdesk.AddressProbe{
 			SentAt: timeOf(r.ProbeSentAt), SeenAt: timeOf(r.ProbeSeenAt), Refused: r.ProbeRefused, Note: r.ProbeNote,
@@ -80,6 +83,7 @@ func mailboxRowOf(account int64, m *helpdesk.Mailbox) mailboxRow {
 		ValidateCertificate: m.Inbound.ValidateCertificate, Folders: m.Inbound.Folders, InboundAuth: string(m.Inbound.Auth),
 		OAuthClientID: m.Inbound.OAuth.ClientID, OAuthTokenURL: m.Inbound.OAuth.TokenURL, OAuthScope: m.Inbound.OAuth.Scope,
 		SealedOAuth: empty(m.Inbound.OAuth.SealedSecrets), ImportSince: micros(m.Inbound.ImportSince), InboundEpoch: m.Inbound.Epoch,
+		Outbound:     object[sending.Outbound]{m.Outbound},
 		ReplyAddress: string(m.ReplyAddress), ProbeSentAt: micros(m.Probe.SentAt), ProbeSeenAt: micros(m.Probe.SeenAt),
 		ProbeRefused: m.Probe.Refused, ProbeNote: m.Probe.Note,
 		Signature: m.Signature, Quotes: string(m.Quotes), CreatedAt: micros(m.CreatedAt), UpdatedAt: micros(m.UpdatedAt),

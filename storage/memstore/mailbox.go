@@ -24,8 +24,10 @@ func sees(s helpdesk.Scope, mailboxID int64) bool {
 
 var mailboxes = noun[helpdesk.Scope, helpdesk.Mailbox, storage.NoFilter]{
 	Noun: nouns.Mailboxes, of: func(db *data) *table[helpdesk.Mailbox] { return &db.mailboxes },
-	sees:   func(_ *data, s helpdesk.Scope, m *helpdesk.Mailbox) bool { return sees(s, m.ID) },
-	strip:  func(m *helpdesk.Mailbox) { m.Inbound.HasPassword, m.Inbound.OAuth.HasRefreshToken = false, false },
+	sees: func(_ *data, s helpdesk.Scope, m *helpdesk.Mailbox) bool { return sees(s, m.ID) },
+	strip: func(m *helpdesk.Mailbox) {
+		m.Inbound.HasPassword, m.Inbound.OAuth.HasRefreshToken, m.Outbound.HasPassword = false, false, false
+	},
 	remove: removeMailbox,
 }
 

@@ -52,6 +52,7 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.passkey)
 	filled(t, w.passkey.PasskeyKey)
 	filled(t, w.mailbox.Inbound, "HasPassword")
+	filled(t, w.mailbox.Outbound, "HasPassword")
 	filled(t, w.newStatus())
 	filled(t, w.customer)
 	filled(t, w.conversation)
@@ -252,7 +253,7 @@ func testMailbox(t *testing.T, b Backend) {
 	m.ID = w.mailbox.ID
 	m.Name, m.Inbound = "Changed", ledger.Inbound{Type: ledger.InboundForward}
 	given := m
-	given.Inbound.HasPassword = true // set by the service
+	given.Inbound.HasPassword, given.Outbound.HasPassword = true, true // set by the service
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Mailboxes().Update(ctx, &given) })
 	one(t, "mailbox", m, w.in().Mailboxes().Get, m.ID)
 	one(t, "other mailbox", w.empty, w.in().Mailboxes().Get, w.empty.ID)

@@ -289,6 +289,8 @@ func (w *world) newMailbox(local string) helpdesk.Mailbox {
 		Inbound: ledger.Inbound{Type: ledger.InboundIMAP, Host: "imap." + w.mark + ".example", Port: 993, Username: "u" + w.mark,
 			SealedPassword: []byte{0, 1, 2, 255}, Encryption: mailserver.TLS, ValidateCertificate: true, Folders: []string{"INBOX", "Füße/Päckchen"}, Auth: ledger.AuthOAuth2, ImportSince: at(7), Epoch: 3,
 			OAuth: ledger.OAuth{ClientID: "client " + w.mark, TokenURL: "https://" + w.mark + ".example/token", Scope: "a b", SealedSecrets: []byte{255, 0, 1}}},
+		Outbound: sending.Outbound{Type: sending.OutboundSMTP, Host: "smtp." + w.mark + ".example", Port: 465, Username: "o" + w.mark,
+			SealedPassword: []byte{0, 3, 2, 255}, Encryption: mailserver.TLS, ValidateCertificate: true, Auth: sending.OutboundPassword},
 		ReplyAddress: helpdesk.ReplySubaddress, Probe: helpdesk.AddressProbe{SentAt: at(5), SeenAt: at(6), Refused: true, Note: "refused by " + w.mark},
 		Signature: "<p>" + w.mark + "</p>", Quotes: helpdesk.QuoteAll,
 		CreatedAt: base, UpdatedAt: at(1)}

@@ -9,6 +9,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
 )
@@ -31,7 +32,20 @@ type mailbox struct {
 }
 
 type connection struct {
-	Inbound inbound `json:"inbound"`
+	Inbound  inbound  `json:"inbound"`
+	Outbound outbound `json:"outbound"`
+}
+
+// outbound is the way in which a mailbox's mail leaves: by the server's relay, or by one of its own.
+type outbound struct {
+	Type                string `json:"type" enum:"SERVER,SMTP" description:"SERVER: by the relay of the server."`
+	Host                string `json:"host,omitempty"`
+	Port                int    `json:"port,omitempty"`
+	Encryption          string `json:"encryption,omitempty" enum:"TLS,SSL,NONE" description:"TLS: STARTTLS; SSL: TLS from the first byte."`
+	ValidateCertificate *bool  `json:"validate_certificate,omitempty"`
+	Auth                string `json:"auth,omitempty" enum:"PASSWORD,OAUTH2,NONE" description:"OAUTH2: access tokens of the inbound connection."`
+	Username            string `json:"username,omitempty"`
+	HasPassword         *bool  `json:"has_password,omitempty" description:"Whether a password is set. It is never returned."`
 }
 
 // inbound is the way in which mail reaches a mailbox: forwarded, or fetched from a server.
@@ -72,7 +86,19 @@ type mailboxInput struct {
 }
 
 type connectionInput struct {
-	Inbound storage.Opt[inboundInput] `json:"inbound"`
+	Inbound  storage.Opt[inboundInput]  `json:"inbound" description:"Null: FWD."`
+	Outbound storage.Opt[outboundInput] `json:"outbound" description:"Null: SERVER."`
+}
+
+type outboundInput struct {
+	Type                string              `json:"type" required:"true" enum:"SERVER,SMTP" description:"SERVER: by the relay of the server; the other fields are for SMTP."`
+	Host                string              `json:"host" example:"smtp.example.org"`
+	Port                int                 `json:"port" example:"587"`
+	Encryption          string              `json:"encryption" enum:"TLS,SSL,NONE" description:"TLS: STARTTLS; SSL: TLS from the first byte."`
+	ValidateCertificate storage.Opt[bool]   `json:"validate_certificate" description:"Default: true."`
+	Auth                string              `json:"auth" enum:"PASSWORD,OAUTH2,NONE" description:"Default: PASSWORD. OAUTH2 uses the access tokens of the inbound connection, by OAUTHBEARER or XOAUTH2."`
+	Username            string              `json:"username" example:"support@example.org" description:"Required, unless auth is NONE."`
+	Password            storage.Opt[string] `json:"password" description:"May be omitted in an update that keeps host and username."`
 }
 
 type inboundInput struct {
@@ -185,6 +211,24 @@ func (a *api) addMailboxes(t *transport.Table) {
 			"reply_address says otherwise. A parked mailbox is fetched again. 409 for a mailbox of type FWD. Needs " +
 			"mailboxes.connection.",
 	}, a.testMailbox)
+	transport.Handle(t, a.desk, transport.Operation{
+		ID: "testMailboxOutbound", Method: http.MethodPost, Path: mailboxPath + "/test-outbound", Tag: "Mailboxes", Slow: true,
+		Summary: "Test a mailbox's outgoing mail",
+		Description: "Connects to the mailbox's own relay, encrypts, signs in and names the sender, within 30 s. Nothing is sent. 409 for a " +
+			"mailbox whose mail leaves by the server's relay. Needs mailboxes.connection.",
+	}, a.testMailboxOutbound)
+}
+
+// outboundTest is the result of a test of a mailbox's outgoing mail.
+type outboundTest struct {
+	OK          bool    `json:"ok"`
+	Error       *string `json:"error" description:"The step that failed and why. Null if none failed."`
+	NeedsReauth bool    `json:"needs_reauth" description:"Whether it failed because the credentials were rejected."`
+}
+
+func (a *api) testMailboxOutbound(ctx context.Context, d *helpdesk.Desk, in mailboxID) (outboundTest, error) {
+	test, err := d.TestOutbound(ctx, in.MailboxID)
+	return outboundTest{OK: test.Failure == "", Error: textOrNull(test.Failure), NeedsReauth: test.NeedsReauth}, err
 }
 
 // connectionTest is the result of a test of a mailbox's connection.
@@ -260,6 +304,15 @@ func (in mailboxInput) input() helpdesk.MailboxInput {
 	if in.Connection.IsNull() || given && c.Inbound.IsNull() {
 		out.Inbound.SetNull()
 	}
+	if in.Connection.IsNull() || given && c.Outbound.IsNull() {
+		out.Outbound.SetNull()
+	}
+	if one, given := c.Outbound.Get(); given {
+		out.Outbound = storage.Some(helpdesk.OutboundInput{
+			Type: sending.OutboundType(one.Type), Host: one.Host, Port: one.Port, Encryption: mailserver.Encryption(one.Encryption),
+			ValidateCertificate: one.ValidateCertificate, Auth: sending.OutboundAuth(one.Auth), Username: one.Username, Password: one.Password,
+		})
+	}
 	if one, given := c.Inbound.Get(); given {
 		out.Inbound = storage.Some(helpdesk.InboundInput{
 			Type: ledger.InboundType(one.Type), Host: one.Host, Port: one.Port, Username: one.Username, Password: one.Password,
@@ -297,5 +350,18 @@ func showMailbox(d *helpdesk.Desk, m helpdesk.Mailbox) mailbox {
 			}
 		}
 	}
+	if out.Connection != nil {
+		out.Connection.Outbound = showOutbound(m.Outbound)
+	}
 	return out
+}
+
+func showOutbound(o sending.Outbound) outbound {
+	if o.Type != sending.OutboundSMTP {
+		return outbound{Type: string(sending.OutboundServer)}
+	}
+	return outbound{
+		Type: string(o.Type), Host: o.Host, Port: o.Port, Encryption: string(o.Encryption), ValidateCertificate: &o.ValidateCertificate,
+		Auth: string(o.Auth), Username: o.Username, HasPassword: &o.HasPassword,
+	}
 }

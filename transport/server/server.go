@@ -15,6 +15,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/smtpin"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/netguard"
+	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/blobs"
@@ -31,6 +33,7 @@ type Server struct {
 	rows    storage.BlobRows
 	hub     *events.Hub
 	servers *ingest.Servers
+	relays  *outbound.Relays
 	fetcher *ingest.Fetcher
 	service *helpdesk.Service
 	sealer  storage.Sealer // of the help desk
@@ -110,6 +113,10 @@ func (s *Server) makeService(keys secrets) (err error) {
 	fill[storage.EventFeed](&cfg.Feed, s.hub)
 	fill(&cfg.EventSource, s.APIURL())
 	fill[ledger.MailServers](&cfg.MailServers, s.servers)
+	s.relays = outbound.NewRelays(outbound.RelaysConfig{
+		Dial: netguard.Dialer(s.cfg.Fetching.AllowPrivateHosts, dialTimeout), Tokens: s.relayTokens,
+	})
+	fill[helpdesk.Relays](&cfg.Relays, s.relays)
 	fill(&cfg.DNS, lookUp(s.cfg.Resolver))
 	fill(&cfg.FetchImage, imageproxy.New(imageproxy.Config{Dial: netguard.Dialer(s.cfg.AllowPrivateHosts, dialTimeout)}).Fetch)
 	if s.cfg.PGP {
@@ -119,6 +126,13 @@ func (s *Server) makeService(keys secrets) (err error) {
 	s.sealer = cfg.Sealer
 	s.service, err = helpdesk.New(cfg)
 	return err
+}
+
+// relayTokens returns the access tokens of a mailbox for its own relay. A refresh token that the endpoint replaces is kept.
+func (s *Server) relayTokens(relay sending.Relay) outbound.TokenFunc {
+	return s.servers.RelayTokens(relay, func(ctx context.Context, old, next string) error {
+		return s.service.Intake().KeepRefreshToken(ctx, relay.AccountID, relay.MailboxID, old, next)
+	})
 }
 
 func (s *Server) makeKB(keys secrets) (err error) {

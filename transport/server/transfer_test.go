@@ -165,6 +165,7 @@ func (h *home) populate(t *testing.T) *origin {
 		box := rowOf(1, func(m *helpdesk.Mailbox) {
 			m.Inbound.Type, m.Inbound.Folders, m.IsDefault = ledger.InboundIMAP, []string{"INBOX", "Päckchen"}, false
 			m.Inbound.HasPassword, m.Inbound.OAuth.HasRefreshToken, m.Inbound.OAuth.SealedSecrets = false, false, nil
+			m.Outbound.HasPassword, m.Outbound.SealedPassword = false, nil
 			m.InternalLocal = "mb-moved"
 			seal(m.Secrets()[:1])
 		})

@@ -124,12 +124,13 @@ func (s *Server) senders() (map[string]jobs.Handler, error) {
 	fill(&cfg.SeenURL, func(token string) string { return s.APIURL() + "/seen/" + token })
 	relay := cfg.Transport
 	cfg.Transport = outbound.Traced(relay, s.cfg.Tracer)
+	fill(&cfg.Relays, s.relays)
 	sender, err := outbound.New(cfg)
 	if err != nil {
 		return nil, err
 	}
 	mailer, err := outbound.NewMailer(outbound.MailerConfig{
-		Outgoing: cfg.Outgoing, Transport: relay, Logger: s.cfg.Logger, Links: s.mailLinks(),
+		Outgoing: cfg.Outgoing, Transport: relay, Relays: cfg.Relays, Logger: s.cfg.Logger, Links: s.mailLinks(),
 	})
 	if err != nil {
 		return nil, err
