@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/bench"
-	"github.com/helpwright/helpwright/cmd/helpwright/internal/heap"
 )
 
 type benchCmd struct {
@@ -43,7 +42,6 @@ func (c *benchCmd) Run(s *session) (err error) {
 		cfg.Progress = func(text string) { fmt.Fprintf(s.stderr, "\r\x1b[K%s", text) }
 		defer fmt.Fprint(s.stderr, "\r\x1b[K")
 	}
-	heap.Pace(s.ctx) // as a server does
 	table, err := bench.Run(s.ctx, cfg)
 	if err != nil {
 		return err
