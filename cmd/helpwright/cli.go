@@ -50,7 +50,6 @@ type cli struct {
 	Healthcheck healthcheckCmd `cmd:"" help:"Ask the running server with these settings whether it is ready. Exit code 1 if it is not."`
 	OpenAPI     openapiCmd     `cmd:"" name:"openapi" help:"Print the OpenAPI document of the API."`
 	Completion  completionCmd  `cmd:"" help:"Print a shell completion script."`
-	Bench       benchCmd       `cmd:"" hidden:"" help:"Fill temporary databases and measure the usual work on them beside its floors. Prints a table as Markdown. No setting applies, and everything is removed at the end."`
 	Complete    completeCmd    `cmd:"" hidden:"" help:"Print the possible next words of a command line, for completion scripts."`
 	Man         manCmd         `cmd:"" help:"Print the manual page: helpwright man >helpwright.1."`
 	Version     versionCmd     `cmd:"" help:"Print the version."`

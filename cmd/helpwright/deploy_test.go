@@ -30,7 +30,12 @@ func deployed(t *testing.T, name string, replace ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(raw)
+	return replaced(t, name, string(raw), replace...)
+}
+
+// replaced replaces parts of a text, each of which must occur.
+func replaced(t *testing.T, name, text string, replace ...string) string {
+	t.Helper()
 	for i := 0; i < len(replace); i += 2 {
 		if !strings.Contains(text, replace[i]) {
 			t.Fatalf("%s has no %q", name, replace[i])
@@ -303,8 +308,15 @@ func tellsClients(t *testing.T, proxy string) {
 	}
 }
 
-// startNginx starts nginx in front of servers.
+// startNginx starts nginx in front of servers, as the example says.
 func startNginx(t *testing.T, listen string, servers ...string) {
+	t.Helper()
+	startNginxWith(t, "nginx.conf", deployed(t, "nginx.conf"), listen, servers...)
+}
+
+// startNginxWith starts nginx with a configuration for port 443 that has the addresses of its own host and of one server. The
+// configuration is also checked as it is, with a certificate that is there.
+func startNginxWith(t *testing.T, name, site, listen string, servers ...string) {
 	t.Helper()
 	nginx, dir := installed(t, "nginx"), t.TempDir()
 	frame := func(site string) string {
@@ -320,7 +332,7 @@ func startNginx(t *testing.T, listen string, servers ...string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	const certLine, keyLine = "/etc/letsencrypt/live/help.example.org/fullchain.pem", "/etc/letsencrypt/live/help.example.org/privkey.pem"
-	whole := write(t, filepath.Join(dir, "whole.conf"), frame(deployed(t, "nginx.conf", certLine, cert, keyLine, key)))
+	whole := write(t, filepath.Join(dir, "whole.conf"), frame(replaced(t, name, site, certLine, cert, keyLine, key)))
 	if out, err := exec.CommandContext(t.Context(), nginx, "-p", dir, "-t", "-c", whole).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -328,7 +340,7 @@ func startNginx(t *testing.T, listen string, servers ...string) {
 	for _, server := range servers {
 		upstream += "    server " + server + " max_fails=0;\n"
 	}
-	plain := write(t, filepath.Join(dir, "plain.conf"), frame(deployed(t, "nginx.conf",
+	plain := write(t, filepath.Join(dir, "plain.conf"), frame(replaced(t, name, site,
 		"listen 443 ssl;", "listen "+listen+";", "ssl_certificate     "+certLine+";", "", "ssl_certificate_key "+keyLine+";", "", "    server 127.0.0.1:8080 max_fails=0;\n", upstream)))
 	serveBeside(t, exec.Command(nginx, "-p", dir, "-c", plain))
 }

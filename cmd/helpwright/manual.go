@@ -37,6 +37,7 @@ func writeManual(w io.Writer, app *kong.Application, today time.Time) error {
 			m.flag(flag)
 		}
 	}
+	m.text("GOMEMLIMIT and GOGC are those of Go's runtime, which the server leaves as they are: GOMEMLIMIT=100MiB bounds its memory, and GOGC=400 makes a busy server with memory to spare collect its garbage less often.")
 	m.macro("SH", "EXIT STATUS")
 	for _, code := range [][2]string{
 		{"0", "Done."}, {"1", "Failed; the last line says why."}, {"2", "Wrong usage or configuration."},

@@ -8,10 +8,7 @@ import (
 	"net/http/pprof"
 	"os"
 	"path/filepath"
-	"runtime/debug"
-	"time"
 
-	"github.com/helpwright/helpwright/cmd/helpwright/internal/heap"
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/metrics"
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/tracing"
 	"github.com/helpwright/helpwright/transport/server"
@@ -42,25 +39,11 @@ func (serveCmd) Run(s *session) error {
 		return errors.Join(err, a.Close())
 	}
 	a.announce(welcome)
-	defer time.AfterFunc(started, s.settle).Stop()
 	err = a.Run(s.ctx)
 	if err == nil {
 		s.log.Info("stopped")
 	}
 	return err
-}
-
-// started is the time after which a server counts as started.
-const started = 2 * time.Second
-
-// settle gives back the memory that only the start needed, such as for the migrations of an empty database, and lets the heap
-// grow when there is work.
-func (s *session) settle() {
-	debug.FreeOSMemory()
-	if err := releaseProgram(); err != nil {
-		s.log.Debug("the memory of the program stays as it is", "error", err)
-	}
-	heap.Pace(s.ctx)
 }
 
 // trace sends traces if the standard variables of OpenTelemetry name a receiver.

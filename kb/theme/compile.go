@@ -1,7 +1,6 @@
 package theme
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,23 +24,14 @@ type Set struct {
 type page struct {
 	pristine *template.Template // never executed, only cloned
 	paths    map[string]string  // of templates, by name
-
-	mu    sync.Mutex
-	pools map[string]*sync.Pool // of *instance, by the language of the theme's words
+	spare    sync.Pool          // of *instance: one takes 1.1 ms to make, and a page 0.35 ms
 }
 
-// instance is a clone for one rendering at a time, because its functions count for that rendering. Its templates have the
-// words of one language.
+// instance is a clone for one rendering at a time, because its functions count for that rendering.
 type instance struct {
-	pool   *sync.Pool // to which it belongs
 	layout *template.Template
 	meter  *meter
-	marks  marks
-	buf    []byte // of the last rendering, to be used again
 }
-
-// maxBuffer is the size up to which an instance keeps its buffer.
-const maxBuffer = 256 << 10
 
 // Compile compiles a theme from the texts of its templates by path. Missing templates come from the built-in theme, but
 // layout and article are required. The error is a *Problem with the line of a template that does not parse, calls a
@@ -147,7 +137,7 @@ func compilePage(base *template.Template, name, text string, paths map[string]st
 	if err := checkWork(t.Templates()); err != nil {
 		return nil, err
 	}
-	p := &page{pristine: t, paths: paths, pools: map[string]*sync.Pool{}}
+	p := &page{pristine: t, paths: paths}
 	return p, p.check()
 }
 
@@ -157,27 +147,12 @@ func (p *page) check() error {
 	return err
 }
 
-// instance returns an instance for a language.
-func (p *page) instance(in words) (*instance, error) {
-	pool := p.pool(in.base)
-	if i, ok := pool.Get().(*instance); ok {
+// instance returns an instance that is not in use.
+func (p *page) instance() (*instance, error) {
+	if i, ok := p.spare.Get().(*instance); ok {
 		return i, nil
 	}
-	i, err := p.escaped()
-	if err != nil {
-		return nil, err
-	}
-	i.marks, i.pool = fold(i.layout.Templates(), in), pool
-	return i, nil
-}
-
-func (p *page) pool(language string) *sync.Pool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pools[language] == nil {
-		p.pools[language] = &sync.Pool{}
-	}
-	return p.pools[language]
+	return p.escaped()
 }
 
 // escaped returns a clone after html/template's escaping, which precedes any execution: a budget of no steps stops right
@@ -216,30 +191,25 @@ func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	in := wordsOf(p.Locale)
-	i, err := page.instance(in)
+	i, err := page.instance()
 	if err != nil {
 		return nil, problemOf(err, page.paths)
 	}
-	body, err := i.render(ctx, p, env, in)
-	i.pool.Put(i)
+	body, err := i.render(ctx, p, env)
+	page.spare.Put(i)
 	if err != nil {
 		return nil, renderError(err, page.paths)
 	}
 	return body, nil
 }
 
-func (i *instance) render(ctx context.Context, p Page, env Env, in words) ([]byte, error) {
+func (i *instance) render(ctx context.Context, p Page, env Env) ([]byte, error) {
 	limits := env.Limits.withDefaults()
-	i.meter.begin(ctx, limits, env, in)
-	out := &output{meter: i.meter, marks: i.marks, left: limits.Output, buf: i.buf[:0]}
+	i.meter.begin(ctx, limits, env, wordsOf(p.Locale))
+	out := &output{left: limits.Output}
 	err := i.layout.Execute(out, p)
-	body := bytes.Clone(out.buf) // of its size, as pages are kept
-	if i.buf = nil; cap(out.buf) <= maxBuffer {
-		i.buf = out.buf
-	}
 	i.meter.begin(context.Background(), limits, Env{}, words{}) // keeps no reference to this page
-	return body, err
+	return out.page.Bytes(), err
 }
 
 // renderError keeps the reason for errors.Is along with the place.

@@ -98,7 +98,7 @@ func (m *meter) leave() string {
 
 func (m *meter) functions() template.FuncMap {
 	return template.FuncMap{
-		tickFunc: m.tick, enterFunc: m.enter, leaveFunc: m.leave, addressFunc: address,
+		tickFunc: m.tick, enterFunc: m.enter, leaveFunc: m.leave,
 		"asset": m.asset, "t": m.text, "count": m.count, "date": date, "day": m.day, "shortday": m.shortDay,
 		"language": languageName, "icon": icon, "truncate": truncate,
 	}

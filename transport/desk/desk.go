@@ -85,7 +85,7 @@ type Panel struct {
 type Link struct {
 	Text string
 	URL  string
-	Icon string // name of one of the desk's icons, such as "globe"; default "link"
+	Icon string // name of one of the desk's icons, such as "globe"; "link" for others
 }
 
 // Handler serves the desk.

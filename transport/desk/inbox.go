@@ -3,7 +3,6 @@ package desk
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -441,7 +440,7 @@ type inboxView struct {
 	Summary     string
 	Rows        []row
 	Next        string
-	Tools       template.HTML
+	Tools       toolsView
 	Bulk        string
 	Here        string
 	New         string

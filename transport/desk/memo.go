@@ -2,7 +2,6 @@ package desk
 
 import (
 	"fmt"
-	"html/template"
 	"maps"
 	"net/http"
 	"slices"
@@ -37,8 +36,7 @@ type memo struct {
 	boxes   kept[[]helpdesk.Mailbox]
 	links   kept[[]Link] // of other accounts
 	names   map[int64]string
-	tools   map[string]template.HTML // above lists
-	counts  kept[helpdesk.Counts]    // valid until any event at all
+	counts  kept[helpdesk.Counts] // valid until any event at all
 }
 
 const (
@@ -179,7 +177,7 @@ func (m *memo) after(events []storage.Event) *memo {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next := &memo{begun: m.begun, user: m.user, account: m.account, members: m.members, people: m.people, tags: m.tags, teams: m.teams, views: m.views, boxes: m.boxes, links: m.links, tools: m.tools}
+	next := &memo{begun: m.begun, user: m.user, account: m.account, members: m.members, people: m.people, tags: m.tags, teams: m.teams, views: m.views, boxes: m.boxes, links: m.links}
 	if !renamed {
 		next.names = m.names
 	}
@@ -219,20 +217,6 @@ func (m *memo) keepNames(found map[int64]string) {
 		all[id] = name
 	}
 	m.names = all
-}
-
-// keepTools caches the tools of a list. Several memos may share the map, so it is not modified.
-func (m *memo) keepTools(key string, drawn template.HTML) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(drawn) > maxToolsSize {
-		return
-	}
-	all := map[string]template.HTML{key: drawn}
-	if len(m.tools) < maxTools {
-		maps.Copy(all, m.tools)
-	}
-	m.tools = all
 }
 
 // memberships returns the memberships of the account, at most maxTeam.

@@ -24,8 +24,6 @@ func (h *Handler) parse(lang string) (*template.Template, error) {
 	w := speak(lang)
 	t, err := template.New("").Funcs(template.FuncMap{
 		"t": w.T, "n": w.N, "count": count, "icon": icon, "asset": h.assetURL, "url": h.url, "join": strings.Join,
-		"rows":    func(list []row) template.HTML { return drawRows(w, list) },
-		"options": drawOptions, "navigation": drawNav, "tagging": drawTags, "assigning": drawMembers,
 		"dict": dict, "lang": func() string { return lang },
 		// In an attribute, template.HTML would lose its tags.
 		"source": func(h template.HTML) string { return string(h) },
@@ -33,13 +31,6 @@ func (h *Handler) parse(lang string) (*template.Template, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Internal, "desk: templates", err)
 	}
-	settle(t, map[string]func(string) template.HTML{
-		"t": func(text string) template.HTML { return template.HTML(template.HTMLEscapeString(w.T(text))) }, // escaped for text and for attributes in quotes
-		"icon": func(name string) template.HTML {
-			drawn, _ := icon(name) // a missing one fails where it is shown
-			return drawn
-		},
-	})
 	return t, nil
 }
 

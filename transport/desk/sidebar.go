@@ -86,7 +86,10 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 	}
 	s.Foot = append(s.Foot, navItem{ID: "settings", Text: v.words.T("Settings"), Icon: "settings", URL: v.at("/settings"), Key: "s"})
 	for _, l := range v.h.cfg.Links {
-		s.Foot = append(s.Foot, navItem{Text: l.Text, Icon: cmp.Or(l.Icon, "link"), URL: l.URL})
+		if icons[l.Icon] == "" {
+			l.Icon = "link"
+		}
+		s.Foot = append(s.Foot, navItem{Text: l.Text, Icon: l.Icon, URL: l.URL})
 	}
 	if v.h.cfg.HelpCentre != "" && !v.seesHelp() {
 		s.Foot = append(s.Foot, navItem{Text: v.words.T("Help centre"), Icon: "book", URL: v.h.cfg.HelpCentre})

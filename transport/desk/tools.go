@@ -1,8 +1,6 @@
 package desk
 
 import (
-	"fmt"
-	"html/template"
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
@@ -35,15 +33,11 @@ type toolsView struct {
 	CanSaveView                  bool
 }
 
-// maxTools is the number of lists whose toolbars a memo caches, and maxToolsSize their maximum total size in bytes.
-const maxTools, maxToolsSize = 4, 64 << 10
-
-// tools renders the toolbar of a list. It has hundreds of elements and is the same on every page of the list, so it is
-// cached until something in it changes.
-func (v *visit) tools(l listing, canSave bool) (template.HTML, error) {
+// tools makes the toolbar of a list.
+func (v *visit) tools(l listing, canSave bool) (toolsView, error) {
 	team, err := v.team()
 	if err != nil {
-		return "", err
+		return toolsView{}, err
 	}
 	view := toolsView{
 		Team: team, Naps: v.naps(), Priorities: urgencies(v.words), Spam: l.view == "spam", First: v.listURL(l),
@@ -51,29 +45,7 @@ func (v *visit) tools(l listing, canSave bool) (template.HTML, error) {
 		CanSaveView: canSave,
 	}
 	l.after = ""
-	key := fmt.Sprint(v.words.lang, l, view.First, view.Naps, view.CanAssign, view.CanUpdate, view.CanTag, canSave,
-		v.may(identity.MembershipsView), v.may(identity.MailboxesView))
-	for _, p := range team {
-		if p.Online {
-			key += " " + itoa(p.ID)
-		}
-	}
-	v.memo.mu.Lock()
-	drawn, known := v.memo.tools[key]
-	v.memo.mu.Unlock()
-	if known {
-		return drawn, nil
-	}
-	if err := v.choices(&view, l); err != nil {
-		return "", err
-	}
-	var out strings.Builder
-	if err := v.draw(&out, "list-tools", view); err != nil {
-		return "", err
-	}
-	drawn = template.HTML(out.String()) // a template of this package made it
-	v.memo.keepTools(key, drawn)
-	return drawn, nil
+	return view, v.choices(&view, l)
 }
 
 // choices returns the filters above a list, and the actions of its form.

@@ -1,11 +1,8 @@
 package server_test
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"path"
 	"strings"
@@ -19,64 +16,31 @@ import (
 	"github.com/helpwright/helpwright/transport/server"
 )
 
-// reader requests pages on a connection that stays open.
-type reader struct {
-	address, page string
-	conn          net.Conn
-	in            *bufio.Reader
-}
-
-type answer struct {
-	Status string
-	Header http.Header
-	Body   string
-}
-
-// ask sends a request with additional fields. fast means that net/http has not seen the request: it sends Date after fields
-// that begin with a letter before D, which all these answers have.
-func (r *reader) ask(t *testing.T, fields string) (got answer, fast bool) {
+// page requests a page of help.example.org at an address.
+func page(t *testing.T, address, path string, fields ...string) (res *http.Response, body string) {
 	t.Helper()
-	if r.conn == nil {
-		r.conn = dial(t, r.address)
-		r.in = bufio.NewReader(r.conn)
-	}
-	fmt.Fprintf(r.conn, "GET %s HTTP/1.1\r\nHost: help.example.org\r\n%s\r\n", r.page, fields)
-	_, err := r.in.Peek(1)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin, _ := r.in.Peek(r.in.Buffered()) // it is there
-	_, second, _ := strings.Cut(string(begin), "\r\n")
-	fast = strings.HasPrefix(second, "Date: ")
-	res, err := http.ReadResponse(r.in, nil)
+	r.Host = "help.example.org"
+	r.Header.Set("Accept-Encoding", "identity")
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Set(fields[i], fields[i+1])
+	}
+	res, err = http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := io.ReadAll(res.Body)
+	defer res.Body.Close()
+	all, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res.Header.Del("Date")
-	return answer{res.Status, res.Header, string(body)}, fast
+	return res, string(all)
 }
 
-// both repeats a request until it was answered both by net/http and without it.
-func (r *reader) both(t *testing.T, fields string) (slow, fast answer) {
-	t.Helper()
-	testenv.Eventually(t, "an answer without net/http", func() bool {
-		got, ok := r.ask(t, fields)
-		fast = got
-		return ok
-	})
-	slow, ok := r.ask(t, fields+"Content-Length: 0\r\n")
-	if ok {
-		t.Fatal("a request with a body was taken")
-	}
-	r.conn = nil // it belongs to net/http now
-	return slow, fast
-}
-
-// A kept page is the same whether net/http answers or the connection does, in all its forms, until it changes.
+// A kept page has the fields that caches need, in all its forms, and stays until it changes.
 func TestKeptPages(t *testing.T) {
 	t.Parallel()
 	cfg := config()
@@ -90,7 +54,7 @@ func TestKeptPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	editor, page := publish(t, srv)
+	editor, at := publish(t, srv)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- srv.Run(ctx) }()
@@ -100,29 +64,46 @@ func TestKeptPages(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	r := &reader{address: cfg.Listener.Addr().String(), page: page}
-	for _, fields := range []string{
-		"", "Accept-Encoding: gzip\r\n", "Accept-Encoding: gzip, deflate, br, zstd\r\n", "Accept-Encoding: gzip;q=0\r\n", "If-None-Match: *\r\n",
-	} {
-		slow, fast := r.both(t, fields)
-		if diff := cmp.Diff(slow, fast); diff != "" {
-			t.Errorf("%q: %s", fields, diff)
+	address := cfg.Listener.Addr().String()
+	_, plain := page(t, address, at)
+	const control = "public, max-age=0, s-maxage=60, stale-while-revalidate=86400, stale-if-error=86400"
+	tags := map[string]bool{}
+	for coding, wanted := range map[string]string{"identity": "", "gzip": "gzip", "gzip, deflate, br, zstd": "br", "zstd": "zstd", "gzip;q=0": ""} {
+		page(t, address, at, "Accept-Encoding", coding) // the next one is kept in this form
+		res, body := page(t, address, at, "Accept-Encoding", coding)
+		type fields struct{ Coding, Control, Vary string }
+		want := fields{wanted, control, "Accept-Encoding"}
+		got := fields{res.Header.Get("Content-Encoding"), res.Header.Get("Cache-Control"), res.Header.Get("Vary")}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", coding, diff)
+		}
+		if wanted == "" && body != plain || wanted != "" && len(body) >= len(plain) {
+			t.Errorf("%q: %d of %d bytes", coding, len(body), len(plain))
+		}
+		tag := res.Header.Get("Etag")
+		tags[tag] = true
+		for given, status := range map[string]int{tag: http.StatusNotModified, "W/" + tag: http.StatusNotModified, `"a", ` + tag: http.StatusNotModified, "*": http.StatusNotModified, `"a"`: http.StatusOK} {
+			res, body := page(t, address, at, "Accept-Encoding", coding, "If-None-Match", given)
+			if res.StatusCode != status || res.Header.Get("Etag") != tag || res.Header.Get("Cache-Control") != control || (body == "") != (status == http.StatusNotModified) {
+				t.Errorf("%q, %s: %d %v, %d bytes", coding, given, res.StatusCode, res.Header, len(body))
+			}
 		}
 	}
-	testenv.Eventually(t, "an answer without net/http", func() bool {
-		_, fast := r.ask(t, "If-None-Match: *\r\n")
-		return fast
-	})
-	want := server.Request{Method: "GET", Route: "{site}/{locale}/articles/{name}", Status: http.StatusNotModified}
-	if diff := cmp.Diff(want, observed.Load()); diff != "" {
-		t.Error(diff)
+	if len(tags) != 4 { // one for each coding, and one for none
+		t.Error(tags)
 	}
-	id, _ := kb.ParsePageName(path.Base(page))
+	page(t, address, at, "If-None-Match", "*")
+	want := server.Request{Method: "GET", Route: "{site}/{locale}/articles/{name}", Status: http.StatusNotModified}
+	testenv.Eventually(t, "the request is observed", func() bool { return cmp.Equal(want, observed.Load()) })
+	if stats, ok := srv.SiteCache(); !ok || stats.Hits < 20 {
+		t.Errorf("%+v", stats)
+	}
+	id, _ := kb.ParsePageName(path.Base(at))
 	if err := editor.DeleteArticle(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, "the change", func() bool {
-		got, _ := r.ask(t, "")
-		return got.Status == "404 Not Found"
+		res, body := page(t, address, at)
+		return res.StatusCode == http.StatusNotFound && !strings.Contains(body, "Step 1")
 	})
 }

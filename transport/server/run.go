@@ -47,7 +47,7 @@ func (s *Server) doors() []part {
 		all = append(all, part{"intake at " + intake.Addr().String(), intake.Run})
 	}
 	if l := s.cfg.Listener; l != nil {
-		all = append(all, part{"http", func(ctx context.Context) error { return serve(ctx, l, s.handler, s.kept()) }})
+		all = append(all, part{"http", func(ctx context.Context) error { return Serve(ctx, l, s.handler) }})
 	}
 	for name, run := range s.cfg.Doors {
 		all = append(all, part{name, run})
@@ -139,18 +139,15 @@ const (
 // answer requests on open connections, asking for each connection to be closed, until there was no request for a quarter of
 // a second or 2.5 s have passed. Requests under way then have 8 s to finish. The API extends the limit of an answer with
 // each part of it that it writes.
-func Serve(ctx context.Context, l net.Listener, h http.Handler) error { return serve(ctx, l, h, nil) }
-
-func serve(ctx context.Context, l net.Listener, h http.Handler, kept keptFunc) error {
+func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	var leave leaving
 	server := &http.Server{
-		Handler: leave.closing(whole(h)), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
-		WriteTimeout: writeTimeout, ConnContext: withConn, ConnState: turned,
+		Handler: leave.closing(h), MaxHeaderBytes: 64 << 10,
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		ErrorLog: log.New(exceptHandshakes{log.Default().Writer()}, "", log.LstdFlags),
 	}
 	done := make(chan error, 1)
-	var sending atomic.Int64
-	go func() { done <- server.Serve(wholeListener{l, leave.unless(kept), &sending}) }()
+	go func() { done <- server.Serve(l) }()
 	select {
 	case err := <-done:
 		return err
@@ -163,9 +160,6 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, kept keptFunc) e
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
 		_ = server.Close()
-	}
-	for sending.Load() > 0 && grace.Err() == nil {
-		time.Sleep(time.Millisecond)
 	}
 	if err := <-done; !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		return err
@@ -205,13 +199,4 @@ func (l *leaving) wait() {
 			quiet, asked = 0, now
 		}
 	}
-}
-
-// unless returns a keptFunc that stops answering once the server shuts down, as its answers do not ask for the connection to
-// be closed.
-func (l *leaving) unless(kept keptFunc) keptFunc {
-	if kept == nil {
-		return nil
-	}
-	return func(w http.ResponseWriter, r *http.Request) bool { return !l.begun.Load() && kept(w, r) }
 }

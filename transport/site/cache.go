@@ -272,38 +272,6 @@ func (c *cache) serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// ServeKept answers a GET with a cached page, and returns the pattern of the page's address. It reads only the host, the
-// path, Accept-Encoding and If-None-Match, and does no I/O. If it returns false, it has written nothing, and the request
-// needs ServeHTTP.
-func (h *Handler) ServeKept(w http.ResponseWriter, r *http.Request) (route string, ok bool) {
-	page := h.cache.current(key(r))
-	if page == nil {
-		return "", false
-	}
-	h.cache.hits.Add(1)
-	h.cache.send(page, w, r, false)
-	return page.route, true
-}
-
-// current returns a cached page known to be valid, nil if there is none.
-func (c *cache) current(k string) *kept {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.byKey[k]
-	if e == nil {
-		return nil
-	}
-	page, _ := e.Value.(*kept)
-	if !page.forGood {
-		a := c.accounts[page.stamp.account]
-		if a == nil || a.broken || c.due(a) || a.state != page.stamp.state {
-			return nil
-		}
-	}
-	c.used.MoveToFront(e)
-	return page
-}
-
 // due reports whether to read the log; c.mu is held.
 func (c *cache) due(a *account) bool {
 	return a.stale || a.seq < 0 || c.cfg.Now().Sub(a.checked) >= fresh
@@ -454,7 +422,7 @@ func (c *cache) send(k *kept, w http.ResponseWriter, r *http.Request, first bool
 	}
 	if k.stored {
 		etag, tag, given := page.etag, page.tag, r.Header.Get("If-None-Match")
-		if page.former != "" && has(given, page.former) {
+		if page.former != "" && !has(given, etag) && has(given, page.former) {
 			etag, tag = page.former, []string{page.former}
 		}
 		h["Etag"] = tag

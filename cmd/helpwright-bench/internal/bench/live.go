@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,15 +11,14 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport/server"
 )
 
 // notes writes notes, first on an idle server and then while mails are imported.
-func notes(ctx context.Context, w *world) (f figure, err error) {
+func notes(ctx context.Context, w *world) ([]time.Duration, error) {
 	ids, err := w.some(ctx, 1000)
 	if err != nil {
-		return f, err
+		return nil, err
 	}
 	write := func(n int) error {
 		_, err := w.at.desk.CreateInteraction(ctx, ids[n%len(ids)], helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: someText})
@@ -28,7 +26,7 @@ func notes(ctx context.Context, w *world) (f figure, err error) {
 	}
 	quiet, err := atOnce(ctx, w.cfg.Time, 1, write)
 	if err != nil {
-		return f, err
+		return nil, err
 	}
 	during, stop := context.WithCancel(ctx)
 	imported := make(chan error, 1)
@@ -44,9 +42,9 @@ func notes(ctx context.Context, w *world) (f figure, err error) {
 	busy, err := atOnce(ctx, w.cfg.Time, 1, write)
 	stop()
 	if err := errors.Join(err, <-imported); err != nil {
-		return f, err
+		return nil, err
 	}
-	return times(quantile(quiet, 0.5), quantile(busy, 0.5), 3), nil
+	return []time.Duration{quantile(quiet, 0.5), quantile(busy, 0.5)}, nil
 }
 
 // reader reads a stream of events and counts them.
@@ -77,10 +75,10 @@ func (r *reader) Flush() {}
 // eventsAtOnce is the number of events with which a stream is measured.
 const eventsAtOnce = 100
 
-// stream sends events to many readers at once. The floor encodes each event once and copies it for all.
-func stream(ctx context.Context, w *world) (f figure, err error) {
-	var floor, work time.Duration
-	err = w.running(ctx, func(ctx context.Context) error {
+// stream sends events to many readers at once, and returns the processor time of an event for all of them.
+func stream(ctx context.Context, w *world) ([]time.Duration, error) {
+	var work time.Duration
+	err := w.running(ctx, func(ctx context.Context) error {
 		ctx, leave := context.WithCancel(ctx)
 		defer leave()
 		var all, begun sync.WaitGroup
@@ -117,20 +115,9 @@ func stream(ctx context.Context, w *world) (f figure, err error) {
 		err = until(ctx, func() (bool, error) { return seen.Load() >= events*int64(w.cfg.Readers), nil })
 		time.Sleep(50 * time.Millisecond) // for more events than that
 		work = (cpu() - before) / time.Duration(max(1, seen.Load()/int64(w.cfg.Readers)))
-		if err != nil {
-			return err
-		}
-		before = cpu()
-		if err := w.encodedOnce(int(events)); err != nil {
-			return err
-		}
-		floor = (cpu() - before) / time.Duration(events)
-		return nil
+		return err
 	})
-	if err != nil {
-		return f, err
-	}
-	return figure{value: span(work), floor: span(floor), missed: work > 3*time.Millisecond*time.Duration(w.cfg.Readers)/500}, nil
+	return []time.Duration{work}, err
 }
 
 // waited waits for a group, or for the end of ctx.
@@ -159,30 +146,4 @@ func (w *world) follow(ctx context.Context, token string, to http.ResponseWriter
 	req.Header.Set("Authorization", "Bearer "+token)
 	w.srv.Handler().ServeHTTP(to, req)
 	return nil
-}
-
-// encodedOnce encodes events, and copies each into the buffer of every reader.
-func (w *world) encodedOnce(events int) error {
-	buffers := make([][]byte, w.cfg.Readers)
-	for i := range events {
-		text, err := json.Marshal(w.srv.Service().CloudEvent(w.at.id, storage.Event{Seq: int64(i), Type: "conversation.updated", Subject: 1, Time: time.Now()}))
-		if err != nil {
-			return err
-		}
-		for r := range buffers {
-			buffers[r] = append(buffers[r][:0], text...)
-		}
-	}
-	return nil
-}
-
-const mostIdle = 40 << 20
-
-// idle is the memory of a whole process without requests.
-func idle(ctx context.Context, w *world) (figure, error) {
-	if w.cfg.Idle == nil || w.kind != "SQLite" {
-		return figure{}, nil
-	}
-	bytes, err := w.cfg.Idle(ctx)
-	return figure{value: fmt.Sprintf("%.0f MB", float64(bytes)/(1<<20)), missed: bytes >= mostIdle}, err
 }

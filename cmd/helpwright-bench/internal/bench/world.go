@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,16 +30,12 @@ type world struct {
 	cfg   Config
 	kind  string // of the database
 	store *bunstore.DB
-	plain *sql.DB // the same database, for floors
+	plain *sql.DB // the same database
 	blobs *fileblob.Blobs
 	clock *clock
 	sink  *sink
 	srv   *server.Server
 	filer *ingest.Filer
-	small *world // a small one; nil for the small one itself
-
-	// writes lets hand-written transactions wait in a queue, as the product's own do: SQLite's busy handler starves some.
-	writes sync.Mutex
 
 	at    place // the measured account
 	site  siteOf

@@ -11,24 +11,21 @@ import (
 // enough is the minimum number of repetitions.
 const enough = 3
 
-// inTurns alternates between the floor and the work for a time, so that both are subject to the same noise, and returns the
-// median of each.
-func inTurns(ctx context.Context, d time.Duration, clock func() time.Duration, floor, work func(n int) error) (f, w time.Duration, err error) {
-	var spent [2][]time.Duration
+// median repeats work for a time, and returns the median of its durations by a clock.
+func median(ctx context.Context, d time.Duration, clock func() time.Duration, work func(n int) error) ([]time.Duration, error) {
+	var spent []time.Duration
 	began := time.Now()
 	for n := 0; n < enough || time.Since(began) < d; n++ {
 		if err := ctx.Err(); err != nil {
-			return 0, 0, err
+			return nil, err
 		}
-		for i, do := range []func(int) error{floor, work} {
-			before := clock()
-			if err := do(n); err != nil {
-				return 0, 0, err
-			}
-			spent[i] = append(spent[i], clock()-before)
+		before := clock()
+		if err := work(n); err != nil {
+			return nil, err
 		}
+		spent = append(spent, clock()-before)
 	}
-	return quantile(spent[0], 0.5), quantile(spent[1], 0.5), nil
+	return []time.Duration{quantile(spent, 0.5)}, nil
 }
 
 // wall returns a wall clock.
