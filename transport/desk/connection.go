@@ -37,6 +37,7 @@ type tested struct {
 	Mailbox int64  `json:"m"`
 	Failure string `json:"f,omitempty"`
 	Millis  int64  `json:"t"`
+	Out     bool   `json:"o,omitempty"` // it was of outgoing mail
 }
 
 const testCookie = "desk_test"

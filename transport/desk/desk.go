@@ -60,6 +60,9 @@ type Config struct {
 	// AssistantURL returns the endpoint of an account for assistants, see transport/mcp. nil: the desk shows none.
 	AssistantURL func(accountID int64) string
 
+	// NoRelay says that the server has no relay: mail of mailboxes without a relay of their own reaches nobody.
+	NoRelay bool
+
 	// Resolver looks up the mail servers of the domain of a new mailbox. nil: names are guessed without DNS.
 	Resolver Resolver
 

@@ -152,7 +152,7 @@ func (v *visit) mailFlow(view *healthView) error {
 			}
 		}
 		view.Boxes = append(view.Boxes, row)
-		view.Needs = append(view.Needs, v.needsOf(row)...)
+		view.Needs = append(append(view.Needs, v.needsOf(row)...), v.needsSending(m)...)
 	}
 	view.Days = v.daysFrom(from, whole)
 	view.Wide, view.Slim = v.chartOf(view.Days, 640), v.chartOf(view.Days[max(0, len(view.Days)-7):], 330)

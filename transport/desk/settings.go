@@ -58,6 +58,7 @@ func (h *Handler) routeSettings() {
 		"GET /settings/mailboxes/{id}":                    (*visit).mailboxPage,
 		"POST /settings/mailboxes/{id}":                   (*visit).saveMailbox,
 		"POST /settings/mailboxes/{id}/test":              (*visit).testMailbox,
+		"POST /settings/mailboxes/{id}/outgoing":          (*visit).saveOutgoing,
 		"POST /settings/mailboxes/{id}/signature":         (*visit).saveMailboxSignature,
 		"POST /settings/mailboxes/{id}/delete":            (*visit).deleteMailbox,
 		"GET /settings/domains":                           (*visit).domainsPage,

@@ -164,6 +164,7 @@ type mailboxView struct {
 	CanUpdate, CanHold  bool
 	CanConnect          bool
 	CanDelete           bool
+	Outgoing            *outgoingView // nil if the member may not see it
 	Domain              *domainCard
 	Signature           *signatureForm // nil if the member may not change it
 	List                string
@@ -198,6 +199,7 @@ func (v *visit) mailboxView(m helpdesk.Mailbox) (mailboxView, error) {
 	}
 	view.Holds = v.holds(int(v.account.SendHold / time.Second))
 	if view.CanConnect {
+		view.Outgoing = v.outgoing(m)
 		if err := v.connectionState(m, &view); err != nil {
 			return view, err
 		}
@@ -255,7 +257,7 @@ func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
 		c.Link = Link{Text: w.T("Look"), URL: v.at("/settings/ledger")}
 		view.Checks = append(view.Checks, c)
 	}
-	if t, ok := v.lastTest(m.ID); ok && m.Inbound.Type != ledger.InboundForward {
+	if t, ok := v.lastTest(m.ID); ok && !t.Out && m.Inbound.Type != ledger.InboundForward {
 		view.Tested = v.steps(m, t)
 	}
 	return nil

@@ -27,6 +27,7 @@ type setUpStep struct {
 }
 
 type setUpView struct {
+	Unsent  string // where outgoing mail is set up, if mail reaches nobody
 	Steps   []setUpStep
 	Now     int
 	Errors  map[string]string
@@ -390,6 +391,9 @@ func (v *visit) askForColleagues(view setUpView, status int) error {
 		return err
 	}
 	view.Roles, view.Action, view.Skip = roles, v.at("/setup/colleagues"), v.at("/")
+	if view.Unsent, err = v.unsentLink(); err != nil {
+		return err
+	}
 	return v.showSetUp("setup-colleagues", v.words.T("Invite your colleagues"), 4, view, status)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/desk"
 )
@@ -46,6 +47,9 @@ func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) h
 	fill(&cfg.AssistantURL, func(account int64) string { return s.APIURL() + fmt.Sprintf("/accounts/%d/mcp", account) })
 	fill(&cfg.Now, s.cfg.Now)
 	fill(&cfg.Logger, s.cfg.Logger)
+	if _, spooled := s.cfg.Relay.(*outbound.Spool); spooled {
+		cfg.NoRelay = true
+	}
 	if cfg.Resolver == nil {
 		cfg.Resolver = s.cfg.Resolver
 	}
