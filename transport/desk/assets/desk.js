@@ -519,7 +519,7 @@ function clean(root) {
     clean(e);
     if (["SCRIPT", "STYLE", "META", "LINK", "TITLE", "HEAD"].includes(e.tagName) || e.getAttribute("src")?.startsWith("blob:")) { e.remove(); continue; } // the server does not have the picture yet
     if (!tags.has(e.tagName)) { e.replaceWith(...e.childNodes); continue; }
-    for (const a of [...e.attributes]) if (!(e.tagName === "A" && a.name === "href") && !(e.tagName === "IMG" && ["src", "alt", "data-remote-src"].includes(a.name))) e.removeAttribute(a.name);
+    for (const a of [...e.attributes]) if (!(e.tagName === "A" && a.name === "href") && !(e.tagName === "OL" && a.name === "start") && !(e.tagName === "IMG" && ["src", "alt", "data-remote-src"].includes(a.name))) e.removeAttribute(a.name);
   }
 }
 
@@ -538,15 +538,20 @@ function paste(form, html, text, files) {
   changed();
 }
 
+/** Where the pictures are that were shown before the server had them: what is undone may show them so again. @type {Map<string, string>} */
+const arrived = new Map();
+
 /** Attaches a picture that is shown already. @param {HTMLFormElement} form @param {string} url of what is shown @param {File} file */
 function illustrate(form, url, file) {
   const named = file.name ? file : new File([file], "image.png", { type: file.type }), shown = () => /** @type {HTMLImageElement | null} */ ($(`.editor img[src="${url}"]`, form));
+  let failed = false;
   attach(form, form.dataset.files || "", { file: named, inline: "1" }, (made) => {
     const e = shown();
-    if (e) e.src = made.url; else insert(`<img src="${made.url}" alt="">`); // a retry
+    if (e) e.src = made.url; else if (failed) insert(`<img src="${made.url}" alt="">`); else listed(form, made.html); // the member has taken it out
+    arrived.set(url, made.url);
     URL.revokeObjectURL(url);
     changed();
-  }, () => shown()?.remove());
+  }, () => { failed = true; shown()?.remove(); });
 }
 
 /** What the selection was before a text was put in, by the signs that stood around all while it was.
@@ -579,6 +584,7 @@ function insert(html, like = false) {
 /** Tidies up after a text that was put in is undone or done again. @param {HTMLElement} edit @param {string} how */
 function undone(edit, how) {
   if (how === "historyRedo") for (const e of $$("wbr", edit)) e.remove();
+  for (const e of /** @type {HTMLImageElement[]} */ ($$('img[src^="blob:"]', edit))) e.src = arrived.get(e.src) || e.src;
   for (const { signs, from } of puts) {
     if (how !== "historyUndo" || !signs[0].isConnected) continue;
     for (const e of signs) e.remove();

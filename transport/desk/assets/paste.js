@@ -14,23 +14,37 @@
 
 const picture = /^image\/(png|jpeg|gif|webp)$/;
 const raw = /^(script|style|title|textarea|xmp|iframe|noembed|noframes)$/;
+const unread = /^(base|link|meta|plaintext|frameset)$/;
 const attributes = new Set(["href", "src", "alt", "start", "colspan", "rowspan", "width", "height", "class", "role", "hidden", "aria-level", "data-aria-level"]);
-const gone = new Set(["head", "meta", "link", "base", "svg", "math", "object", "embed", "audio", "video", "canvas", "select", "datalist", "template", "col", "colgroup", "map", "frameset", "rp", "rt"]);
+const gone = new Set(["head", "svg", "math", "object", "audio", "video", "canvas", "select", "datalist", "template", "col", "colgroup", "map", "rp", "rt"]);
+const single = new Set(["p", "li", "td", "th", "tr", "tbody", "thead", "tfoot", "dt", "dd", "br", "hr", "img", "wbr", "input", "embed", "area", "source", "track", "param", "col", "colgroup", "rp", "rt"]); // their end need not be written
+const deepest = 250; // how many elements are kept around one
 const blocks = new Set(["address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form",
   "header", "hgroup", "legend", "main", "nav", "p", "section", "summary"]);
 
+/** Reads what style sheets say of classes. @param {string} sheet @param {Map<string, string>} classes */
+function learn(sheet, classes) {
+  const brace = /[{}]/g;
+  let depth = 0, from = 0, names = "";
+  for (let found = brace.exec(sheet); found; from = found.index + 1, found = brace.exec(sheet)) {
+    const text = sheet.slice(from, found.index);
+    if (found[0] === "{" && ++depth === 1) names = text;
+    else if (found[0] === "}" && depth-- === 1) for (const name of names.split(",")) { const own = /^[^.#:\s]*\.([\w-]+)$/.exec(name.trim()); if (own) classes.set(own[1], `${classes.get(own[1]) || ""};${text}`); }
+  }
+}
+
 /** Writes HTML anew with the attributes alone that are read here, in one pass. Styles become data: the page's policy refuses
- * style attributes even of a document that is not shown. @param {string} html */
-export function bare(html) {
+ * style attributes even of a document that is not shown. Parsers take quadratic time for what is nested deeply. @param {string} html @param {Map<string, string>} classes gets the styles of classes */
+export function bare(html, classes) {
   const tag = /<(\/?)([a-z][^ \t\n\f\r/>]*)/iy, attribute = /[ \t\n\f\r/]*([^ \t\n\f\r/>][^ \t\n\f\r/>=]*)(?:[ \t\n\f\r]*=[ \t\n\f\r]*("[^"]*"|'[^']*'|[^ \t\n\f\r>]*))?/y;
-  let out = "", at = 0;
+  let out = "", at = 0, depth = 0;
   for (let open = html.indexOf("<"); open >= 0; open = html.indexOf("<", at)) {
     out += html.slice(at, open);
     tag.lastIndex = open;
     const found = tag.exec(html);
     if (!found) {
-      const comment = html.startsWith("<!--", open), end = comment ? html.indexOf("-->", open + 2) : html.indexOf(">", open);
       if (!/[!?/]/.test(html[open + 1] || "")) { out += "&lt;"; at = open + 1; continue; }
+      const comment = html.startsWith("<!--", open), end = comment ? html.indexOf("-->", open + 2) : html.indexOf(">", open);
       if (end < 0) return out;
       at = end + (comment ? 3 : 1);
       continue;
@@ -48,18 +62,25 @@ export function bare(html) {
     if (end < 0) return out;
     const closed = html[end - 1] === "/";
     at = end + 1;
-    if (!raw.test(name)) { if (name !== "plaintext" && name !== "frameset") out += `<${found[1]}${name}${found[1] ? "" : kept}>`; continue; }
+    if (!raw.test(name)) {
+      const counts = !single.has(name);
+      if (counts && !found[1]) depth++;
+      if (!unread.test(name) && !(counts && depth > deepest)) out += `<${found[1]}${name}${found[1] ? "" : kept}>`;
+      if (counts && found[1] && depth) depth--;
+      continue;
+    }
     if (found[1] || closed) continue;
     const close = new RegExp(`</${name}[ \\t\\n\\f\\r/>]`, "ig");
     close.lastIndex = at;
     const last = close.exec(html);
+    if (name === "style") learn(html.slice(at, last?.index), classes);
     if (!last) return out;
     at = last.index;
   }
   return out + html.slice(at);
 }
 
-/** @param {Element} e */
+/** The style of an element, of which only some properties say what it is. @param {Element} e */
 function styleOf(e) {
   /** @type {Map<string, string>} */
   const all = new Map();
@@ -149,7 +170,8 @@ function lookOf(e, css, look) {
   if (tag === "i" || tag === "em" || tag === "cite" || tag === "dfn" || tag === "var") own.italic = true;
   if (tag === "code" || tag === "kbd" || tag === "samp" || tag === "tt") own.code = true;
   if (tag === "s" || tag === "del" || tag === "strike" || /line-through/.test(css.get("text-decoration") || css.get("text-decoration-line") || "")) own.del = true;
-  if (tag === "sub" || tag === "sup") own[tag] = true;
+  const height = /^su[bp]/.exec(css.get("vertical-align") || tag)?.[0];
+  if (height === "sub" || height === "sup") own[height] = true;
   if (/^(bold|normal|\d)/.test(weight)) own.bold = weight.startsWith("bold") || Number(weight) >= 600;
   if (/^(italic|oblique|normal)/.test(slant)) own.italic = slant !== "normal";
   if (look.head) own.bold = false;
@@ -230,7 +252,8 @@ class Reader {
   /** @param {Element} e @param {Box} box */
   code(e, box) {
     flush(box);
-    const text = preformatted(e).replace(/^\n/, "").trimEnd(), language = /\blanguage-([\w+#-]+)/.exec(`${e.className} ${e.querySelector("code")?.className || ""}`);
+    const codes = e.querySelectorAll("code"), only = codes.length === 1 && [...e.childNodes].every((n) => !(n instanceof Text) || !n.data.trim()); // beside it are the names of languages, and buttons
+    const text = preformatted(only ? codes[0] : e).replace(/^\n/, "").trimEnd(), language = /\blanguage-([\w+#-]+)/.exec(`${e.className} ${e.querySelector("code")?.className || ""}`);
     if (text.trim()) { box.blocks.push({ tag: "pre", text, language: language?.[1] || "" }); box.lists = []; }
   }
 
@@ -380,7 +403,7 @@ class Writer {
   /** @param {Block} b @returns {string} */
   block(b) {
     if ("runs" in b) return this.paragraph(b);
-    if ("items" in b) return `<${b.tag}${this.rich && b.start > 1 ? ` start="${b.start}"` : ""}>${b.items.map((i) => `<li>${this.item(i)}</li>`).join("")}</${b.tag}>`;
+    if ("items" in b) return `<${b.tag}${b.start > 1 ? ` start="${b.start}"` : ""}>${b.items.map((i) => `<li>${this.item(i)}</li>`).join("")}</${b.tag}>`;
     if ("box" in b) return `<blockquote>${this.blocks(b.box.blocks)}</blockquote>`;
     if ("text" in b) return `<pre>${this.rich ? `<code${b.language ? ` class="language-${escape(b.language)}"` : ""}>` : ""}${b.text.startsWith("\n") ? "\n" : ""}${escape(b.text)}${this.rich ? "</code>" : ""}</pre>`;
     if ("rows" in b) return this.rich ? this.table(b.rows) : rowLines(b.rows).map((runs) => `<div>${this.line(runs)}</div>`).join("");
@@ -492,10 +515,22 @@ function illustrate(page, files) {
   return { shown, left: files.slice(best.length) };
 }
 
+/** @param {string} html */
+function pageOf(html) {
+  /** @type {Map<string, string>} */
+  const classes = new Map(), source = bare(html, classes), cells = /^\s*(?:<(?:html|\/?head|body|meta)\b[^>]*>\s*)*<t(?:body|head|r|d|h)\b/.test(source);
+  const page = new DOMParser().parseFromString(cells ? `<table>${source}` : source, "text/html");
+  if (classes.size) for (const e of page.querySelectorAll("[class]")) {
+    const styles = [...e.classList].map((name) => classes.get(name) || "").filter(Boolean);
+    if (styles.length) e.setAttribute("data-style", `${styles.join(";")};${e.getAttribute("data-style") || ""}`);
+  }
+  return page;
+}
+
 /** Reads what is pasted with HTML, files, or both. @param {string} html @param {File[]} files @param {boolean} rich whether the
  * text knows headings and tables @returns {Pasted} */
 export function read(html, files, rich) {
-  const page = new DOMParser().parseFromString(bare(html), "text/html"), { shown, left } = illustrate(page, files.filter((f) => picture.test(f.type)));
+  const page = pageOf(html), { shown, left } = illustrate(page, files.filter((f) => picture.test(f.type)));
   /** @type {Map<string, File>} */
   const pictures = new Map();
   /** @type {Map<Element, string>} */
