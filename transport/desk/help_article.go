@@ -733,11 +733,11 @@ func (hv *helpVisit) preview() error {
 
 // asMarkdown answers the script with the Markdown of HTML that was pasted into a text.
 func (hv *helpVisit) asMarkdown() error {
-	if _, err := hv.postedText(); err != nil {
-		return err
-	}
 	if !hv.may(kb.ArticlesView) {
 		return fault.New(fault.Forbidden, "You may not see articles.")
+	}
+	if _, err := hv.postedText(); err != nil {
+		return err
 	}
 	return hv.json(map[string]string{"markdown": strings.TrimSuffix(contenthtml.ToReadableMarkdown(hv.r.PostFormValue("html")), "\n")})
 }
