@@ -95,6 +95,11 @@ var pastes = []pasted{
 		reply: `<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>`, article: "- a\n  - b\n- c",
 	},
 	{
+		name:  "a list of Word without a level",
+		html:  wordItem("l0", 1, "·", "A") + wordItem("l0", 3, "·", "B") + wordItem("l0", 2, "·", "C") + wordItem("l0", 2, "(i)", "D") + wordItem("l0", 2, "(ii)", "E"),
+		reply: `<ul><li>A<ul><li>B</li><li>C</li></ul><ol><li>D</li><li>E</li></ol></li></ul>`, article: "- A\n  - B\n  - C\n  1. D\n  2. E",
+	},
+	{
 		name:  "an interrupted list of Word",
 		html:  wordItem("l0", 1, "1.", "A") + `<p class=MsoListParagraph>more of A</p><p class=MsoNormal>between</p>` + wordItem("l0", 1, "2.", "B") + wordItem("l0", 1, "3.", "C"),
 		reply: `<ol><li>A<br>more of A</li></ol><p>between</p><ol start="2"><li>B</li><li>C</li></ol>`, article: "1. A\n\n   more of A\n\nbetween\n\n2. B\n3. C",
@@ -168,6 +173,7 @@ func TestDeskPaste(t *testing.T) {
 	a.run("Article", (*agents).pasteIntoArticles)
 	a.run("Places", (*agents).pastePlaces)
 	a.run("ArticlePlaces", (*agents).pasteArticlePlaces)
+	a.run("Pictures", (*agents).pastePictures)
 	a.run("Large", (*agents).pasteLarge)
 }
 
@@ -352,6 +358,41 @@ func (a *agents) pasteArticlePlaces() {
 	browser.Eval[any](tab, articleValue+` = ""; window.fetch = () => Promise.reject(new TypeError("cut"))`)
 	rich.into(tab, "[name=text]")
 	testenv.Eventually(a.t, "the text is pasted", func() bool { return browser.Eval[string](tab, articleValue) == "T\nx *" })
+	calm(a.t, tab)
+}
+
+// pastePictures pastes again while a picture is on its way, and undoes that: the picture stays, and the draft has it. Where
+// texts take no pictures they are attached.
+func (a *agents) pastePictures() {
+	id := a.fresh("The picture")
+	tab := a.member(browser.View{})
+	tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+	tab.Wait(".editor")
+	browser.Eval[any](tab, pasteScript)
+	release := a.holdBack(tab, `u.includes("/files")`)
+	pasted{html: `<p>see <img src="file:///x.png">`, pictures: 1}.into(tab, ".editor")
+	pasted{html: `<b>more</b>`}.into(tab, ".editor")
+	testenv.Eventually(a.t, "the picture is on its way", func() bool { return browser.Eval[int](tab, "held.length") > 0 })
+	if said := a.bodies(id); len(said) == 2 && strings.Contains(said[1], "blob:") {
+		a.t.Errorf("the draft is %q", said[1])
+	}
+	release()
+	testenv.Eventually(a.t, "the picture is there", func() bool { return browser.Eval[bool](tab, `!document.querySelector(".editor img[src^='blob:']")`) })
+	tab.Control('z')
+	if got := browser.Eval[string](tab, editorHTML); unaddressed(got) != `see <img src="…" alt="">` || strings.Contains(got, "blob:") {
+		a.t.Errorf("undone to %q", got)
+	}
+	testenv.Eventually(a.t, "the draft has the picture", func() bool {
+		said := a.bodies(id)
+		return len(said) == 2 && strings.Contains(said[1], "see <img") && !strings.Contains(said[1], "more")
+	})
+	calm(a.t, tab)
+	tab.Open(a.at + "/new")
+	tab.Wait(".editor")
+	browser.Eval[any](tab, pasteScript)
+	pasted{html: `<p>see <img src="file:///x.png">here`, pictures: 1}.into(tab, ".editor")
+	a.expect("the text", browser.Eval[string](tab, editorHTML), "see here")
+	a.expect("the files", tab.Text("[data-list]"), "image.png")
 	calm(a.t, tab)
 }
 

@@ -286,7 +286,7 @@ func TestPastedMarkdown(t *testing.T) {
 	for html, want := range map[string]string{
 		"":           "",
 		"a <b>b</b>": "a **b**",
-		"<p># *a*</p><script>alert(1)</script><hr>": "\\# \\*a\\*\n\n---",
+		"<p># *a*</p><script>alert(1)</script><hr>":                                                    "\\# \\*a\\*\n\n---",
 		`<table><tr><td>a|b</td><td>c<br>d</td></tr><tr><td>e</td><td onclick="x">f</td></tr></table>`: "| a\\|b | c<br>d |\n| --- | --- |\n| e | f |",
 	} {
 		var got map[string]string

@@ -567,11 +567,11 @@ function insert(html, like = false) {
   edit.focus();
   if (!selection.rangeCount || !edit.contains(selection.getRangeAt(0).commonAncestorContainer)) { selection.selectAllChildren(edit); selection.collapseToEnd(); }
   if (!reader) { document.execCommand("insertHTML", false, html); return; }
-  const range = selection.getRangeAt(0).cloneRange(), whole = reader.put(edit, range, html, like);
+  const range = selection.getRangeAt(0).cloneRange(), from = new StaticRange(range), whole = reader.put(edit, range, html, like);
   const signs = [new Text("\u200b"), new Text("\u200b")]; // with them no block is left around what comes
   edit.prepend(signs[0]);
   edit.append(signs[1]);
-  puts.push({ signs, from: new StaticRange(range) });
+  puts.push({ signs, from });
   selection.selectAllChildren(edit);
   if (!document.execCommand("insertHTML", false, whole)) edit.innerHTML = whole;
   const caret = $("wbr", edit);

@@ -215,7 +215,7 @@ class Reader {
     else if (tag === "table") { flush(box); this.table(e, box, look); }
     else if (tag === "blockquote" || /^mso(intense)?quote/i.test(e.className)) this.quote(e, box, look);
     else if (title) this.block(e, box, { ...look, tag: title, head: true, bold: false });
-    else if (tag === "p" && /level\d/.test(css.get("mso-list") || "")) this.wordItem(e, box, look, css);
+    else if ((tag === "p" || tag === "div") && /level\d/.test(css.get("mso-list") || "")) this.wordItem(e, box, look, css);
     else if (/inline|contents/.test(css.get("display") || "")) this.all(e, box, look);
     else if (blocks.has(tag) || /block|flex|grid|list-item|table/.test(css.get("display") || "")) this.paragraph(e, box, look);
     else if (e.className === "Apple-converted-space") write(box, " ", look);
@@ -332,7 +332,9 @@ function headingOf(e) {
  * @param {number} start its number where a list may begin; 0: none begins */
 function place(box, level, ordered, start) {
   const tag = ordered ? "ol" : "ul", lists = box.lists;
-  while (lists.length && lists[lists.length - 1].level > level) lists.pop();
+  for (let inner = lists.at(-1); inner && inner.level > level; inner = lists.at(-1)) {
+    if ((lists.at(-2)?.level || 0) < level) inner.level = level; else lists.pop(); // levels may be left out
+  }
   const top = lists.at(-1), goes = top && top.level === level && top.list.tag === tag && (!start || start === top.list.start + top.list.items.length);
   if (!top || !goes) {
     if (top?.level === level) lists.pop();
