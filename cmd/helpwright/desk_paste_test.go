@@ -151,6 +151,11 @@ var pastes = []pasted{
 			`<span style="display:none">j</span><span hidden>k</span><span style="VISIBILITY : hidden">l</span><noscript><img src="https://evil.example/n.png"></noscript><!--><img src=x onerror="window.ran=1">--><template><img src=x onerror="window.ran=1"></template><p/style="x" title='a>"'>m</p>3 < 4 & <5`,
 		reply: `<p>a</p><div>b c d e f</div><div>i</div><div>--&gt;</div><p>m</p><div>3 &lt; 4 &amp; &lt;5</div>`,
 	},
+	{
+		name:  "Word with tracked changes",
+		html:  `<html xmlns:w="urn:schemas-microsoft-com:office:word"><p class=MsoNormal>It costs <del cite="mailto:Ann" datetime="2026-01-02T03:04">50</del><ins cite="mailto:Ann" datetime="2026-01-02T03:04">60</ins> euros <s>now</s></p>`,
+		reply: `It costs 60 euros now`, article: "It costs 60 euros ~~now~~",
+	},
 	{name: "a part of a line", html: `<meta charset='utf-8'><span style="color: rgb(0, 0, 0); font-weight: 400; display: inline !important; float: none;">just </span><b>some</b><span> words</span>`, reply: `just <b>some</b> words`, article: "just **some** words"},
 	{name: "lines that a style breaks", html: "<div style=\"white-space: pre-wrap\">one\ntwo</div>", reply: `one<br>two`, article: "one  \ntwo"},
 	{name: "empty lines", html: `<p>a<br><br>b<br>c</p>`, reply: `a<br><br>b<br>c`, article: "a\n\nb  \nc"},
@@ -413,7 +418,7 @@ func (a *agents) pasteLarge() {
 		a.t.Errorf("%d paragraphs of 9000", got)
 	}
 	browser.Eval[any](tab, `document.querySelector(".editor").replaceChildren()`)
-	for _, piece := range []string{"<", "<!", "<a b=", `<a b="`, "<a b='", "<div>", "<ul><li>", "<b>x", "<br>", "x<br>", "<style>", "<p title=' ", " ", "<table><tr><td>", "<tr><td>x<td>y", "<i>x</i>", `<p style="white-space:pre">   `, "&#32;", "<pre>\n", "<style>a{}</style>", wordItem("l0", 1, "1.", "x")} {
+	for _, piece := range []string{"<", "<!", "<a b=", `<a b="`, "<a b='", "<div>", "<ul><li>", "<b>x", "<br>", "x<br>", "<style>", "<p title=' ", " ", "<table><tr><td>", "<tr><td>x<td>y", "<i>x</i>", `<p style="white-space:pre">   `, "&#32;", "<pre>\n", "<style>.a{color:red;font-weight:700}</style><p class=a>x", wordItem("l0", 1, "1.", "x")} {
 		if got := browser.Eval[[2]float64](tab, fmt.Sprintf(`growth(%q)`, piece)); got[1] > 12*got[0]+500 {
 			a.t.Errorf("%.40q: 50 kB take %.0f ms, 200 kB %.0f", piece, got[0], got[1])
 		}

@@ -118,8 +118,8 @@ function area(desk) {
 function type(e, text) {
   e.focus();
   const { value: before, selectionStart: from, selectionEnd: to } = e, after = before.slice(0, from) + text + before.slice(to);
-  if (text.includes("\n")) document.execCommand("insertHTML", false, text.replaceAll("&", "&amp;").replaceAll("<", "&lt;"));
-  if (e.value === before) document.execCommand("insertText", false, text);
+  if (after !== before && text.includes("\n")) document.execCommand("insertHTML", false, text.replaceAll("&", "&amp;").replaceAll("<", "&lt;"));
+  if (after !== before && e.value === before) document.execCommand("insertText", false, text);
   if (e.value !== after) e.value = after;
   e.setSelectionRange(from + text.length, from + text.length);
   e.dispatchEvent(new Event("input", { bubbles: true }));
@@ -183,8 +183,8 @@ function paste(desk, event) {
   const before = e.value, from = e.selectionStart, to = e.selectionEnd;
   desk.pasting = desk.pasting.then(async () => {
     const made = (await reading)?.read(html, files, true), markdown = made && await convert(desk, made);
-    const said = markdown === null || markdown === undefined || !markdown && !files.length ? text : markdown;
-    if (said) place(e, said, Boolean(made?.inline || said === text), before, from, to);
+    if (markdown) place(e, markdown, Boolean(made?.inline), before, from, to);
+    else if (text && (markdown !== "" || !files.length)) place(e, text, true, before, from, to);
     if (made?.files.length) await insert(desk, made.files);
   });
 }

@@ -15,26 +15,46 @@
 const picture = /^image\/(png|jpeg|gif|webp)$/;
 const raw = /^(script|style|title|textarea|xmp|iframe|noembed|noframes)$/;
 const unread = /^(base|link|meta|plaintext|frameset)$/;
-const attributes = new Set(["href", "src", "alt", "start", "colspan", "rowspan", "width", "height", "class", "role", "hidden", "aria-level", "data-aria-level"]);
+const attributes = new Set(["href", "src", "alt", "start", "colspan", "rowspan", "width", "height", "class", "role", "hidden", "datetime", "aria-level", "data-aria-level"]);
 const gone = new Set(["head", "svg", "math", "object", "audio", "video", "canvas", "select", "datalist", "template", "col", "colgroup", "map", "rp", "rt"]);
 const single = new Set(["p", "li", "td", "th", "tr", "tbody", "thead", "tfoot", "dt", "dd", "br", "hr", "img", "wbr", "input", "embed", "area", "source", "track", "param", "col", "colgroup", "rp", "rt"]); // their end need not be written
+const told = new Set(["font-weight", "font-style", "font-family", "display", "visibility", "white-space", "white-space-collapse", "text-decoration", "text-decoration-line", "vertical-align", "mso-hide", "mso-list", "mso-element", "mso-special-character"]);
 const deepest = 250; // how many elements are kept around one
 const blocks = new Set(["address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form",
   "header", "hgroup", "legend", "main", "nav", "p", "section", "summary"]);
 
-/** Reads what style sheets say of classes. @param {string} sheet @param {Map<string, string>} classes */
+/** @typedef {Map<string, string>} Style */
+
+/** Reads declarations, of which only some say what an element is. @param {string} text @returns {Style} */
+function declared(text) {
+  /** @type {Style} */
+  const all = new Map();
+  for (const part of text.toLowerCase().split(";")) {
+    const at = part.indexOf(":"), name = part.slice(0, at).trim();
+    if (told.has(name)) all.set(name, part.slice(at + 1, at + 200).replace("!important", "").trim());
+  }
+  return all;
+}
+
+/** Reads what a style sheet says of classes. @param {string} sheet @param {Map<string, Style>} classes */
 function learn(sheet, classes) {
   const brace = /[{}]/g;
   let depth = 0, from = 0, names = "";
   for (let found = brace.exec(sheet); found; from = found.index + 1, found = brace.exec(sheet)) {
     const text = sheet.slice(from, found.index);
     if (found[0] === "{" && ++depth === 1) names = text;
-    else if (found[0] === "}" && depth-- === 1) for (const name of names.split(",")) { const own = /^[^.#:\s]*\.([\w-]+)$/.exec(name.trim()); if (own) classes.set(own[1], `${classes.get(own[1]) || ""};${text}`); }
+    if (found[0] === "{" || depth-- !== 1) continue;
+    const style = declared(text);
+    for (const name of names.split(",")) {
+      const own = /^[^.#:\s]*\.([\w-]+)$/.exec(name.trim());
+      if (own) classes.set(own[1], new Map([...classes.get(own[1]) || [], ...style]));
+    }
   }
 }
 
 /** Writes HTML anew with the attributes alone that are read here, in one pass. Styles become data: the page's policy refuses
- * style attributes even of a document that is not shown. Parsers take quadratic time for what is nested deeply. @param {string} html @param {Map<string, string>} classes gets the styles of classes */
+ * style attributes even of a document that is not shown. Parsers take quadratic time for what is nested deeply. @param {string} html
+ * @param {Map<string, Style>} classes gets the styles of classes */
 export function bare(html, classes) {
   const tag = /<(\/?)([a-z][^ \t\n\f\r/>]*)/iy, attribute = /[ \t\n\f\r/]*([^ \t\n\f\r/>][^ \t\n\f\r/>=]*)(?:[ \t\n\f\r]*=[ \t\n\f\r]*("[^"]*"|'[^']*'|[^ \t\n\f\r>]*))?/y;
   let out = "", at = 0, depth = 0;
@@ -80,19 +100,11 @@ export function bare(html, classes) {
   return out + html.slice(at);
 }
 
-/** The style of an element, of which only some properties say what it is. @param {Element} e */
-function styleOf(e) {
-  /** @type {Map<string, string>} */
-  const all = new Map();
-  for (const part of (e.getAttribute("data-style") || "").toLowerCase().split(";")) {
-    const at = part.indexOf(":");
-    if (at > 0) all.set(part.slice(0, at).trim(), part.slice(at + 1).replace("!important", "").trim());
-  }
-  return all;
-}
+/** @param {Element} e */
+const styleOf = (e) => declared(e.getAttribute("data-style") || "");
 
-/** Whether a reader of the source sees nothing of an element there. @param {Element} e @param {Map<string, string>} css */
-const hidden = (e, css) => gone.has(e.localName) || e.hasAttribute("hidden") || css.get("display") === "none" || css.get("visibility") === "hidden" || css.get("mso-hide") === "all" ||
+/** Whether a reader of the source sees nothing of an element there. @param {Element} e @param {Style} css */
+const hidden = (e, css) => gone.has(e.localName) || e.localName === "del" && e.hasAttribute("datetime") || e.hasAttribute("hidden") || css.get("display") === "none" || css.get("visibility") === "hidden" || css.get("mso-hide") === "all" ||
   css.get("mso-list") === "ignore" || /^(comment|header|footer)/.test(css.get("mso-element") || "") || /^comment/.test(css.get("mso-special-character") || "");
 
 /** @type {Look} */
@@ -163,7 +175,7 @@ function lineBreak(box, look) {
   line.ends = line.broken = true;
 }
 
-/** The look of what is in an element. @param {Element} e @param {Map<string, string>} css @param {Look} look @returns {Look} */
+/** The look of what is in an element. @param {Element} e @param {Style} css @param {Look} look @returns {Look} */
 function lookOf(e, css, look) {
   const tag = e.localName, own = { ...look }, weight = css.get("font-weight") || "", slant = css.get("font-style") || "", space = `${css.get("white-space") || ""} ${css.get("white-space-collapse") || ""}`;
   if (tag === "b" || tag === "strong" || tag === "dt") own.bold = true;
@@ -289,7 +301,7 @@ class Reader {
     else if (!item.blocks.length) items.pop();
   }
 
-  /** A paragraph of Word that is an item of a list. @param {Element} e @param {Box} box @param {Look} look @param {Map<string, string>} css */
+  /** A paragraph of Word that is an item of a list. @param {Element} e @param {Box} box @param {Look} look @param {Style} css */
   wordItem(e, box, look, css) {
     flush(box);
     const marker = [...e.querySelectorAll("[data-style]")].find((s) => styleOf(s).get("mso-list") === "ignore")?.textContent?.trim() || "";
@@ -519,11 +531,11 @@ function illustrate(page, files) {
 
 /** @param {string} html */
 function pageOf(html) {
-  /** @type {Map<string, string>} */
+  /** @type {Map<string, Style>} */
   const classes = new Map(), source = bare(html, classes), cells = /^\s*(?:<(?:html|\/?head|body|meta)\b[^>]*>\s*)*<t(?:body|head|r|d|h)\b/.test(source);
   const page = new DOMParser().parseFromString(cells ? `<table>${source}` : source, "text/html");
   if (classes.size) for (const e of page.querySelectorAll("[class]")) {
-    const styles = [...e.classList].map((name) => classes.get(name) || "").filter(Boolean);
+    const styles = [...e.classList].flatMap((name) => [...classes.get(name) || []]).map((one) => one.join(":"));
     if (styles.length) e.setAttribute("data-style", `${styles.join(";")};${e.getAttribute("data-style") || ""}`);
   }
   return page;
