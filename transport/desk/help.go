@@ -52,6 +52,7 @@ func (h *Handler) routeHelp() {
 		"GET /help/{site}/new":                         (*helpVisit).newArticlePage,
 		"POST /help/{site}/new":                        (*helpVisit).createArticle,
 		"POST /help/{site}/preview":                    (*helpVisit).preview,
+		"POST /help/{site}/markdown":                   (*helpVisit).asMarkdown,
 		"GET /help/{site}/a/{id}":                      (*helpVisit).articlePage,
 		"POST /help/{site}/a/{id}":                     (*helpVisit).saveArticle,
 		"POST /help/{site}/a/{id}/place":               (*helpVisit).placeArticle,

@@ -33,6 +33,7 @@ type articleView struct {
 	HistoryURL, PreviewURL     string
 	Public                     string // address for readers
 	Action, PreviewAction      string
+	MarkdownAction             string // makes Markdown of what is pasted
 	FilesAction                string // "" if not allowed
 	MaxFile                    int64
 	CanEdit, CanPublish        bool
@@ -215,7 +216,7 @@ func (hv *helpVisit) articleView(a ArticleDraft, to string) (articleView, error)
 	view := articleView{
 		ID: a.Article.ID, Title: source.Title, Live: a.Article.Published, To: to, Lang: to, Dir: direction(to), Language: languageName(to), Action: self,
 		SourceLanguage: languageName(t.SourceLocale), SourceLang: t.SourceLocale, SourceDir: direction(t.SourceLocale),
-		PreviewAction: hv.here("/preview"), HistoryURL: self + "/history", CanEdit: hv.may(kb.ArticlesUpdate), CanPublish: hv.may(kb.ArticlesUpdate) && hv.may(kb.ArticlesPublish),
+		PreviewAction: hv.here("/preview"), MarkdownAction: hv.here("/markdown"), HistoryURL: self + "/history", CanEdit: hv.may(kb.ArticlesUpdate), CanPublish: hv.may(kb.ArticlesUpdate) && hv.may(kb.ArticlesPublish),
 		PlainURL: self + "?plain=1&to=" + url.QueryEscape(to), BlocksURL: self + "?to=" + url.QueryEscape(to), AddURL: self, MaxFile: hv.h.cfg.KB.MaxFile(),
 	}
 	if a.Article.Published {
@@ -730,6 +731,17 @@ func (hv *helpVisit) preview() error {
 	return hv.showArticle(view, 0)
 }
 
+// asMarkdown answers the script with the Markdown of HTML that was pasted into a text.
+func (hv *helpVisit) asMarkdown() error {
+	if !hv.may(kb.ArticlesView) {
+		return fault.New(fault.Forbidden, "You may not see articles.")
+	}
+	if _, err := hv.postedText(); err != nil {
+		return err
+	}
+	return hv.json(map[string]string{"markdown": strings.TrimSuffix(contenthtml.ToReadableMarkdown(hv.r.PostFormValue("html")), "\n")})
+}
+
 // ---- New articles ----
 
 // newArticlePage shows the page of an article that does not exist yet; the article can begin with an answer of a
@@ -757,7 +769,7 @@ func (hv *helpVisit) newArticlePage() error {
 
 func (hv *helpVisit) newView(p postedText) articleView {
 	return articleView{
-		New: true, Action: hv.here("/new"), PreviewAction: hv.here("/preview"), In: hv.site.Name, InURL: hv.here(""), CanEdit: true, CanPublish: hv.may(kb.ArticlesPublish),
+		New: true, Action: hv.here("/new"), PreviewAction: hv.here("/preview"), MarkdownAction: hv.here("/markdown"), In: hv.site.Name, InURL: hv.here(""), CanEdit: true, CanPublish: hv.may(kb.ArticlesPublish),
 		Name: p.name, Summary: p.summary, Text: p.text, To: cmp.Or(p.to, hv.site.DefaultLocale), NewCollection: hv.field("collection"), NewCategory: hv.field("category"),
 	}
 }

@@ -75,7 +75,7 @@ func (hv *helpVisit) uploadFile() error {
 			hv.w.WriteHeader(status)
 			return hv.json(map[string]string{"error": hv.firstProblem(err)})
 		}
-		return hv.json(map[string]string{"markdown": fileMarkdown(f), "name": f.Filename})
+		return hv.json(map[string]string{"markdown": fileMarkdown(f), "name": f.Filename, "url": kb.FilePath(f)})
 	}
 	if fault.Is(err, fault.Invalid) {
 		return hv.listFiles(hv.problems(err), http.StatusUnprocessableEntity)

@@ -3,6 +3,7 @@ package desk_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -275,6 +276,24 @@ func TestHelpTwice(t *testing.T) {
 	}
 	if got := l.post("/help/1/new", url.Values{"collection": {"1"}, "name": {""}, "text": {"Kept."}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Kept.") || !strings.Contains(got.body, "This is missing") {
 		t.Error(got.status)
+	}
+}
+
+// HTML that is pasted into an article becomes Markdown, without what could run.
+func TestPastedMarkdown(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	for html, want := range map[string]string{
+		"":           "",
+		"a <b>b</b>": "a **b**",
+		"<p># *a*</p><script>alert(1)</script><hr>":                                                    "\\# \\*a\\*\n\n---",
+		`<table><tr><td>a|b</td><td>c<br>d</td></tr><tr><td>e</td><td onclick="x">f</td></tr></table>`: "| a\\|b | c<br>d |\n| --- | --- |\n| e | f |",
+	} {
+		var got map[string]string
+		answer := l.post("/help/1/markdown", url.Values{"html": {html}})
+		if err := json.Unmarshal([]byte(answer.body), &got); err != nil || answer.status != http.StatusOK || got["markdown"] != want {
+			t.Errorf("%s: %d %q, want %q", html, answer.status, answer.body, want)
+		}
 	}
 }
 

@@ -77,6 +77,15 @@ func TestSettingsForms(t *testing.T) {
 				a, failed := b.desk.Account(b.Context())
 				return err == nil && failed == nil && m.Name == "Help" && m.From == "Halden" && a.SendHold == 20*time.Second
 			}},
+		{
+			"outgoing mail", "/mailboxes/1/outgoing", url.Values{
+				"type": {"SMTP"}, "host": {"smtp.example.org"}, "port": {"465"}, "encryption": {"SSL"}, "username": {"support"}, "password": {"geheim"},
+			}, "/mailboxes/1",
+			url.Values{"type": {"SMTP"}, "host": {"smtp.example.org"}, "port": {"465"}, "encryption": {"SSL"}, "username": {"support"}}, "This is missing", false, func(b *bundle) bool {
+				m, err := b.desk.Mailbox(b.Context(), 1)
+				return err == nil && m.Outbound.Host == "smtp.example.org" && m.Outbound.Port == 465 && m.Outbound.HasPassword && m.Outbound.ValidateCertificate
+			},
+		},
 		{"domain", "/domains", url.Values{"domain": {"halden.dev"}}, "/domains", url.Values{"domain": {"com"}}, "This is not a domain", false, func(b *bundle) bool {
 			all, err := b.desk.Domains(b.Context(), page)
 			return err == nil && len(all.Items) == 1

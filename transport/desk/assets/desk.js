@@ -330,6 +330,8 @@ document.addEventListener("input", (event) => {
 // ---- Writing --------------------------------------------------------------------------
 
 const field = () => /** @type {HTMLElement | null} */ ($(".editor") || $(".composer textarea"));
+/** Reads what is pasted. @type {typeof import("./paste.js") | undefined} */
+let reader;
 const tags = new Set(["B", "STRONG", "I", "EM", "A", "UL", "OL", "LI", "P", "DIV", "BR", "BLOCKQUOTE", "PRE", "CODE", "IMG"]);
 
 /** Turns the textarea into an editor. @param {HTMLFormElement} form */
@@ -347,13 +349,22 @@ function compose(form) {
   if (radio instanceof HTMLInputElement) radio.checked = true; // a browser may have restored another
   const left = readSheets(form), kept = recall(form);
   show(edit, kept || (html instanceof HTMLInputElement ? html.value : ""));
-  edit.addEventListener("paste", (event) => paste(form, event));
-  edit.addEventListener("drop", (event) => { if (event.dataTransfer?.files.length) { event.preventDefault(); upload(form, [...event.dataTransfer.files], true); } });
+  puts.length = 0;
+  const reading = import(body.dataset.paste || "").then((module) => { reader = module; }).catch(() => {});
+  edit.addEventListener("paste", (event) => {
+    const { clipboardData: data } = event;
+    if (!data) return;
+    event.preventDefault();
+    const html = data.getData("text/html"), text = data.getData("text/plain"), files = [...data.files];
+    if (reader) paste(form, html, text, files); else reading.then(() => paste(form, html, text, files));
+  });
+  edit.addEventListener("drop", (event) => { if (event.dataTransfer?.files.length) { event.preventDefault(); paste(form, "", "", [...event.dataTransfer.files]); } });
+  edit.addEventListener("input", (event) => undone(edit, /** @type {InputEvent} */ (event).inputType));
   form.addEventListener("click", (event) => format(event));
   form.addEventListener("change", (event) => {
     const input = /** @type {HTMLInputElement} */ (event.target);
     if (input.type === "file" && !form.dataset.files) chosen(form, input);
-    else if (input.type === "file" && input.files?.length) { upload(form, [...input.files], false); input.value = ""; }
+    else if (input.type === "file" && input.files?.length) { upload(form, [...input.files]); input.value = ""; }
     if (input.name !== "kind") return;
     turn(form, input.value);
     if (input.value === "forward" && !value(form, "to")) { $("[name=to]", form)?.focus(); return; }
@@ -506,40 +517,79 @@ function fill(form) {
 function clean(root) {
   for (const e of [...root.children]) {
     clean(e);
-    if (["SCRIPT", "STYLE", "META", "LINK", "TITLE", "HEAD"].includes(e.tagName)) { e.remove(); continue; }
+    if (["SCRIPT", "STYLE", "META", "LINK", "TITLE", "HEAD"].includes(e.tagName) || e.getAttribute("src")?.startsWith("blob:")) { e.remove(); continue; } // the server does not have the picture yet
     if (!tags.has(e.tagName)) { e.replaceWith(...e.childNodes); continue; }
-    for (const a of [...e.attributes]) if (!(e.tagName === "A" && a.name === "href") && !(e.tagName === "IMG" && ["src", "alt", "data-remote-src"].includes(a.name))) e.removeAttribute(a.name);
+    for (const a of [...e.attributes]) if (!(e.tagName === "A" && a.name === "href") && !(e.tagName === "OL" && a.name === "start") && !(e.tagName === "IMG" && ["src", "alt", "data-remote-src"].includes(a.name))) e.removeAttribute(a.name);
   }
 }
 
-/** @param {HTMLFormElement} form @param {ClipboardEvent} event */
-function paste(form, event) {
-  const data = event.clipboardData;
-  if (!data) return;
-  event.preventDefault();
-  const files = [...data.files];
-  if (files.length) { upload(form, files, true); return; }
-  const rich = data.getData("text/html");
-  if (!rich) { document.execCommand("insertText", false, data.getData("text/plain")); return; }
-  const page = new DOMParser().parseFromString(rich, "text/html").body;
-  clean(page);
-  for (const e of $$("img", page)) e.remove();
-  insert(page);
+/** @param {HTMLFormElement} form @param {string} html @param {string} text @param {File[]} files */
+function paste(form, html, text, files) {
+  const at = getSelection()?.anchorNode, code = (at instanceof Element ? at : at?.parentElement)?.closest(".editor pre");
+  if (!reader) { document.execCommand("insertText", false, text); return; }
+  if (code && text) { insert(reader.escape(text), true); changed(); return; }
+  let made = reader.read(html, files, false);
+  const worded = made.html || made.files.length;
+  if (!worded) made = reader.lines(text);
+  const shown = form.dataset.files ? made.html : made.html.replace(/<img [^>]*>/g, "");
+  if (shown) insert(shown, !worded);
+  if (form.dataset.files) for (const [url, file] of made.pictures) illustrate(form, url, file);
+  upload(form, form.dataset.files ? made.files : [...made.pictures.values(), ...made.files]);
   changed();
 }
 
-/** Puts nodes where the caret is, or at the end. Commands of the browser would add style attributes, which the page's policy refuses.
- * @param {Element} from */
-function insert(from) {
+/** Where the pictures are that were shown before the server had them: what is undone may show them so again. @type {Map<string, string>} */
+const arrived = new Map();
+
+/** Attaches a picture that is shown already. @param {HTMLFormElement} form @param {string} url of what is shown @param {File} file */
+function illustrate(form, url, file) {
+  const named = file.name ? file : new File([file], "image.png", { type: file.type }), shown = () => /** @type {HTMLImageElement | null} */ ($(`.editor img[src="${url}"]`, form));
+  let failed = false;
+  attach(form, form.dataset.files || "", { file: named, inline: "1" }, (made) => {
+    const e = shown();
+    if (e) e.src = made.url; else if (failed) insert(`<img src="${made.url}" alt="">`); else listed(form, made.html); // the member has taken it out
+    arrived.set(url, made.url);
+    URL.revokeObjectURL(url);
+    changed();
+  }, () => { failed = true; shown()?.remove(); });
+}
+
+/** What the selection was before a text was put in, by the signs that stood around all while it was.
+ * @type {{ signs: Text[], from: StaticRange }[]} */
+const puts = [];
+
+/** Puts HTML where the caret is, or at the end. All of the editor is written anew: commands of the browser that join blocks add
+ * style attributes, which the page's policy refuses, and a step that changes only a part may join some. It is one step to undo.
+ * @param {string} html @param {boolean} [like] whether it looks like what stands around it */
+function insert(html, like = false) {
   const edit = field(), selection = getSelection();
   if (!edit || !selection) return;
   edit.focus();
-  if (!selection.rangeCount || !edit.contains(selection.anchorNode)) { selection.selectAllChildren(edit); selection.collapseToEnd(); }
-  const range = selection.getRangeAt(0), part = document.createDocumentFragment();
-  part.append(...from.childNodes);
-  range.deleteContents();
-  range.insertNode(part);
-  selection.collapseToEnd();
+  if (!selection.rangeCount || !edit.contains(selection.getRangeAt(0).commonAncestorContainer)) { selection.selectAllChildren(edit); selection.collapseToEnd(); }
+  if (!reader) { document.execCommand("insertHTML", false, html); return; }
+  const range = selection.getRangeAt(0).cloneRange(), from = new StaticRange(range), whole = reader.put(edit, range, html, like);
+  const signs = [new Text("\u200b"), new Text("\u200b")]; // with them no block is left around what comes
+  edit.prepend(signs[0]);
+  edit.append(signs[1]);
+  puts.push({ signs, from });
+  selection.selectAllChildren(edit);
+  if (!document.execCommand("insertHTML", false, whole)) edit.innerHTML = whole;
+  const caret = $("wbr", edit);
+  if (!caret) return;
+  selection.collapse(caret.parentNode, [...caret.parentNode?.childNodes || []].indexOf(caret));
+  caret.scrollIntoView({ block: "nearest" });
+  caret.remove();
+}
+
+/** Tidies up after a text that was put in is undone or done again. @param {HTMLElement} edit @param {string} how */
+function undone(edit, how) {
+  if (how === "historyRedo") for (const e of $$("wbr", edit)) e.remove();
+  for (const e of /** @type {HTMLImageElement[]} */ ($$('img[src^="blob:"]', edit))) e.src = arrived.get(e.src) || e.src;
+  for (const { signs, from } of puts) {
+    if (how !== "historyUndo" || !signs[0].isConnected) continue;
+    for (const e of signs) e.remove();
+    if (edit.contains(from.startContainer) && edit.contains(from.endContainer)) getSelection()?.setBaseAndExtent(from.startContainer, from.startOffset, from.endContainer, from.endOffset);
+  }
 }
 
 /** @param {Event} event */
@@ -565,14 +615,15 @@ function format(event) {
 const uploads = new WeakMap();
 
 /** Attaches something to the draft, after what is being attached or saved already: an answer that is sent meanwhile waits
- * for it. @param {HTMLFormElement} form @param {string} to @param {Record<string, string | File>} fields @param {(made: any) => void} then */
-function attach(form, to, fields, then) {
+ * for it. @param {HTMLFormElement} form @param {string} to @param {Record<string, string | File>} fields @param {(made: any) => void} then
+ * @param {() => void} [lost] it did not come, or not yet */
+function attach(form, to, fields, then, lost) {
   const kind = kindOf(form), one = saving.then(async () => {
     if (kind === kindOf(form)) fill(form);
     const data = pack(form, kind);
     for (const [name, value] of Object.entries(fields)) data.set(name, value);
     const answer = await fetch(to, { method: "POST", body: data }).catch(() => null), made = answer?.ok && await answer.json().catch(() => null);
-    if (!made) { say(body.dataset.failed || ""); offline(() => attach(form, to, fields, then)); return false; }
+    if (!made) { lost?.(); say(body.dataset.failed || ""); offline(() => attach(form, to, fields, then)); return false; }
     drafted(form, made.draft, kind);
     if (form.isConnected && kind !== kindOf(form)) sheets.get(form)?.get(kind)?.files.push(...(new DOMParser().parseFromString(made.html, "text/html").body.childNodes));
     else if (form.isConnected) then(made); // else the member has gone on to another conversation
@@ -584,21 +635,11 @@ function attach(form, to, fields, then) {
   all.then(() => { if (uploads.get(form) === all) uploads.delete(form); });
 }
 
-/** Attaches files; images that were pasted go into the text. @param {HTMLFormElement} form @param {File[]} files @param {boolean} inline */
-function upload(form, files, inline) {
+/** Attaches files. @param {HTMLFormElement} form @param {File[]} files */
+function upload(form, files) {
   const input = $("input[type=file]", form);
-  if (!form.dataset.files && input instanceof HTMLInputElement) { choose(form, input, [...input.files || [], ...files]); return; }
-  for (const file of files) {
-    const image = inline && /^image\/(png|jpeg|gif|webp)$/.test(file.type), named = file.name ? file : new File([file], "image.png", { type: file.type });
-    attach(form, form.dataset.files || "", image ? { file: named, inline: "1" } : { file: named }, (made) => {
-      if (!image) { listed(form, made.html); return; }
-      const box = document.createElement("div"), picture = document.createElement("img");
-      picture.src = made.url; picture.alt = "";
-      box.append(picture);
-      insert(box);
-      changed();
-    });
-  }
+  if (!form.dataset.files) { if (files.length && input instanceof HTMLInputElement) choose(form, input, [...input.files || [], ...files]); return; }
+  for (const file of files) attach(form, form.dataset.files, { file }, (made) => listed(form, made.html));
 }
 
 // Who may write notes only has no draft that could keep files: they go with the note.
@@ -808,21 +849,21 @@ document.addEventListener("click", async (event) => {
   const button = /** @type {HTMLButtonElement | null} */ (/** @type {Element} */ (event.target).closest("[data-reply], [data-member]")), menu = /** @type {HTMLDetailsElement | null | undefined} */ (button?.closest("details"));
   if (!button || !menu || !$(".editor")) return;
   event.preventDefault();
-  const box = document.createElement("div");
+  let html = "";
   if (button.dataset.member) {
     const link = document.createElement("a");
     link.href = `mailto:member-${button.value}@mention.invalid`;
     link.textContent = `@${button.dataset.member}`;
-    box.append(link, "\u00a0");
+    html = `${link.outerHTML}\u00a0`;
   } else {
     const answer = await fetch(menu.dataset.replies + button.value).catch(() => null);
     if (!menu.isConnected) return; // the member has gone on to another conversation
     if (!answer?.ok) { offline(); return; }
-    box.append(...new DOMParser().parseFromString((await answer.json()).html, "text/html").body.childNodes);
+    html = (await answer.json()).html;
   }
   resume(menu.dataset.sign || "");
   menu.open = false;
-  insert(box);
+  insert(html);
   changed();
   const form = button.form;
   if (button.hasAttribute("data-attach") && form) attach(form, `${menu.dataset.replies}${button.value}/files`, {}, (made) => listed(form, made.html));

@@ -7,9 +7,10 @@ const $ = (s, e = document) => e.querySelector(s);
 /** @type {<T extends Element = HTMLElement>(s: string, e?: ParentNode) => T[]} */
 const $$ = (s, e = document) => /** @type {any[]} */ ([...e.querySelectorAll(s)]);
 const words = document.body.dataset;
-/** @typedef {{ form: HTMLFormElement, dirty: boolean, stopped: boolean, saving: Promise<unknown>, timer: number, showing: number, turn: number, last: HTMLTextAreaElement | null }} Desk */
+/** @typedef {{ form: HTMLFormElement, dirty: boolean, stopped: boolean, saving: Promise<unknown>, timer: number, showing: number, turn: number, last: HTMLTextAreaElement | null, pasting: Promise<void> }} Desk */
 /** @type {Desk | null} */
 let at = null;
+const reading = import(words.paste || "").then((module) => /** @type {typeof import("./paste.js")} */ (module)).catch(() => null);
 
 const form = () => /** @type {HTMLFormElement | null} */ ($("form[data-edit]"));
 const value = (/** @type {HTMLFormElement} */ f, /** @type {string} */ name) => { const e = f.elements.namedItem(name); return e instanceof HTMLInputElement || e instanceof HTMLTextAreaElement ? e.value : ""; };
@@ -21,7 +22,7 @@ function dress() {
   const f = form();
   if (!f || at?.form === f) return;
   if (at?.dirty) save(at);
-  const desk = at = /** @type {Desk} */ ({ form: f, dirty: false, stopped: false, saving: Promise.resolve(), timer: 0, showing: 0, turn: 0, last: null });
+  const desk = at = /** @type {Desk} */ ({ form: f, dirty: false, stopped: false, saving: Promise.resolve(), timer: 0, showing: 0, turn: 0, last: null, pasting: Promise.resolve() });
   f.classList.add("ready");
   $(".editing")?.classList.add("ready");
   for (const e of $$(".rich", f)) e.hidden = false;
@@ -32,13 +33,13 @@ function dress() {
     if (input.matches("[data-insert]") && input.files?.length) { insert(desk, [...input.files]); input.value = ""; }
     else if (input.name === "done") { input.closest(".unit")?.classList.toggle("did", input.checked); count(desk); changed(desk); }
   });
-  f.addEventListener("focusin", (event) => { if (event.target instanceof HTMLTextAreaElement) desk.last = event.target; });
+  f.addEventListener("focusin", (event) => { if (isText(event.target)) desk.last = event.target; });
   f.addEventListener("click", (event) => {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-mark]"));
     if (button) mark(desk, button.dataset.mark || "");
     if (/** @type {Element} */ (event.target).closest("[data-next]")) { event.preventDefault(); next(); }
   });
-  f.addEventListener("paste", (event) => { const files = [...event.clipboardData?.files || []]; if (files.length && f.dataset.files) { event.preventDefault(); insert(desk, files); } });
+  f.addEventListener("paste", (event) => paste(desk, event));
   f.addEventListener("dragover", (event) => { if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
   f.addEventListener("drop", (event) => { const files = [...event.dataTransfer?.files || []]; if (files.length) { event.preventDefault(); if (f.dataset.files) insert(desk, files); } });
   f.addEventListener("desk:sending", (event) => { desk.stopped = true; /** @type {CustomEvent} */ (event).detail.push(desk.saving); });
@@ -112,10 +113,15 @@ function area(desk) {
   return desk.last?.isConnected ? desk.last : /** @type {HTMLTextAreaElement | null} */ ($("textarea[name=text], textarea[name=unit]", desk.form));
 }
 
-/** Puts a text where the caret is; the browser can undo it. @param {HTMLTextAreaElement} e @param {string} text */
+/** Puts a text where the caret is; the browser can undo it. As HTML, lines take linear time in Chromium.
+ * @param {HTMLTextAreaElement} e @param {string} text */
 function type(e, text) {
   e.focus();
-  if (!document.execCommand("insertText", false, text)) e.setRangeText(text, e.selectionStart, e.selectionEnd, "end");
+  const { value: before, selectionStart: from, selectionEnd: to } = e, after = before.slice(0, from) + text + before.slice(to);
+  if (after !== before && text.includes("\n")) document.execCommand("insertHTML", false, text.replaceAll("&", "&amp;").replaceAll("<", "&lt;"));
+  if (after !== before && e.value === before) document.execCommand("insertText", false, text);
+  if (e.value !== after) e.value = after;
+  e.setSelectionRange(from + text.length, from + text.length);
   e.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
@@ -140,19 +146,77 @@ function mark(desk, how) {
   if (!chosen) e.setSelectionRange(from + sign.length, from + sign.length);
 }
 
+/** Whether a field takes Markdown. @type {(e: EventTarget | null) => e is HTMLTextAreaElement} */
+const isText = (e) => e instanceof HTMLTextAreaElement && (e.name === "text" || e.name === "unit") && !e.readOnly;
+
+/** Adds a file to the site. @param {Desk} desk @param {File} file @returns {Promise<{ markdown: string, url: string } | null>} */
+async function add(desk, file) {
+  const data = new FormData();
+  data.set("file", file, file.name || "image.png");
+  const answer = await fetch(desk.form.dataset.files || "", { method: "POST", body: data, headers: { Accept: "application/json" } }).catch(() => null);
+  const made = await answer?.json().catch(() => null);
+  if (!answer?.ok || !made) { note(made?.error || words.failed || ""); return null; }
+  note("");
+  return made;
+}
+
 /** Adds files to the site and puts them into the text. @param {Desk} desk @param {File[]} files */
 async function insert(desk, files) {
   const e = area(desk);
   if (!e || !desk.form.dataset.files) return;
   for (const file of files) {
-    const data = new FormData();
-    data.set("file", file, file.name || "image.png");
-    const answer = await fetch(desk.form.dataset.files, { method: "POST", body: data, headers: { Accept: "application/json" } }).catch(() => null);
-    const made = await answer?.json().catch(() => null);
-    if (!answer?.ok || !made) { note(made?.error || words.failed || ""); continue; }
-    note("");
-    type(e, made.markdown);
+    const made = await add(desk, file);
+    if (made) type(e, made.markdown);
   }
+}
+
+/** Text with structure becomes Markdown, and its pictures files of the site. @param {Desk} desk @param {ClipboardEvent} event */
+function paste(desk, event) {
+  const { target: e, clipboardData: data } = event, files = desk.form.dataset.files ? [...data?.files || []] : [];
+  if (!data || e instanceof HTMLTextAreaElement && e.readOnly) return;
+  const html = data.getData("text/html"), text = data.getData("text/plain").replace(/\r\n?/g, "\n"), source = /"mode":"(markdown|mdx)"/.test(data.getData("vscode-editor-data"));
+  if (!isText(e) || source || !html || fenced(e)) {
+    if (files.length && !(text && html)) { event.preventDefault(); insert(desk, files); } else if (isText(e) && text) { event.preventDefault(); type(e, text); }
+    return;
+  }
+  event.preventDefault();
+  const before = e.value, from = e.selectionStart, to = e.selectionEnd;
+  desk.pasting = desk.pasting.then(async () => {
+    const made = (await reading)?.read(html, files, true), markdown = made && await convert(desk, made);
+    if (markdown) place(e, markdown, Boolean(made?.inline), before, from, to);
+    else if (text && (markdown !== "" || !files.length)) place(e, text, true, before, from, to);
+    if (made?.files.length) await insert(desk, made.files);
+  });
+}
+
+/** Whether the caret stands in a block of code. @param {HTMLTextAreaElement} e */
+const fenced = (e) => (e.value.slice(0, e.selectionStart).match(/^ {0,3}(```|~~~)/gm)?.length || 0) % 2 === 1;
+
+/** Has the server write what was pasted as Markdown. null: it did not. @param {Desk} desk @param {import("./paste.js").Pasted} made */
+async function convert(desk, made) {
+  let { html } = made;
+  for (const [shown, file] of made.pictures) {
+    const there = desk.form.dataset.files ? await add(desk, file) : null;
+    html = there ? html.replaceAll(`src="${shown}"`, `src="${there.url}"`) : html.replace(new RegExp(`<img src="${shown}"[^>]*>`), "");
+    URL.revokeObjectURL(shown);
+  }
+  if (!html) return "";
+  const data = new FormData();
+  data.set("html", html);
+  const answer = await fetch(desk.form.dataset.markdown || "", { method: "POST", body: data, headers: { Accept: "application/json" } }).catch(() => null);
+  const said = answer?.ok ? await answer.json().catch(() => null) : null;
+  return said ? /** @type {string} */ (said.markdown) : null;
+}
+
+/** Puts a text where it was pasted, although something may have been written since. Blocks stand between empty lines.
+ * @param {HTMLTextAreaElement} e @param {string} text @param {boolean} inline @param {string} before the value then @param {number} from @param {number} to */
+function place(e, text, inline, before, from, to) {
+  const same = e.value.startsWith(before.slice(0, to)), caret = e.selectionStart, moved = e.value !== before && same;
+  if (same) e.setSelectionRange(from, to);
+  const head = e.value.slice(0, e.selectionStart), tail = e.value.slice(e.selectionEnd);
+  const put = inline ? text : (/(^|\n\n)$/.test(head) ? "" : head.endsWith("\n") ? "\n" : "\n\n") + text + (/^(\n\n|\n?$)/.test(tail) ? "" : tail.startsWith("\n") ? "\n" : "\n\n");
+  type(e, put);
+  if (moved && caret >= to) e.setSelectionRange(caret + put.length + from - to, caret + put.length + from - to);
 }
 
 /** Goes to the next part that needs work. */

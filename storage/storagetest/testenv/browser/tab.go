@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
@@ -286,6 +287,21 @@ func (t *Tab) Fill(selector, text string) {
 func (t *Tab) Press(keys string) {
 	t.t.Helper()
 	t.Do(chromedp.KeyEvent(keys))
+}
+
+// Control presses a letter together with the Ctrl key, and with Shift if the letter is a capital.
+func (t *Tab) Control(letter rune) {
+	t.t.Helper()
+	upper := unicode.ToUpper(letter)
+	key := input.DispatchKeyEventParams{
+		Type: input.DispatchKeyEventTypeRawKeyDown, Key: string(letter), Code: "Key" + string(upper), WindowsVirtualKeyCode: int64(upper), Modifiers: 2, // Ctrl
+	}
+	if letter == upper {
+		key.Modifiers |= 8 // Shift
+	}
+	call(t, input.DispatchKeyEvent, key)
+	key.Type = input.DispatchKeyEventTypeKeyUp
+	call(t, input.DispatchKeyEvent, key)
 }
 
 // Choose selects files of this machine in a field.

@@ -1,0 +1,84 @@
+package desk_test
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/transport/desk"
+)
+
+// relays are mailboxes' relays whose tests fail with a text.
+type relays string
+
+func (r relays) Test(context.Context, sending.Relay, string) error {
+	if r == "" {
+		return nil
+	}
+	return errors.New(string(r))
+}
+
+// The page of a mailbox names the step at which its outgoing mail fails, and what to do.
+func TestOutgoingSteps(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		failure string
+		shows   []string
+		hides   []string
+	}{
+		"works":        {"", []string{"Reached", "Signed in", "Takes mail"}, []string{"Not reached"}},
+		"no server":    {"outbound: relay: connect: connection refused", []string{"Not reached", "Check server and port. (connection refused)"}, []string{"Signed in"}},
+		"encryption":   {"outbound: relay: TLS handshake: bad certificate", []string{"Not reached", "Try the other encryption"}, []string{"Signed in"}},
+		"password":     {"outbound: relay: authenticate: 535 no", []string{"Reached", "Not signed in", "app password. (535 no)"}, []string{"Takes mail"}},
+		"sender":       {"outbound: relay: sender: 550 not yours", []string{"Reached", "Signed in", "Address refused", "(550 not yours)"}, []string{"Takes mail"}},
+		"another text": {"The stored password cannot be read.", []string{"Not reached", "The stored password cannot be read."}, []string{"Signed in"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundleWith(t, nil, nil, func(cfg *helpdesk.Config) { cfg.Relays = relays(c.failure) })
+			form := url.Values{
+				"type": {"SMTP"}, "host": {"smtp.example.org"}, "port": {"465"}, "encryption": {"SSL"}, "username": {"support"}, "password": {"geheim"},
+			}
+			b.post("/desk/a/1/settings/mailboxes/1/outgoing", form)
+			page := b.get("/desk/a/1/settings/mailboxes/1").text
+			_, page, _ = strings.Cut(page, `id="sending"`)
+			page, _, _ = strings.Cut(page, "</section>")
+			for _, text := range c.shows {
+				if !strings.Contains(page, text) {
+					t.Errorf("%q is missing in %s", text, page)
+				}
+			}
+			for _, text := range c.hides {
+				if strings.Contains(page, text) {
+					t.Errorf("%q is in %s", text, page)
+				}
+			}
+		})
+	}
+}
+
+// A server without a relay says so on the page of the mailbox, in Health and in set-up, until the mailbox has its own.
+func TestNoOutgoingMail(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, func(cfg *desk.Config) { cfg.NoRelay = true })
+	pages := map[string]string{
+		"/desk/a/1/settings/mailboxes/1": "No outgoing mail is set up on this server.",
+		"/desk/a/1/health":               "Support sends no mail",
+		"/desk/a/1/setup/colleagues":     "Set up outgoing mail",
+	}
+	for path, text := range pages {
+		if got := b.get(path).text; !strings.Contains(got, text) {
+			t.Errorf("%s does not say %q", path, text)
+		}
+	}
+	b.post("/desk/a/1/settings/mailboxes/1/outgoing", url.Values{"type": {"SMTP"}, "host": {"smtp.example.org"}, "port": {"25"}, "encryption": {"NONE"}})
+	for path, text := range pages {
+		if got := b.get(path).text; strings.Contains(got, text) {
+			t.Errorf("%s still says %q", path, text)
+		}
+	}
+}
