@@ -163,7 +163,7 @@ func (l *Look) settled() *Look {
 	own.Texts = map[string]LookText{}
 	for locale, t := range l.Texts {
 		for _, s := range []*string{&t.Title, &t.Line, &t.Copyright, &t.ContactText} {
-			*s = plain.Line(*s)
+			*s = plain.Line(strings.Join(strings.Fields(*s), " "))
 		}
 		var searches []string
 		for _, s := range t.Searches {
