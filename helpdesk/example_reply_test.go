@@ -12,7 +12,7 @@ import (
 func ExampleDesk_AttachReplyFiles() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
-	reply, err := desk.CreateSavedReply(ctx, helpdesk.SavedReplyInput{Name: "Returns", Body: "Hello {{customer.first_name}}, please fill in the form.", Shared: true})
+	reply, err := desk.CreateSavedReply(ctx, helpdesk.SavedReplyInput{Name: "Returns", Body: "Hello {{customer.first_name}}, please fill in the form.", Shared: storage.Some(true)})
 	if err != nil {
 		panic(err)
 	}

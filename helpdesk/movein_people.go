@@ -226,7 +226,7 @@ func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyI
 	replies := make([]SavedReply, len(all))
 	var problems fault.Collector
 	for n, in := range all {
-		in.Shared = true
+		in.Shared = storage.Some(true)
 		replies[n] = SavedReply{CreatedAt: now, UpdatedAt: now}
 		if err := replies[n].apply(&Desk{svc: m.svc}, in); err != nil {
 			problems.Add(fmt.Sprintf("replies[%d]", n), err.Error())
