@@ -17,7 +17,7 @@ type membership struct {
 	AccountID    int64           `json:"account_id"`
 	User         *fullUser       `json:"user,omitempty" description:"With expand=user."`
 	Account      *account        `json:"account,omitempty" description:"With expand=account."`
-	RoleIDs      []int64         `json:"role_ids"`
+	RoleIDs      []int64         `json:"role_ids" description:"Roles of the member."`
 	Roles        []role          `json:"roles,omitzero" description:"With expand=roles."`
 	MailboxIDs   []int64         `json:"mailbox_ids" description:"Mailboxes the member can reach, with those that were deleted. Empty: all mailboxes."`
 	Mailboxes    []mailbox       `json:"mailboxes,omitzero" description:"With expand=mailboxes. Empty: all mailboxes, or none if those in mailbox_ids were deleted."`

@@ -14,7 +14,7 @@ type savedReply struct {
 	ID        int64          `json:"id"`
 	AccountID int64          `json:"account_id"`
 	UserID    *int64         `json:"user_id" description:"Owner, the only one who sees it. Null: shared by all members."`
-	IsShared  bool           `json:"is_shared"`
+	IsShared  bool           `json:"is_shared" description:"Whether all members see it."`
 	Name      string         `json:"name"`
 	Body      string         `json:"body" description:"Sanitized HTML with placeholders."`
 	CreatedAt transport.Time `json:"created_at"`
