@@ -218,7 +218,7 @@ func (d folderDice) site() exchange.Site {
 	if len(collections) == 0 {
 		return s
 	}
-	names := append(d.some("a1", "a2", "a3", "a4"), "ä5")
+	names, linked := append(d.some("a1", "a2", "a3", "a4"), "ä5"), []string{"a1", "a2", "a3", "a4", "ä5"}
 	for _, name := range names {
 		in := among(d, collections...)
 		articles[in] = append(articles[in], name)
@@ -233,9 +233,9 @@ func (d folderDice) site() exchange.Site {
 			c.Categories = append(c.Categories, exchange.Category{Key: name, SourceLocale: "en", SortOrder: d.order(), Texts: d.texts()})
 		}
 		for _, name := range articles[key] {
-			a := exchange.Article{Key: name, Live: d.version(files, names, categories[key])}
+			a := exchange.Article{Key: name, Live: d.version(files, linked, categories[key])}
 			if d.IntN(3) == 0 {
-				draft := d.version(files, names, categories[key])
+				draft := d.version(files, linked, categories[key])
 				a.Draft = &draft
 			}
 			c.Articles = append(c.Articles, a)

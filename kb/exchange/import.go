@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -66,7 +67,9 @@ func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Chan
 	if err != nil {
 		return nil, err
 	}
-	if !opts.Delete {
+	if opts.Delete {
+		s.leaving = folder.lacks(s.folder)
+	} else {
 		folder = folder.with(s.folder)
 	}
 	plan := &importer{Exchange: x, ctx: ctx, s: s.clone(), start: s, opts: opts, folder: folder, was: s.folder, rehearsal: true}
@@ -467,12 +470,26 @@ func (i *importer) waits(collection string, v Version) bool {
 // makes reports whether the folder has a resource that the site did not have.
 func (i *importer) makes(kind kb.KeyKind, key string) bool {
 	if i.inFolder == nil {
-		i.inFolder = map[kb.KeyKind]map[string]bool{
-			kb.FileKey: keySet(i.folder.Files, fileKey), kb.CollectionKey: keySet(i.folder.Collections, collectionKey),
-			kb.CategoryKey: keySet(categoriesOf(i.folder), categoryKey), kb.ArticleKey: keySet(articlesOf(i.folder), articleKey),
-		}
+		i.inFolder = i.folder.keys()
 	}
 	return i.inFolder[kind][key] && i.start.ids[kind][key] == 0
+}
+
+// keys returns the keys of what a site has.
+func (s Site) keys() map[kb.KeyKind]map[string]bool {
+	return map[kb.KeyKind]map[string]bool{
+		kb.FileKey: keySet(s.Files, fileKey), kb.CollectionKey: keySet(s.Collections, collectionKey),
+		kb.CategoryKey: keySet(categoriesOf(s), categoryKey), kb.ArticleKey: keySet(articlesOf(s), articleKey),
+	}
+}
+
+// lacks returns the keys of what only another site has.
+func (s Site) lacks(other Site) map[kb.KeyKind]map[string]bool {
+	own, left := s.keys(), other.keys()
+	for kind, keys := range left {
+		maps.DeleteFunc(keys, func(key string, _ bool) bool { return own[kind][key] })
+	}
+	return left
 }
 
 func keySet[T any](all []T, key func(T) string) map[string]bool {
