@@ -29,6 +29,7 @@ func speakers(m *ledger.Incoming) []mailaddr.Address {
 func headerOf(m *ledger.Incoming) MailHeader {
 	return MailHeader{
 		From: m.From, Sender: m.FirstSender(), ReplyTo: m.ReplyTo, To: m.To, Cc: m.Cc, Date: m.Date.UTC().Truncate(time.Microsecond), Rewritten: m.Rewritten,
+		ListID: m.ListID, ListPost: m.ListPost,
 	}
 }
 
@@ -178,6 +179,13 @@ func (own *ownAddresses) writes(address string) bool {
 	return own.receives(address) || own.domains[domain]
 }
 
+// ofList reports whether an address is that of a mailing list, by its List-Post or, as most lists have it, its List-Id.
+func ofList(address, listID, listPost string) bool {
+	key := mailaddr.Key(address)
+	local, domain, found := plain.CutLast(key, "@")
+	return found && (key == mailaddr.Key(listPost) || strings.EqualFold(listID, local+"."+domain))
+}
+
 // answered returns the recipients of a reply in a conversation, whose last interactions are given, last first, unless its
 // author names others: Reply-To of the customer's latest message, or the customer.
 //
@@ -214,7 +222,8 @@ func (s *Service) near(address string, mailbox Mailbox) bool {
 	return domain == own || domain == s.cfg.IntakeDomain
 }
 
-// replyTo returns the trusted addresses of a message's Reply-To, without our own.
+// replyTo returns the trusted addresses of a message's Reply-To, without our own. That of a mailing list was set by the list:
+// an answer is for the author, not for all its readers.
 func (s *Service) replyTo(ctx context.Context, r Reader, accountID int64, i Interaction) ([]string, error) {
 	wanted := i.Mail.ReplyTo
 	if i.Mail.Forwarded.UserID != 0 {
@@ -231,7 +240,7 @@ func (s *Service) replyTo(ctx context.Context, r Reader, accountID int64, i Inte
 	var to, keys []string
 	for _, a := range wanted[:min(len(wanted), maxReplyTo)] {
 		key := mailaddr.Key(a.Email)
-		if !mailaddr.Valid(a.Email) || own.receives(a.Email) || slices.Contains(keys, key) {
+		if !mailaddr.Valid(a.Email) || own.receives(a.Email) || slices.Contains(keys, key) || ofList(a.Email, i.Mail.ListID, i.Mail.ListPost) {
 			continue
 		}
 		if !trusted {

@@ -471,9 +471,9 @@ func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 
 // findCustomer returns the customer with an address. If there is none, it creates one with that address and name and adds it
 // to index. The caller retries on UniqueCustomerEmail.
-func findCustomer(ctx context.Context, tx Tx, address, name string, now time.Time, index *indexing) (Customer, bool, error) {
+func findCustomer(ctx context.Context, book customerBook, address, name string, now time.Time, index *indexing) (Customer, bool, error) {
 	key := mailaddr.Key(address)
-	c, err := tx.CustomerByEmail(ctx, key)
+	c, err := book.CustomerByEmail(ctx, key)
 	if !fault.Is(err, fault.NotFound) {
 		return c, false, err
 	}
@@ -482,7 +482,7 @@ func findCustomer(ctx context.Context, tx Tx, address, name string, now time.Tim
 		FirstName: first, LastName: strings.TrimSpace(last),
 		Emails: []CustomerEmail{{Email: address, Key: key}}, CreatedAt: now, UpdatedAt: now,
 	}
-	if err = tx.InsertCustomer(ctx, &c); err != nil {
+	if err = book.InsertCustomer(ctx, &c); err != nil {
 		return c, true, err
 	}
 	index.customers = append(index.customers, c)

@@ -270,15 +270,14 @@ func TestErasedDoNotMoveIn(t *testing.T) {
 		{Key: "his", Customer: ada, Messages: []helpdesk.PastMessage{message("1", ada, before), message("2", eve, before)}},
 		{Key: "later", Customer: eve, Messages: []helpdesk.PastMessage{message("1", mailaddr.Address{Email: eve.Email}, b.clock.Now().Add(-time.Hour))}},
 	}
-	if n := must(move.ErasedCustomers(b.ctx, b.account.ID, people))(t); n != 1 {
-		t.Errorf("a dry run leaves out %d customers", n)
+	for _, in := range []*helpdesk.MoveIn{move.Rehearsal(), move} {
+		if done := must(in.Customers(b.ctx, b.account.ID, people))(t); len(done.Created) != 1 || len(done.Changed) != 0 || done.Erased != 1 {
+			t.Errorf("customers: %+v", done)
+		}
 	}
-	if diff := cmp.Diff([]string{"hers"}, must(move.Erased(b.ctx, b.account.ID, past))(t)); diff != "" {
-		t.Error(diff)
-	}
-	created, changed, err := move.Customers(b.ctx, b.account.ID, people)
-	if err != nil || created != 1 || changed != 0 {
-		t.Errorf("%d customers made, %d changed: %v", created, changed, err)
+	rehearsed := must(move.Rehearsal().File(b.ctx, b.account.ID, b.mailbox.ID, "test", past))(t)
+	if !rehearsed[0].Erased || rehearsed[1].Customers+rehearsed[2].Customers != 1 {
+		t.Errorf("rehearsed: %+v", rehearsed)
 	}
 	for range 2 {
 		results := must(move.File(b.ctx, b.account.ID, b.mailbox.ID, "test", past))(t)

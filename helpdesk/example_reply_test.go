@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
 )
 
 // Frequent answers are written once, with their files.
 func ExampleDesk_AttachReplyFiles() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
-	reply, err := desk.CreateSavedReply(ctx, helpdesk.SavedReplyInput{Name: "Returns", Body: "Hello {{customer.first_name}}, please fill in the form.", Shared: true})
+	reply, err := desk.CreateSavedReply(ctx, helpdesk.SavedReplyInput{Name: "Returns", Body: "Hello {{customer.first_name}}, please fill in the form.", Shared: storage.Some(true)})
 	if err != nil {
 		panic(err)
 	}

@@ -85,8 +85,9 @@ func (f *filing) forwardedAs(subject string) *forward {
 	inner := filing{mail: *m}
 	inner.prepareBody()
 	f.mail.Attached = &inner.mail // a large body is a file now
+	replyTo := slices.DeleteFunc(slices.Clone(m.ReplyTo), func(a mailaddr.Address) bool { return ofList(a.Email, m.ListID, m.ListPost) })
 	out := &forward{body: inner.body, attached: true, auto: m.AutoSubmitted, mail: ledger.Forwarded{
-		From: m.FirstAuthor(), ReplyTo: m.ReplyTo, To: m.To, Cc: m.Cc, Subject: m.Subject, Date: m.Date.UTC().Truncate(time.Microsecond), MessageID: m.MessageID,
+		From: m.FirstAuthor(), ReplyTo: replyTo, To: m.To, Cc: m.Cc, Subject: m.Subject, Date: m.Date.UTC().Truncate(time.Microsecond), MessageID: m.MessageID,
 	}}
 	if !blank(f.body) {
 		out.note = f.body

@@ -77,6 +77,9 @@ type MailHeader struct {
 	To      []mailaddr.Address `json:"to,omitempty"`
 	Cc      []mailaddr.Address `json:"cc,omitempty"`
 	Date    time.Time          `json:"date,omitzero"` // as given in the header, even if implausible; zero: unparsable
+	// ListID and ListPost name the mailing list that it came through, see [message.Message].
+	ListID   string `json:"list_id,omitempty"`
+	ListPost string `json:"list_post,omitempty"`
 	// Rewritten reports that a mailing list or group replaced From with its own address.
 	Rewritten bool `json:"rewritten,omitempty"`
 	// Forwarded is the customer's message that a member forwarded with this one, whose From is the member. The interaction then

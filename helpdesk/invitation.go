@@ -88,7 +88,7 @@ func (d *Desk) Invite(ctx context.Context, in identity.InvitationInput) (identit
 	in.Email, in.Name = plain.Line(in.Email), plain.Line(in.Name)
 	var problems fault.Collector
 	problems.Check(mailaddr.Valid(in.Email), "email", "is not an email address")
-	bounded(&problems, "name", in.Name, 200)
+	namedIfGiven(&problems, "name", in.Name, 200)
 	validateGrants(&problems, in.RoleIDs, in.MailboxIDs)
 	if err := problems.Err(); err != nil {
 		return identity.Invitation{}, "", err

@@ -251,8 +251,8 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 	m.Name = plain.Line(in.Name.Or(m.Name))
 	m.From = plain.Line(in.From.Or(m.From))
 	problems.Check(m.Email == "" || mailaddr.Valid(m.Email), "email", "is not an email address")
-	bounded(&problems, "name", m.Name, 200)
-	bounded(&problems, "from", m.From, 200)
+	namedIfGiven(&problems, "name", m.Name, 200)
+	namedIfGiven(&problems, "from", m.From, 200)
 	if m.Name == "" {
 		m.Name = m.Email
 	}

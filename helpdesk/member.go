@@ -62,11 +62,8 @@ func (d *Desk) UpdateMember(ctx context.Context, id int64, in identity.Membershi
 		}
 		old := m
 		m.RoleIDs = distinct(in.RoleIDs)
-		if in.MailboxIDs.IsSet() {
-			m.MailboxIDs = distinct(in.MailboxIDs.Or(nil))
-			if err := d.findMailboxes(ctx, tx.Reader(), m.MailboxIDs, old.MailboxIDs...); err != nil {
-				return err
-			}
+		if m.MailboxIDs, err = d.newReach(ctx, tx.Reader(), old, in); err != nil {
+			return err
 		}
 		if err := d.mayGrant(ctx, tx.Reader(), m.RoleIDs, m.MailboxIDs); err != nil {
 			return err
@@ -81,6 +78,23 @@ func (d *Desk) UpdateMember(ctx context.Context, id int64, in identity.Membershi
 		return d.emit(ctx, tx, "membership.updated", m.ID, 0)
 	})
 	return m, err
+}
+
+// newReach returns the mailboxes of a member after a change.
+func (d *Desk) newReach(ctx context.Context, r Reader, old identity.Membership, in identity.MembershipUpdate) ([]int64, error) {
+	given, set := in.MailboxIDs.Get()
+	switch {
+	case in.MailboxIDs.IsNull():
+		return nil, nil
+	case !set:
+		return old.MailboxIDs, nil
+	case len(given) == 0 && len(old.MailboxIDs) > 0:
+		left, err := r.Mailboxes().ByIDs(ctx, old.MailboxIDs)
+		if err != nil || len(left) == 0 {
+			return old.MailboxIDs, err
+		}
+	}
+	return distinct(given), d.findMailboxes(ctx, r, given, old.MailboxIDs...)
 }
 
 // RemoveMember ends a membership; members may end their own. The member leaves all teams, and a job soon unassigns the

@@ -30,8 +30,9 @@ const moveIn identity.Permission = "account.move_in"
 // MoveIn files what was said at another help desk. It sends nothing, notifies nobody and wakes no webhook but by one event
 // mailbox.moved_in for each call. It reads no conversation.
 type MoveIn struct {
-	svc  *Service
-	desk func(accountID int64) deskGuard
+	svc       *Service
+	desk      func(accountID int64) deskGuard
+	rehearsal *rehearsal // nil: what is brought is stored
 }
 
 // MoveIn returns the handle of whoever brings the data of another help desk here.
@@ -90,58 +91,9 @@ type PastResult struct {
 	Created        bool  // it was not here
 	Filed, Known   int   // of its messages: those that were filed now, and before
 	Files          int   // of the messages that were filed now
+	Customers      int   // that were made for it: its own, and those who wrote messages
 	Changed        bool  // it was here, and got the status, the assignees and the tags that it has there meanwhile
 	Erased         bool  // it is from before its customer was erased, and does not come back
-}
-
-// Filed returns the keys of those of the messages of conversations that were filed before, by conversation. It changes nothing.
-func (m *MoveIn) Filed(ctx context.Context, accountID int64, source string, all []PastConversation) (map[string][]string, error) {
-	r, err := m.desk(accountID).Read(moveIn)
-	if err != nil {
-		return nil, err
-	}
-	p := &past{svc: m.svc, accountID: accountID, source: source, conversations: all}
-	if err := p.findKnown(ctx, r); err != nil {
-		return nil, err
-	}
-	known := map[string][]string{}
-	for _, c := range all {
-		for _, msg := range c.Messages {
-			if _, filed := p.known[p.identity(c, msg)]; filed {
-				known[c.Key] = append(known[c.Key], msg.Key)
-			}
-		}
-	}
-	return known, nil
-}
-
-// Erased returns the keys of those of the conversations that are from before their customer was erased: File leaves them out.
-func (m *MoveIn) Erased(ctx context.Context, accountID int64, all []PastConversation) ([]string, error) {
-	r, err := m.desk(accountID).Read(moveIn)
-	if err != nil {
-		return nil, err
-	}
-	p := &past{svc: m.svc, accountID: accountID, conversations: all}
-	if err := p.findErased(ctx, r); err != nil {
-		return nil, err
-	}
-	var keys []string
-	for _, c := range all {
-		if p.isErased(c) {
-			keys = append(keys, c.Key)
-		}
-	}
-	return keys, nil
-}
-
-// ErasedCustomers counts the customers of whom an address was erased: Customers leaves them out.
-func (m *MoveIn) ErasedCustomers(ctx context.Context, accountID int64, all []PastCustomer) (int, error) {
-	r, err := m.desk(accountID).Read(moveIn)
-	if err != nil {
-		return 0, err
-	}
-	kept, err := m.svc.unerased(ctx, r, all)
-	return len(all) - len(kept), err
 }
 
 // unerased are the customers of whom no address was erased.
@@ -177,12 +129,17 @@ func (m *MoveIn) File(ctx context.Context, accountID, mailboxID int64, source st
 	if err != nil {
 		return nil, err
 	}
-	p := &past{svc: m.svc, accountID: accountID, mailboxID: mailboxID, source: source, conversations: all, now: m.svc.now()}
+	p := &past{
+		svc: m.svc, accountID: accountID, mailboxID: mailboxID, source: source, conversations: all, now: m.svc.now(), rehearsal: m.rehearsal,
+	}
 	if err := p.findKnown(ctx, r); err != nil {
 		return nil, err
 	}
 	if err := p.findErased(ctx, r); err != nil {
 		return nil, err
+	}
+	if p.rehearsal != nil {
+		return p.rehearse(ctx, r)
 	}
 	if err := p.prepare(ctx); err != nil {
 		p.discard(ctx, err)
@@ -224,6 +181,7 @@ type past struct {
 	known                map[string]int64     // by identity: the conversation of a message that was filed, 0 if it is gone
 	prepared             map[string]preparedPast
 	stored               map[string]bool // keys of files; true: a row names them
+	rehearsal            *rehearsal      // nil: it is no rehearsal
 	results              []PastResult
 
 	// Of one run of the transaction:
@@ -232,6 +190,7 @@ type past struct {
 	teams     map[int64]bool
 	tags      map[string]int64
 	customers map[string]Customer
+	made      int // of these
 	index     indexing
 	rows      []*ledger.Mail
 }
@@ -277,6 +236,7 @@ func (p *past) findKnown(ctx context.Context, r ledger.Reader) error {
 			p.known[key] = cmp.Or(p.known[key], row.ConversationID)
 		}
 	}
+	p.rehearsal.recall(identities, p.known)
 	return nil
 }
 
@@ -365,6 +325,9 @@ func (p *past) prepare(ctx context.Context) error {
 			if _, known := p.known[identity]; known {
 				continue
 			}
+			if _, twice := p.prepared[identity]; twice {
+				continue
+			}
 			one, err := p.prepareMessage(ctx, m)
 			if err != nil {
 				return err
@@ -408,6 +371,9 @@ func (p *past) putFile(ctx context.Context, n int, f PastFile) (Attachment, erro
 		return Attachment{}, err
 	}
 	defer func() { _ = content.Close() }() // it is only read
+	if p.rehearsal != nil {
+		return Attachment{}, nil
+	}
 	buffered := bufio.NewReaderSize(content, filetype.HeadSize)
 	head, _ := buffered.Peek(filetype.HeadSize) // an error is met again when the file is stored
 	kind := filetype.TrueImage(plain.Cut(plain.Line(f.ContentType), 200), head)
@@ -448,7 +414,7 @@ func (p *past) discard(ctx context.Context, err error) {
 
 // fileAll is the transaction.
 func (p *past) fileAll(ctx context.Context, tx Tx) error {
-	p.results, p.rows, p.index, p.customers = nil, nil, indexing{}, map[string]Customer{}
+	p.results, p.rows, p.index, p.customers, p.made = nil, nil, indexing{}, map[string]Customer{}, 0
 	for key := range p.stored {
 		p.stored[key] = false
 	}
@@ -458,12 +424,15 @@ func (p *past) fileAll(ctx context.Context, tx Tx) error {
 	if err := p.findKnown(ctx, tx); err != nil {
 		return err
 	}
-	if err := p.load(ctx, tx); err != nil {
+	if err := p.load(ctx, tx.Reader()); err != nil {
+		return err
+	}
+	if err := p.loadTags(ctx, tx); err != nil {
 		return err
 	}
 	changed := false
 	for _, c := range p.conversations {
-		result, err := p.fileOne(ctx, tx, c)
+		result, err := p.fileOne(ctx, pastTx{tx, p}, c)
 		if err != nil {
 			return err
 		}
@@ -486,10 +455,10 @@ func (p *past) fileAll(ctx context.Context, tx Tx) error {
 	})
 }
 
-// load reads what the conversations name: members, teams and tags.
-func (p *past) load(ctx context.Context, tx Tx) error {
+// load reads what the conversations name: the mailbox, members and teams.
+func (p *past) load(ctx context.Context, r Reader) error {
 	var err error
-	if p.mailbox, err = tx.Mailboxes().Get(ctx, p.mailboxID); err != nil {
+	if p.mailbox, err = r.Mailboxes().Get(ctx, p.mailboxID); err != nil {
 		return err
 	}
 	var userIDs, teamIDs []int64
@@ -499,11 +468,11 @@ func (p *past) load(ctx context.Context, tx Tx) error {
 			userIDs = append(userIDs, m.UserID)
 		}
 	}
-	users, err := tx.UsersByID(ctx, sortedSet(userIDs))
+	users, err := r.UsersByID(ctx, sortedSet(userIDs))
 	if err != nil {
 		return err
 	}
-	teams, err := tx.Teams().ByIDs(ctx, sortedSet(teamIDs))
+	teams, err := r.Teams().ByIDs(ctx, sortedSet(teamIDs))
 	if err != nil {
 		return err
 	}
@@ -514,7 +483,7 @@ func (p *past) load(ctx context.Context, tx Tx) error {
 	for _, t := range teams {
 		p.teams[t.ID] = true
 	}
-	return p.loadTags(ctx, tx)
+	return nil
 }
 
 // loadTags finds all tags, and makes those that are new.
@@ -557,59 +526,121 @@ func (p *past) tagIDs(c PastConversation) []int64 {
 	return sortedSet(ids)
 }
 
+// pastPlace is where conversations are filed: a transaction, or a rehearsal.
+type pastPlace interface {
+	customerBook
+	// conversation finds one that is here.
+	conversation(ctx context.Context, id int64) (Conversation, error)
+	// file stores a conversation with what is new in it, and sets its ID.
+	file(ctx context.Context, work *pastWork) error
+}
+
+// pastWork is a conversation with what is new in it.
+type pastWork struct {
+	in      PastConversation
+	fresh   []PastMessage
+	said    []*Interaction // what these become
+	c       Conversation
+	created bool
+	changed bool // it is here, and was changed there later
+}
+
 // fileOne files a conversation as far as it is not here.
-func (p *past) fileOne(ctx context.Context, tx Tx, in PastConversation) (PastResult, error) {
+func (p *past) fileOne(ctx context.Context, to pastPlace, in PastConversation) (PastResult, error) {
 	id, known := p.here(in)
-	fresh := p.fresh(in)
-	result := PastResult{ConversationID: id, Known: len(in.Messages) - len(fresh)}
+	fresh, before := p.fresh(in)
+	result := PastResult{ConversationID: id, Known: before}
 	if p.isErased(in) {
-		return PastResult{Known: result.Known, Erased: true}, nil
+		return PastResult{Known: before, Erased: true}, nil
 	}
 	if known && id == 0 {
-		result.Known = len(in.Messages)
+		result.Known = before + len(fresh)
 		return result, nil
 	}
-	if !known {
-		c, err := p.begin(ctx, tx, in, fresh)
+	work, made := pastWork{in: in, fresh: fresh, created: !known}, p.made
+	if err := p.open(ctx, to, id, &work); err != nil || known && len(fresh) == 0 && !work.changed {
+		return result, err
+	}
+	for _, m := range fresh {
+		i, err := p.pastInteraction(ctx, to, work.c, m, p.prepared[p.identity(in, m)].body)
 		if err != nil {
 			return result, err
 		}
-		result.ConversationID, result.Created, result.Filed, result.Files = c.ID, true, len(fresh), p.files(in, fresh)
-		return result, p.putConversation(ctx, tx, &c, in, fresh)
+		work.said = append(work.said, &i)
 	}
-	c, err := tx.Conversations().Lock(ctx, id)
-	if err != nil {
+	if err := to.file(ctx, &work); err != nil {
 		return result, err
 	}
-	changedThere := p.lastChange(in).After(c.UpdatedAt)
-	if len(fresh) == 0 && !changedThere {
-		return result, nil
+	for _, m := range fresh {
+		p.known[p.identity(in, m)] = work.c.ID
 	}
-	result.Filed, result.Files = len(fresh), p.files(in, fresh)
-	if changedThere {
-		result.Changed = true
-		p.takeOver(&c, in)
+	return PastResult{
+		ConversationID: work.c.ID, Created: work.created, Changed: work.changed, Known: before,
+		Filed: len(fresh), Files: p.files(in, fresh), Customers: p.made - made,
+	}, nil
+}
+
+// open begins a conversation, or finds it and has it take over what it has there.
+func (p *past) open(ctx context.Context, to pastPlace, id int64, work *pastWork) (err error) {
+	if work.created {
+		work.c, err = p.begin(ctx, to, work.in, work.fresh)
+		return err
 	}
-	starters, err := firsts(ctx, tx, c.ID)
-	if err != nil {
-		return result, err
+	if work.c, err = to.conversation(ctx, id); err != nil {
+		return err
 	}
-	if err := p.putConversation(ctx, tx, &c, in, fresh); err != nil {
-		return result, err
+	if work.changed = p.lastChange(work.in).After(work.c.UpdatedAt); work.changed {
+		p.takeOver(&work.c, work.in)
 	}
-	if err := oneStarter(ctx, tx, c.ID, starters); err != nil {
-		return result, err
-	}
-	if err := refreshPreview(ctx, tx, &c); err != nil {
-		return result, err
-	}
-	if changedThere {
-		if err := tx.SetTags(ctx, []int64{c.ID}, p.tagIDs(in)); err != nil {
-			return result, err
+	return nil
+}
+
+// pastTx files in a transaction.
+type pastTx struct {
+	Tx
+	p *past
+}
+
+// conversation implements [pastPlace].
+func (t pastTx) conversation(ctx context.Context, id int64) (Conversation, error) {
+	return t.Conversations().Lock(ctx, id)
+}
+
+// file implements [pastPlace].
+func (t pastTx) file(ctx context.Context, work *pastWork) error {
+	c := &work.c
+	if work.created {
+		if err := c.insert(ctx, t.Tx); err != nil {
+			return err
 		}
-		c.awaitedIn(in.Messages)
+		t.p.index.begin(c.ID)
+		if ids := t.p.tagIDs(work.in); len(ids) > 0 {
+			if err := t.SetTags(ctx, []int64{c.ID}, ids); err != nil {
+				return err
+			}
+		}
+		return t.p.putConversation(ctx, t.Tx, work)
 	}
-	return result, tx.Conversations().Update(ctx, &c)
+	starters, err := firsts(ctx, t.Tx, c.ID)
+	if err != nil {
+		return err
+	}
+	if err := t.p.putConversation(ctx, t.Tx, work); err != nil {
+		return err
+	}
+	if err := oneStarter(ctx, t.Tx, c.ID, starters); err != nil {
+		return err
+	}
+	if err := refreshPreview(ctx, t.Tx, c); err != nil {
+		return err
+	}
+	if work.changed {
+		if err := t.SetTags(ctx, []int64{c.ID}, t.p.tagIDs(work.in)); err != nil {
+			return err
+		}
+		c.awaitedIn(work.in.Messages)
+	}
+	return t.Conversations().Update(ctx, c)
 }
 
 // files is how many files messages have.
@@ -620,21 +651,25 @@ func (p *past) files(in PastConversation, said []PastMessage) (n int) {
 	return n
 }
 
-// fresh are the messages that were not filed, oldest first.
-func (p *past) fresh(in PastConversation) []PastMessage {
-	var fresh []PastMessage
+// fresh are the messages that were not filed, oldest first. Those that were are counted. Of several with a key the first
+// counts.
+func (p *past) fresh(in PastConversation) (fresh []PastMessage, known int) {
 	seen := map[string]bool{}
 	for _, m := range in.Messages {
 		identity := p.identity(in, m)
-		if _, known := p.known[identity]; known || seen[identity] {
+		if seen[identity] {
 			continue
 		}
 		seen[identity] = true
+		if _, filed := p.known[identity]; filed {
+			known++
+			continue
+		}
 		m.At = p.believed(m.At)
 		fresh = append(fresh, m)
 	}
 	slices.SortStableFunc(fresh, func(a, b PastMessage) int { return a.At.Compare(b.At) })
-	return fresh
+	return fresh, known
 }
 
 // believed is a time of the past.
@@ -697,9 +732,9 @@ func (c *Conversation) awaitedIn(said []PastMessage) {
 	}
 }
 
-// begin makes a conversation.
-func (p *past) begin(ctx context.Context, tx Tx, in PastConversation, fresh []PastMessage) (Conversation, error) {
-	customer, email, err := p.ensureCustomer(ctx, tx, in.Customer)
+// begin is what a conversation begins with.
+func (p *past) begin(ctx context.Context, book customerBook, in PastConversation, fresh []PastMessage) (Conversation, error) {
+	customer, email, err := p.ensureCustomer(ctx, book, in.Customer)
 	if err != nil {
 		return Conversation{}, err
 	}
@@ -719,50 +754,41 @@ func (p *past) begin(ctx context.Context, tx Tx, in PastConversation, fresh []Pa
 			c.Preview = mailhtml.Preview(p.prepared[p.identity(in, m)].body, previewLength, m.Type == TypeUser || len(fresh) > 1)
 		}
 	}
-	if err := c.insert(ctx, tx); err != nil {
-		return c, err
-	}
-	p.index.begin(c.ID)
-	if ids := p.tagIDs(in); len(ids) > 0 {
-		return c, tx.SetTags(ctx, []int64{c.ID}, ids)
-	}
 	return c, nil
 }
 
 // ensureCustomer finds or makes the customer of an address.
-func (p *past) ensureCustomer(ctx context.Context, tx Tx, a mailaddr.Address) (Customer, CustomerEmail, error) {
+func (p *past) ensureCustomer(ctx context.Context, book customerBook, a mailaddr.Address) (Customer, CustomerEmail, error) {
 	if a.Email = plain.Line(a.Email); !mailaddr.Valid(a.Email) {
 		a = unknownSender
 	}
 	key := mailaddr.Key(a.Email)
 	c, known := p.customers[key]
 	if !known {
+		var created bool
 		var err error
-		if c, _, err = findCustomer(ctx, tx, a.Email, a.Name, p.now, &p.index); err != nil {
+		if c, created, err = findCustomer(ctx, book, a.Email, a.Name, p.now, &p.index); err != nil {
 			return c, CustomerEmail{}, err
 		}
-		p.customers[key] = c
+		if p.customers[key] = c; created {
+			p.made++
+		}
 	}
 	return c, c.emailByKey(key), nil
 }
 
 // putConversation files messages in their conversation, with files, terms, who takes part by them, and what they are known by.
-func (p *past) putConversation(ctx context.Context, tx Tx, c *Conversation, in PastConversation, fresh []PastMessage) error {
-	said, takes := make([]*Interaction, len(fresh)), []string{}
+func (p *past) putConversation(ctx context.Context, tx Tx, work *pastWork) error {
+	c, in, fresh, said, takes := &work.c, work.in, work.fresh, work.said, []string{}
 	if !Unreachable(c.CustomerEmail) {
 		takes = append(takes, mailaddr.Key(c.CustomerEmail))
 	}
 	starter := slices.IndexFunc(fresh, func(m PastMessage) bool { return m.Type != TypeNote })
-	for n, m := range fresh {
-		i, err := p.pastInteraction(ctx, tx, *c, m, p.prepared[p.identity(in, m)].body)
-		if err != nil {
-			return err
-		}
-		i.IsStarter = n == starter && n == 0
+	for n, i := range said {
+		i.ConversationID, i.IsStarter = c.ID, n == starter && n == 0
 		if i.Type != TypeNote {
 			takes = append(takes, p.svc.bringsIn(p.accountID, p.mailbox, cmp.Or(i.CustomerEmail, ledger.UnknownSender), slices.Concat(i.To, i.Cc, i.Bcc), false)...)
 		}
-		said[n] = &i
 	}
 	for some := range slices.Chunk(said, pastRows) {
 		if err := tx.Interactions().Insert(ctx, some...); err != nil {
@@ -806,12 +832,12 @@ func (p *past) row(c Conversation, i Interaction, in PastConversation, m PastMes
 }
 
 // pastInteraction is what a message becomes. It counts as made when it was written, so that nobody is over a budget of mails by it.
-func (p *past) pastInteraction(ctx context.Context, tx Tx, c Conversation, m PastMessage, body string) (Interaction, error) {
+func (p *past) pastInteraction(ctx context.Context, book customerBook, c Conversation, m PastMessage, body string) (Interaction, error) {
 	head := ledger.Incoming{Message: message.Message{MessageID: m.MessageID, References: m.References, From: []mailaddr.Address{m.Author}, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject}}
 	cleanIncoming(&head)
 	author := mailaddr.Address{Name: plain.Cut(plain.Line(m.Author.Name), 200), Email: plain.Cut(plain.Line(m.Author.Email), 320)}
 	i := Interaction{
-		ConversationID: c.ID, Type: m.Type, Status: StatusPosted, Body: body, Subject: head.Subject, AutoSubmitted: m.AutoSubmitted,
+		Type: m.Type, Status: StatusPosted, Body: body, Subject: head.Subject, AutoSubmitted: m.AutoSubmitted,
 		Mail: MailHeader{From: []mailaddr.Address{author}}, At: m.At, CreatedAt: m.At, UpdatedAt: p.now,
 	}
 	if author == (mailaddr.Address{}) {
@@ -827,7 +853,7 @@ func (p *past) pastInteraction(ctx context.Context, tx Tx, c Conversation, m Pas
 		if !mailaddr.Valid(strings.TrimSpace(from.Email)) {
 			from.Email = c.CustomerEmail
 		}
-		customer, email, err := p.ensureCustomer(ctx, tx, from)
+		customer, email, err := p.ensureCustomer(ctx, book, from)
 		if err != nil {
 			return i, err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
@@ -64,49 +65,38 @@ type PastCustomer struct {
 	Phones, Websites []string
 }
 
+// PastCustomers is what became of customers.
+type PastCustomers struct {
+	Created, Changed []int64 // ids of those that were made, and of those that got what they lacked
+	Erased           int     // were left out: an address of theirs was erased
+}
+
 // Customers makes customers, and gives those that are here what they lack, in one transaction, so they should be few. One
 // that has any of the addresses is that customer; what a customer has here is never changed. What is too long is cut, and
-// what is too much is left out: see [MaxEmails]. Customers of whom an address was erased are left out, see [Erasure]. It
-// returns how many were made, and how many changed.
-func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []PastCustomer) (created, changed int, err error) {
+// what is too much is left out: see [MaxEmails]. Customers of whom an address was erased are left out, see [Erasure].
+func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []PastCustomer) (PastCustomers, error) {
+	var done PastCustomers
 	begin, err := m.desk(accountID).Write(moveIn)
 	if err != nil {
-		return 0, 0, err
+		return done, err
 	}
 	now := m.svc.now()
+	if m.rehearsal != nil {
+		r, err := m.desk(accountID).Read(moveIn)
+		if err != nil {
+			return done, err
+		}
+		done, _, err = m.svc.fillCustomers(ctx, rehearsed{m.rehearsal, r}, r, all, now)
+		return done, err
+	}
 	err = retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, tx Tx) error {
-			created, changed = 0, 0
-			kept, err := m.svc.unerased(ctx, tx.Reader(), all)
-			if err != nil {
+			var written []Customer
+			var err error
+			if done, written, err = m.svc.fillCustomers(ctx, tx, tx.Reader(), all, now); err != nil {
 				return err
 			}
-			for _, in := range kept {
-				c, err := in.find(ctx, tx)
-				if err != nil {
-					return err
-				}
-				old := c.copy()
-				if err := in.fill(ctx, tx, &c); err != nil {
-					return err
-				}
-				c.UpdatedAt = now
-				switch {
-				case len(c.Emails) == 0:
-					continue
-				case c.ID == 0:
-					created++
-					c.CreatedAt = now
-					err = tx.InsertCustomer(ctx, &c)
-				case old.differs(c):
-					changed++
-					err = tx.UpdateCustomer(ctx, &c)
-				default:
-					continue
-				}
-				if err != nil {
-					return err
-				}
+			for _, c := range written {
 				if err := m.svc.reindexCustomer(ctx, tx, Scope{AccountID: accountID}, c); err != nil {
 					return err
 				}
@@ -114,7 +104,54 @@ func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []PastCusto
 			return nil
 		})
 	}, UniqueCustomerEmail)
-	return created, changed, err
+	if err != nil {
+		return PastCustomers{}, err
+	}
+	return done, nil
+}
+
+// fillCustomers makes customers and gives them what they lack, and returns those that it wrote.
+func (s *Service) fillCustomers(ctx context.Context, book customerBook, r Reader, all []PastCustomer, now time.Time) (done PastCustomers, written []Customer, err error) {
+	kept, err := s.unerased(ctx, r, all)
+	if err != nil {
+		return done, nil, err
+	}
+	done.Erased = len(all) - len(kept)
+	at := map[int64]int{} // where a customer is in written
+	for _, in := range kept {
+		c, err := in.find(ctx, book)
+		if err != nil {
+			return done, nil, err
+		}
+		old := c.copy()
+		if err := in.fill(ctx, book, &c); err != nil {
+			return done, nil, err
+		}
+		n, again := at[c.ID]
+		switch {
+		case len(c.Emails) == 0 || c.ID != 0 && !old.differs(c):
+			continue
+		case c.ID == 0:
+			c.CreatedAt, c.UpdatedAt = now, now
+			if err := book.InsertCustomer(ctx, &c); err != nil {
+				return done, nil, err
+			}
+			done.Created = append(done.Created, c.ID)
+		default:
+			c.UpdatedAt = now
+			if err := book.UpdateCustomer(ctx, &c); err != nil {
+				return done, nil, err
+			}
+			if again {
+				written[n] = c
+				continue
+			}
+			done.Changed = append(done.Changed, c.ID)
+		}
+		at[c.ID] = len(written)
+		written = append(written, c)
+	}
+	return done, written, nil
 }
 
 // differs reports whether something was added to a customer.
@@ -124,12 +161,12 @@ func (c Customer) differs(filled Customer) bool {
 }
 
 // find is the customer who has one of the addresses; the zero value: nobody has.
-func (in PastCustomer) find(ctx context.Context, tx Tx) (Customer, error) {
+func (in PastCustomer) find(ctx context.Context, book customerBook) (Customer, error) {
 	for _, email := range in.Emails {
 		if email = plain.Line(email); !mailaddr.Valid(email) {
 			continue
 		}
-		if c, err := tx.CustomerByEmail(ctx, mailaddr.Key(email)); !fault.Is(err, fault.NotFound) {
+		if c, err := book.CustomerByEmail(ctx, mailaddr.Key(email)); !fault.Is(err, fault.NotFound) {
 			return c, err
 		}
 	}
@@ -137,7 +174,7 @@ func (in PastCustomer) find(ctx context.Context, tx Tx) (Customer, error) {
 }
 
 // fill gives a customer what is lacking.
-func (in PastCustomer) fill(ctx context.Context, tx Tx, c *Customer) error {
+func (in PastCustomer) fill(ctx context.Context, book customerBook, c *Customer) error {
 	if c.FirstName+c.LastName == "" {
 		first, last, _ := strings.Cut(plain.Line(in.Name), " ")
 		c.FirstName, c.LastName = plain.Cut(first, 100), plain.Cut(strings.TrimSpace(last), 100)
@@ -155,7 +192,7 @@ func (in PastCustomer) fill(ctx context.Context, tx Tx, c *Customer) error {
 		if !mailaddr.Valid(email) || c.emailByKey(key).Key != "" || len(c.Emails) >= MaxEmails {
 			continue
 		}
-		if _, err := tx.CustomerByEmail(ctx, key); err == nil {
+		if _, err := book.CustomerByEmail(ctx, key); err == nil {
 			continue // another's
 		} else if !fault.Is(err, fault.NotFound) {
 			return err
@@ -179,8 +216,8 @@ func (in PastCustomer) fill(ctx context.Context, tx Tx, c *Customer) error {
 }
 
 // Replies makes saved replies that all members see, in one transaction. One whose name is taken by such a one is left out.
-// It returns which were made. What [SavedReplyInput] does not allow is an Invalid fault; with dryRun nothing is made.
-func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyInput, dryRun bool) (created []bool, err error) {
+// It returns which were made. What [SavedReplyInput] does not allow is an Invalid fault.
+func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyInput) (created []bool, err error) {
 	begin, err := m.desk(accountID).Write(moveIn)
 	if err != nil {
 		return nil, err
@@ -189,7 +226,7 @@ func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyI
 	replies := make([]SavedReply, len(all))
 	var problems fault.Collector
 	for n, in := range all {
-		in.Shared = true
+		in.Shared = storage.Some(true)
 		replies[n] = SavedReply{CreatedAt: now, UpdatedAt: now}
 		if err := replies[n].apply(&Desk{svc: m.svc}, in); err != nil {
 			problems.Add(fmt.Sprintf("replies[%d]", n), err.Error())
@@ -198,19 +235,24 @@ func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyI
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
+	if m.rehearsal != nil {
+		r, err := m.desk(accountID).Read(moveIn)
+		if err != nil {
+			return nil, err
+		}
+		return m.rehearsal.takeReplies(ctx, r, replies)
+	}
 	err = retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, tx Tx) error {
-			created = make([]bool, len(all))
-			names, err := sharedReplies(ctx, tx)
+			names, err := sharedReplies(ctx, tx.Reader())
 			if err != nil {
 				return err
 			}
+			created = newReplies(names, replies)
 			for n, r := range replies {
-				if created[n] = !names[r.Key]; !created[n] || dryRun {
-					names[r.Key] = true
+				if !created[n] {
 					continue
 				}
-				names[r.Key] = true
 				if err := tx.SavedReplies().Insert(ctx, &r); err != nil {
 					return err
 				}
@@ -224,11 +266,20 @@ func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyI
 	return created, err
 }
 
+// newReplies says which of saved replies have names that are not taken, and takes these.
+func newReplies(names map[string]bool, replies []SavedReply) []bool {
+	fresh := make([]bool, len(replies))
+	for n, r := range replies {
+		fresh[n], names[r.Key] = !names[r.Key], true
+	}
+	return fresh
+}
+
 // sharedReplies are the keys of all saved replies that all members see.
-func sharedReplies(ctx context.Context, tx Tx) (map[string]bool, error) {
+func sharedReplies(ctx context.Context, r Reader) (map[string]bool, error) {
 	names, seek := map[string]bool{}, storage.Seek{Limit: 200}
 	for {
-		batch, err := tx.SavedReplies().List(ctx, SavedReplyFilter{UserIDs: []int64{0}}, seek)
+		batch, err := r.SavedReplies().List(ctx, SavedReplyFilter{UserIDs: []int64{0}}, seek)
 		if err != nil {
 			return nil, err
 		}

@@ -95,7 +95,7 @@ func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInpu
 	key := PGPKey{CustomerEmailID: in.CustomerEmailID, Name: plain.Line(in.Name), CreatedAt: now, UpdatedAt: now}
 	var problems fault.Collector
 	problems.Check(in.CustomerEmailID != 0, "customer_email_id", "is required")
-	bounded(&problems, "name", key.Name, 200)
+	namedIfGiven(&problems, "name", key.Name, 200)
 	public, problem := d.svc.parseKey(in.Content, now)
 	problems.Check(problem == "", "content", problem)
 	if key.Name == "" {

@@ -94,7 +94,7 @@ func newBeyond(t *testing.T) *beyond {
 	w.role = must(b.desk.CreateRole(b.ctx, identity.RoleInput{Name: "Readers", Permissions: storage.Some([]identity.Permission{identity.ConversationsView})}))(t)
 	w.domain = must(b.desk.CreateDomain(b.ctx, "mail.example.org"))(t)
 	w.portalKey, _, _ = b.desk.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
-	w.reply = must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "x", Shared: true}))(t)
+	w.reply = must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "x", Shared: storage.Some(true)}))(t)
 	w.replyFile = must(b.desk.CreateReplyFile(b.ctx, w.reply.ID, helpdesk.Upload{Filename: "ours.txt", Content: strings.NewReader("ours")}))(t)
 	w.blocked = must(b.desk.BlockSender(b.ctx, "spam.example"))(t)
 	w.suppression = must(b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: "gone@example.com"}))(t)
@@ -330,10 +330,10 @@ func reachOf() map[string]struct {
 		"SavedReply":           {own, func(c ctx, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
 		"SavedReplies":         {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
 		"CreateSavedReply": {own, func(c ctx, d desk, _ w) (any, error) {
-			return say(d.CreateSavedReply(c, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: true}))
+			return say(d.CreateSavedReply(c, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: storage.Some(true)}))
 		}},
 		"UpdateSavedReply": {refused, func(c ctx, d desk, w w) (any, error) {
-			return say(d.UpdateSavedReply(c, w.reply.ID, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: true}))
+			return say(d.UpdateSavedReply(c, w.reply.ID, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: storage.Some(true)}))
 		}},
 		"DeleteSavedReply": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteSavedReply(c, w.reply.ID)) }},
 		"FillReply":        {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FillReply(c, w.conversation.ID, w.reply.ID)) }},

@@ -41,7 +41,7 @@ func TestAttachReplyFiles(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
-	reply := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Terms", Body: "Here they are.", Shared: true}))(t)
+	reply := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Terms", Body: "Here they are.", Shared: storage.Some(true)}))(t)
 	draft := func() helpdesk.Interaction {
 		return must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "x"}))(t)
 	}
@@ -129,7 +129,7 @@ func TestReplyFilesOfOthers(t *testing.T) {
 	agent, collaborator := b.member(identity.RoleAgent), b.member(identity.RoleCollaborator)
 	before := b.stored()
 	own := must(agent.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Own", Body: "Mine"}))(t)
-	shared := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "Ours", Shared: true}))(t)
+	shared := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "Ours", Shared: storage.Some(true)}))(t)
 	mine := must(agent.CreateReplyFile(b.ctx, own.ID, text("mine.txt", "mine")))(t)
 	ours := must(agent.CreateReplyFile(b.ctx, shared.ID, text("ours.txt", "ours")))(t)
 	id := b.receive(opening()).ConversationID

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -208,7 +207,7 @@ func (d *Desk) fillRole(ctx context.Context, tx Tx, role *identity.Role, in iden
 		return fault.Newf(fault.Conflict, "An account has at most %d roles.", maxRoles)
 	}
 	if slices.ContainsFunc(all, func(r identity.Role) bool {
-		return r.ID != role.ID && mailaddr.Fold(r.Name) == mailaddr.Fold(role.Name)
+		return r.ID != role.ID && tagKey(r.Name) == tagKey(role.Name)
 	}) {
 		return fault.Field("name", "is already taken")
 	}

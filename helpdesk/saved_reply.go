@@ -39,8 +39,9 @@ type SavedReplyFilter struct {
 type SavedReplyInput struct {
 	Name string // required, at most 100 characters
 	// Body is HTML or text, at most 64 KiB; required. It may contain only the placeholders in [ReplyPlaceholders].
-	Body   string
-	Shared bool // visible to all members; otherwise only to the caller
+	Body string
+	// Shared is whether all members see it, otherwise only the caller. Absent: a new one is not, another stays as it is.
+	Shared storage.Opt[bool]
 }
 
 // maxSavedReply is the maximum size of a body.
@@ -76,8 +77,10 @@ func (r *SavedReply) apply(d *Desk, in SavedReplyInput) error {
 		problems.Check(!blank(r.Body), "body", "is required")
 	}
 	checkPlaceholders(&problems, "body", r.Body, ReplyPlaceholders())
-	if r.UserID = d.userID; in.Shared {
+	if shared, given := in.Shared.Get(); given && shared {
 		r.UserID = 0
+	} else if given || r.ID == 0 {
+		r.UserID = d.userID
 	}
 	return problems.Err()
 }
@@ -131,7 +134,7 @@ func (d *Desk) CreateSavedReply(ctx context.Context, in SavedReplyInput) (SavedR
 	if err != nil {
 		return SavedReply{}, err
 	}
-	if err := d.mayWriteReply(in.Shared, identity.ViewsCreate); err != nil {
+	if err := d.mayWriteReply(in.Shared.Or(false), identity.ViewsCreate); err != nil {
 		return SavedReply{}, err
 	}
 	now := d.svc.now()
@@ -157,7 +160,7 @@ func (d *Desk) UpdateSavedReply(ctx context.Context, id int64, in SavedReplyInpu
 	}
 	var r SavedReply
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if r, err = d.changeableReply(ctx, tx, id, in.Shared, identity.ViewsUpdate); err != nil {
+		if r, err = d.changeableReply(ctx, tx, id, in.Shared.Or(false), identity.ViewsUpdate); err != nil {
 			return err
 		}
 		if err := r.apply(d, in); err != nil {

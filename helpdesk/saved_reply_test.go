@@ -52,7 +52,7 @@ func TestSavedReplyProblems(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Thanks", Body: "Thank you."}))(t)
-	must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Thanks", Body: "Thank you.", Shared: true}))(t)
+	must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Thanks", Body: "Thank you.", Shared: storage.Some(true)}))(t)
 	known := "known are customer.first_name, customer.name, agent.name, conversation.number, conversation.subject"
 	for _, tt := range []struct {
 		name string
@@ -61,7 +61,7 @@ func TestSavedReplyProblems(t *testing.T) {
 	}{
 		{"nothing", helpdesk.SavedReplyInput{}, fault.Fields{"name": {"is required"}, "body": {"is required"}}},
 		{"the same name", helpdesk.SavedReplyInput{Name: "THANKS", Body: "x"}, fault.Fields{"name": {"is already taken"}}},
-		{"the same shared name", helpdesk.SavedReplyInput{Name: "thanks", Body: "x", Shared: true}, fault.Fields{"name": {"is already taken"}}},
+		{"the same shared name", helpdesk.SavedReplyInput{Name: "thanks", Body: "x", Shared: storage.Some(true)}, fault.Fields{"name": {"is already taken"}}},
 		{"unknown places", helpdesk.SavedReplyInput{Name: "x", Body: "<p>{{customer.email}} {{ customer.name }}</p>"},
 			fault.Fields{"body": {"has the unknown placeholder {{customer.email}}; " + known}}},
 		{"too large", helpdesk.SavedReplyInput{Name: "x", Body: strings.Repeat("x", 64<<10+1)}, fault.Fields{"body": {"is larger than 64 KiB"}}},
@@ -79,7 +79,7 @@ func TestSavedRepliesOfOthers(t *testing.T) {
 	b := newBundle(t)
 	agent, collaborator := b.member(identity.RoleAgent), b.member(identity.RoleCollaborator)
 	own := must(agent.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Own", Body: "<script>x</script>Mine"}))(t)
-	shared := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "Ours", Shared: true}))(t)
+	shared := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "Ours", Shared: storage.Some(true)}))(t)
 	if own.Body != "Mine" || own.UserID != agent.UserID() || shared.UserID != 0 {
 		t.Errorf("made %+v and %+v", own, shared)
 	}
@@ -115,7 +115,7 @@ func TestSavedRepliesOfOthers(t *testing.T) {
 	if err := errOf(collaborator.UpdateSavedReply(b.ctx, shared.ID, in)); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a collaborator changes a shared one: %v", err)
 	}
-	in.Shared = true
+	in.Shared = storage.Some(true)
 	must(agent.UpdateSavedReply(b.ctx, shared.ID, in))(t)
 	must(agent.UpdateSavedReply(b.ctx, own.ID, helpdesk.SavedReplyInput{Name: "Own", Body: "Still mine"}))(t)
 	if err := agent.DeleteSavedReply(b.ctx, shared.ID); err != nil {

@@ -260,6 +260,12 @@ func required(c *fault.Collector, field, value string, limit int) {
 	}
 }
 
+// namedIfGiven adds a problem for a name that is given but cannot be seen, or is longer than limit characters.
+func namedIfGiven(c *fault.Collector, field, value string, limit int) {
+	c.Check(value == "" || plain.Visible(value), field, "needs a visible character")
+	bounded(c, field, value, limit)
+}
+
 // bounded adds a problem for a text longer than limit characters.
 func bounded(c *fault.Collector, field, value string, limit int) {
 	c.Check(plain.Length(value) <= limit, field, fmt.Sprintf("is longer than %d characters", limit))

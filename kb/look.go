@@ -133,6 +133,7 @@ func (t *LookText) apply(problems *fault.Collector, field string, in LookTextInp
 		bounded(problems, field+"["+name+"]", text, limit)
 		return text
 	}
+	visible(problems, field+"[title]", plain.Line(in.Title.Or("")))
 	t.Title, t.Line = line("title", t.Title, in.Title, MaxTitle), line("line", t.Line, in.Line, MaxTitle)
 	t.Copyright, t.ContactText = line("copyright", t.Copyright, in.Copyright, MaxTitle), line("contact_text", t.ContactText, in.ContactText, 1000)
 	if searches, given := in.Searches.Get(); given || in.Searches.IsNull() {

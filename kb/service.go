@@ -194,6 +194,11 @@ func required(c *fault.Collector, field, value string, limit int) {
 	}
 }
 
+// visible reports a name that is given but cannot be seen.
+func visible(c *fault.Collector, field, value string) {
+	c.Check(value == "" || plain.Visible(value), field, "needs a visible character")
+}
+
 // bounded reports a text that is longer than limit characters.
 func bounded(c *fault.Collector, field, value string, limit int) {
 	c.Check(plain.Length(value) <= limit, field, fmt.Sprintf("is longer than %d characters", limit))

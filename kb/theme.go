@@ -119,6 +119,7 @@ func eachOf(source theme.Source) each {
 
 func (e *Editor) createTheme(ctx context.Context, begin beginTx, t Theme, files each) (Theme, error) {
 	var problems fault.Collector
+	visible(&problems, "name", t.Name)
 	bounded(&problems, "name", t.Name, maxThemeName)
 	if err := problems.Err(); err != nil {
 		return Theme{}, err

@@ -291,7 +291,7 @@ func (t *Text) apply(problems *fault.Collector, in TextInput, kind textKind, now
 			t.Translations = slices.DeleteFunc(t.Translations, func(o Translation) bool { return o.Locale == locale })
 			continue
 		}
-		t.change(problems, field, locale, given, kind, now)
+		t.change(problems, field, locale, source, given, kind, now)
 	}
 	if kind.content {
 		t.follow(before, known && before.Locale == source, in)
@@ -373,7 +373,7 @@ func (t *Text) follow(before Translation, known bool, in TextInput) {
 }
 
 // change applies the given fields to the translation of a locale.
-func (t *Text) change(problems *fault.Collector, field, locale string, in TranslationInput, kind textKind, now time.Time) {
+func (t *Text) change(problems *fault.Collector, field, locale, source string, in TranslationInput, kind textKind, now time.Time) {
 	i := slices.IndexFunc(t.Translations, func(o Translation) bool { return o.Locale == locale })
 	if i < 0 {
 		i = len(t.Translations)
@@ -382,6 +382,9 @@ func (t *Text) change(problems *fault.Collector, field, locale string, in Transl
 	old := t.Translations[i]
 	o := old
 	o.Title = plain.Line(in.Title.Or(o.Title))
+	if in.Title.IsSet() && locale != source { // that of the source is required
+		visible(problems, field+"["+kind.title+"]", o.Title)
+	}
 	bounded(problems, field+"["+kind.title+"]", o.Title, MaxTitle)
 	o.Summary = plain.Lines(in.Summary.Or(o.Summary))
 	bounded(problems, field+"[summary]", o.Summary, MaxSummary)

@@ -98,22 +98,19 @@ func (c *moveInCmd) tell(s *session, report *foreign.Report, done *movein.Result
 			fmt.Fprintf(s.stdout, "%s: %s\n", part.title, count)
 		}
 	}
+	begin, more, here, end := "imported", "got more", "were here already", ""
 	if c.DryRun {
-		fmt.Fprintf(s.stdout, "to import: %s, %s with %s and %s, %s; %d conversations are here already, and %d get more; nothing was changed\n",
-			some(done.Customers, "customer"), some(done.Conversations, "conversation"), some(done.Messages, "message"), some(done.Files, "file"),
-			some(done.Replies, "saved reply"), done.Known, done.ChangedConversations)
-		tellErased(s, done)
-		return
+		begin, more, here, end = "to import", "get more", "are here already", "; nothing was changed"
 	}
-	fmt.Fprintf(s.stdout, "imported: %s, %s with %s and %s, %s; %d conversations and %d customers got more, %d conversations were here already\n",
-		some(done.Customers, "customer"), some(done.Conversations, "conversation"), some(done.Messages, "message"), some(done.Files, "file"),
-		some(done.Replies, "saved reply"), done.ChangedConversations, done.ChangedCustomers, done.Known)
+	fmt.Fprintf(s.stdout, "%s: %s, %s with %s and %s, %s; %d conversations and %d customers %s, %d conversations %s%s\n",
+		begin, some(done.Customers, "customer"), some(done.Conversations, "conversation"), some(done.Messages, "message"), some(done.Files, "file"),
+		some(done.Replies, "saved reply"), done.ChangedConversations, done.ChangedCustomers, more, done.Known, here, end)
 	if done.Deleted > 0 {
 		fmt.Fprintf(s.stdout, "%s left out: deleted here\n", some(done.Deleted, "conversation"))
 	}
 	tellErased(s, done)
 	if done.KnownReplies > 0 {
-		fmt.Fprintf(s.stdout, "%d saved replies left out: there are some with their names\n", done.KnownReplies)
+		fmt.Fprintf(s.stdout, "%s left out: the name is taken\n", some(done.KnownReplies, "saved reply"))
 	}
 }
 

@@ -33,8 +33,10 @@ func (m Membership) Online(now time.Time) bool {
 
 // MembershipUpdate changes a membership's permissions.
 type MembershipUpdate struct {
-	RoleIDs    []int64              // required
-	MailboxIDs storage.Opt[[]int64] // null or empty: all mailboxes; absent: unchanged
+	RoleIDs []int64 // required
+	// MailboxIDs are the mailboxes within reach. Null: all; absent: unchanged. Empty: all, too, unless the member is limited to
+	// mailboxes that were all deleted: their list shows as empty, and saving it again must not give them all.
+	MailboxIDs storage.Opt[[]int64]
 }
 
 // Grant is a membership with the roles it refers to.

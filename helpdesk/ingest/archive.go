@@ -49,7 +49,7 @@ func NewImporter(cfg ImporterConfig) (*Importer, error) {
 // Imported is the result of importing an archive.
 type Imported struct {
 	Mails int // in the archive
-	Known int // of these, already taken before
+	Known int // of these, already taken: before, or because the archive has them several times
 	// Erased of them are from before their sender was erased as a customer, and are left out. Messages of which only the body
 	// names an erased customer are not recognized.
 	Erased int
@@ -61,12 +61,13 @@ const (
 	importBytes = 16 << 20
 )
 
-// Import takes messages and files them, in order. dryRun only checks which were taken before.
+// Import takes messages and files them, in order. dryRun only checks which would be taken: the result is the same.
 func (im *Importer) Import(ctx context.Context, a *archive.Archive, dryRun bool) (Imported, error) {
 	var done Imported
+	seen := map[string]bool{}
 	for rest := a.Mails; len(rest) > 0; {
 		n := importable(rest)
-		known, erased, err := im.batch(ctx, a, rest[:n], dryRun)
+		known, erased, err := im.batch(ctx, a, rest[:n], seen, dryRun)
 		if err != nil {
 			return done, err
 		}
@@ -86,7 +87,8 @@ func importable(mails []archive.Entry) int {
 	return n
 }
 
-func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []archive.Entry, dryRun bool) (known, erased int, err error) {
+// batch takes and files messages. seen are the positions of those before them in the archive.
+func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []archive.Entry, seen map[string]bool, dryRun bool) (known, erased int, err error) {
 	mails, positions, at := make([]ledger.Raw, len(entries)), make([]string, len(entries)), map[string]time.Time{}
 	for i, e := range entries {
 		if mails[i], err = im.read(a, e); err != nil {
@@ -100,7 +102,14 @@ func (im *Importer) batch(ctx context.Context, a *archive.Archive, entries []arc
 		return 0, 0, err
 	}
 	known = len(mails)
-	mails = slices.DeleteFunc(mails, func(m ledger.Raw) bool { return slices.Contains(taken, m.Position) })
+	for _, position := range taken {
+		seen[position] = true
+	}
+	mails = slices.DeleteFunc(mails, func(m ledger.Raw) bool {
+		twice := seen[m.Position]
+		seen[m.Position] = true
+		return twice
+	})
 	known -= len(mails)
 	erased = len(mails)
 	if mails, err = im.unerased(ctx, mails, at); err != nil {

@@ -459,6 +459,9 @@ func (p *parser) fields(ctype string) {
 			m.ListID = strings.TrimSpace(strings.TrimRight(v[i+1:], "> "))
 		}
 	}
+	if post, _ := ParseAddresses(listAddress(h.Raw("List-Post")), ""); len(post) == 1 {
+		m.ListPost = post[0].Email
+	}
 	m.AutoSubmitted = p.autoSubmitted(ctype)
 	m.NoAutoReply = m.AutoSubmitted || p.noAutoReply()
 }

@@ -18,8 +18,7 @@ func (m *Message) Rewritten() (author mailaddr.Address, rewritten bool) {
 	}
 	from := m.From[0]
 	other := func(a mailaddr.Address) bool { return a.Email != "" && !strings.EqualFold(a.Email, from.Email) }
-	post, _ := ParseAddresses(listAddress(m.Header.Raw("List-Post")), "")
-	byList := len(post) == 1 && !other(post[0])
+	byList := m.ListPost != "" && !other(mailaddr.Address{Email: m.ListPost})
 	if !byList && !viaName().MatchString(from.Name) {
 		return mailaddr.Address{}, false
 	}

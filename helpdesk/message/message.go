@@ -36,6 +36,7 @@ type Message struct {
 	// expects an answer may have written it.
 	NoAutoReply bool
 	ListID      string // list identifier (RFC 2919), without angle brackets
+	ListPost    string // address by which a mailing list takes mails (RFC 2369)
 
 	Text, HTML  string
 	Attachments []Part

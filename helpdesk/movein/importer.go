@@ -48,9 +48,10 @@ func New(cfg Config) (*Importer, error) {
 	return &Importer{cfg: cfg}, problems.Err()
 }
 
-// Result is what was made, or with a dry run would be.
+// Result is what was made, or with a dry run would be: the same numbers. Each customer and each conversation counts once,
+// however often the source has it.
 type Result struct {
-	Customers, ChangedCustomers int // the latter got something that they lacked; a dry run counts all as customers
+	Customers, ChangedCustomers int // made, with those who are only named in conversations; were here, and got what they lacked
 	Conversations               int // that were made
 	ChangedConversations        int // that were here, and got messages, a status, assignees or tags
 	Known                       int // conversations that are here as they are there
@@ -76,7 +77,13 @@ const (
 
 // Import takes people, conversations and saved replies. dryRun reads everything, and changes nothing.
 func (im *Importer) Import(ctx context.Context, source foreign.Source, dryRun bool) (*Result, error) {
-	r := &run{Importer: im, source: source, dryRun: dryRun, Result: &Result{}, told: map[string]bool{}}
+	r := &run{
+		Importer: im, source: source, moveIn: im.cfg.MoveIn, Result: &Result{}, told: map[string]bool{},
+		written: map[int64]bool{}, became: map[string]outcome{},
+	}
+	if dryRun {
+		r.moveIn = r.moveIn.Rehearsal()
+	}
 	var err error
 	if im.people, err = im.cfg.MoveIn.People(ctx, im.cfg.AccountID); err != nil {
 		return r.Result, err
@@ -94,7 +101,7 @@ type run struct {
 	*Importer
 	*Result
 	source foreign.Source
-	dryRun bool
+	moveIn *helpdesk.MoveIn
 
 	customers     []helpdesk.PastCustomer
 	conversations []helpdesk.PastConversation
@@ -102,6 +109,8 @@ type run struct {
 	bytes         int
 	seen          int
 	told          map[string]bool // ids of people without an address
+	written       map[int64]bool  // customers that were counted
+	became        map[string]outcome
 }
 
 func (r *run) takePeople(ctx context.Context) error {
@@ -192,15 +201,22 @@ func (r *run) fileCustomers(ctx context.Context) error {
 	if len(some) == 0 {
 		return nil
 	}
-	erased, err := r.cfg.MoveIn.ErasedCustomers(ctx, r.cfg.AccountID, some)
-	r.ErasedCustomers += erased
-	if r.dryRun || err != nil {
-		r.Customers += len(some) - erased
-		return err
-	}
-	created, changed, err := r.cfg.MoveIn.Customers(ctx, r.cfg.AccountID, some)
-	r.Customers, r.ChangedCustomers = r.Customers+created, r.ChangedCustomers+changed
+	done, err := r.moveIn.Customers(ctx, r.cfg.AccountID, some)
+	r.Customers += r.once(done.Created)
+	r.ChangedCustomers += r.once(done.Changed)
+	r.ErasedCustomers += done.Erased
 	return err
+}
+
+// once counts customers that were not counted before.
+func (r *run) once(ids []int64) (n int) {
+	for _, id := range ids {
+		if !r.written[id] {
+			r.written[id] = true
+			n++
+		}
+	}
+	return n
 }
 
 func (r *run) takeReplies(ctx context.Context) error {
@@ -217,7 +233,7 @@ func (r *run) takeReplies(ctx context.Context) error {
 		if runes := []rune(name); len(runes) > 100 {
 			name = string(runes[:100])
 		}
-		created, err := r.cfg.MoveIn.Replies(ctx, r.cfg.AccountID, []helpdesk.SavedReplyInput{{Name: name, Body: text}}, r.dryRun)
+		created, err := r.moveIn.Replies(ctx, r.cfg.AccountID, []helpdesk.SavedReplyInput{{Name: name, Body: text}})
 		switch {
 		case fault.Is(err, fault.Invalid):
 			r.Problems.Add("a saved reply is left out: "+err.Error(), reply.Place)
@@ -266,63 +282,56 @@ func (r *run) fileConversations(ctx context.Context) error {
 	if len(some) == 0 {
 		return nil
 	}
-	var results []helpdesk.PastResult
-	var err error
-	if r.dryRun {
-		results, err = r.rehearse(ctx, some)
-	} else {
-		results, err = r.cfg.MoveIn.File(ctx, r.cfg.AccountID, r.cfg.MailboxID, r.source.Format().Name, some)
-	}
+	results, err := r.moveIn.File(ctx, r.cfg.AccountID, r.cfg.MailboxID, r.source.Format().Name, some)
 	if err != nil {
 		return err
 	}
-	for _, one := range results {
-		switch {
-		case one.Erased:
-			r.Erased++
-		case one.ConversationID == 0 && !one.Created:
-			r.Deleted++
-		case one.Created:
-			r.Conversations++
-		case one.Filed > 0 || one.Changed:
-			r.ChangedConversations++
-		default:
-			r.Known++
-		}
-		r.Messages, r.Files = r.Messages+one.Filed, r.Files+one.Files
+	for n, one := range results {
+		r.count(some[n].Key, outcomeOf(one))
+		r.Messages, r.Files, r.Customers = r.Messages+one.Filed, r.Files+one.Files, r.Customers+one.Customers
 	}
 	r.seen += len(some)
 	r.cfg.Progress(r.seen)
 	return nil
 }
 
-// rehearse finds out what File would do, as far as that can be seen without doing it.
-func (r *run) rehearse(ctx context.Context, some []helpdesk.PastConversation) ([]helpdesk.PastResult, error) {
-	filed, err := r.cfg.MoveIn.Filed(ctx, r.cfg.AccountID, r.source.Format().Name, some)
-	if err != nil {
-		return nil, err
+// outcome is what became of a conversation. Of one that the source has several times the greatest counts.
+type outcome int
+
+const (
+	erased outcome = iota + 1
+	deleted
+	known
+	changed
+	created
+)
+
+func outcomeOf(r helpdesk.PastResult) outcome {
+	switch {
+	case r.Erased:
+		return erased
+	case r.Created:
+		return created
+	case r.ConversationID == 0:
+		return deleted
+	case r.Filed > 0 || r.Changed:
+		return changed
 	}
-	erased, err := r.cfg.MoveIn.Erased(ctx, r.cfg.AccountID, some)
-	if err != nil {
-		return nil, err
+	return known
+}
+
+// count counts a conversation once.
+func (r *run) count(key string, now outcome) {
+	counters := map[outcome]*int{known: &r.Known, deleted: &r.Deleted, erased: &r.Erased, changed: &r.ChangedConversations, created: &r.Conversations}
+	before := r.became[key]
+	if before >= now {
+		return
 	}
-	results := make([]helpdesk.PastResult, len(some))
-	for n, c := range some {
-		if results[n].Erased = slices.Contains(erased, c.Key); results[n].Erased {
-			continue
-		}
-		known := filed[c.Key]
-		results[n] = helpdesk.PastResult{ConversationID: 1, Created: len(known) == 0, Known: len(known)}
-		for _, m := range c.Messages {
-			if !slices.Contains(known, m.Key) {
-				results[n].Filed, results[n].Files = results[n].Filed+1, results[n].Files+len(m.Files)
-				if len(m.HTML) > helpdesk.MaxBody || m.HTML == "" && len(m.Text) > helpdesk.MaxBody {
-					results[n].Files++ // the whole is attached
-				}
-			}
-		}
+	if before != 0 {
+		*counters[before]--
 	}
-	return results, nil
+	*counters[now]++
+	r.became[key] = now
 }
 
 // conversation is what a conversation becomes.

@@ -342,7 +342,7 @@ func TestHelpScout(t *testing.T) {
 	}
 	source := open()
 	done := b.take(source, false)
-	if got := totals(done); got != "1+0 customers, 3+0 conversations, 0 known, 0 deleted, 9 messages, 1 files, 1+0 replies" {
+	if got := totals(done); got != "2+0 customers, 3+0 conversations, 0 known, 0 deleted, 9 messages, 1 files, 1+0 replies" {
 		t.Error(got)
 	}
 	order, spam, hello := b.find("Où est ma commande ?"), b.find("Cheap watches"), b.find("مرحبا")

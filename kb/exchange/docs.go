@@ -136,7 +136,7 @@ func (d *docs) read(name string) {
 	data, err := r.load(name)
 	var text string
 	if err == nil {
-		text, err = plain(data)
+		text, err = plainText(data)
 	}
 	if err != nil {
 		d.remark(name, "it is left out: %v", err)

@@ -38,6 +38,8 @@ type state struct {
 	files   map[int64]kb.File
 	texts   map[place]textsAt
 	loose   map[int64]bool // articles with paths whose targets the site now has
+	// leaving are the keys of what an import will delete: nothing links to it.
+	leaving map[kb.KeyKind]map[string]bool
 }
 
 // clone returns a copy whose ids can be changed.

@@ -109,7 +109,7 @@ func (t text) line(fields ...string) int {
 
 // parse reads the output of document, possibly edited.
 func parse(data []byte, front any) (text, error) {
-	s, err := plain(data)
+	s, err := plainText(data)
 	if err != nil {
 		return text{}, err
 	}
@@ -129,8 +129,8 @@ func parse(data []byte, front any) (text, error) {
 	return text{head, strings.TrimSuffix(strings.TrimPrefix(body, "\n"), "\n")}, nil
 }
 
-// plain removes what editors and git add to text: a byte order mark, CRLF.
-func plain(data []byte) (string, error) {
+// plainText removes what editors and git add to text: a byte order mark, CRLF.
+func plainText(data []byte) (string, error) {
 	line := 1
 	for at := 0; at < len(data); {
 		r, size := utf8.DecodeRune(data[at:])

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/filetype"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Options configures an import.
@@ -65,7 +67,9 @@ func (x Exchange) Import(ctx context.Context, folder Site, opts Options) ([]Chan
 	if err != nil {
 		return nil, err
 	}
-	if !opts.Delete {
+	if opts.Delete {
+		s.leaving = folder.lacks(s.folder)
+	} else {
 		folder = folder.with(s.folder)
 	}
 	plan := &importer{Exchange: x, ctx: ctx, s: s.clone(), start: s, opts: opts, folder: folder, was: s.folder, rehearsal: true}
@@ -174,9 +178,9 @@ func (i *importer) born(kind kb.KeyKind, id int64, key string) {
 func (i *importer) site() error {
 	want, was := i.folder, i.was
 	var fields differences
-	fields.add("name", strings.TrimSpace(want.Name) != was.Name)
+	fields.add("name", plain.Line(want.Name) != was.Name)
 	fields.add("visibility", cmp.Or(want.Visibility, was.Visibility) != was.Visibility)
-	fields.add("html_head", want.HTMLHead != was.HTMLHead)
+	fields.add("html_head", lines(plain.Text(want.HTMLHead)) != was.HTMLHead)
 	if len(fields) == 0 || want.Partial {
 		return nil
 	}
@@ -289,7 +293,7 @@ func (i *importer) collections() error {
 	for _, c := range i.folder.Collections {
 		old, known := before[c.Key]
 		path := "collections/" + c.Key + "/index"
-		c.Texts = trimmed(c.Texts)
+		c.Texts, c.Icon = cleaned(c.Texts), strings.TrimSpace(c.Icon)
 		in := kb.CollectionInput{TextInput: named(c.SourceLocale, c.Texts, old.Texts), SortOrder: order(c.SortOrder), ExchangeKey: c.Key}
 		if c.Icon != "" {
 			in.Icon = storage.Some(c.Icon)
@@ -326,7 +330,7 @@ func (i *importer) categories() error {
 	for _, c := range categoriesOf(i.folder) {
 		old, known := before[c.T.Key]
 		path := "collections/" + c.in + "/categories/" + c.T.Key
-		c.T.Texts = trimmed(c.T.Texts)
+		c.T.Texts = cleaned(c.T.Texts)
 		in := kb.CategoryInput{
 			TextInput: named(c.T.SourceLocale, c.T.Texts, old.T.Texts), CollectionID: i.s.ids[kb.CollectionKey][c.in], SortOrder: order(c.T.SortOrder),
 			ExchangeKey: c.T.Key,
@@ -466,12 +470,26 @@ func (i *importer) waits(collection string, v Version) bool {
 // makes reports whether the folder has a resource that the site did not have.
 func (i *importer) makes(kind kb.KeyKind, key string) bool {
 	if i.inFolder == nil {
-		i.inFolder = map[kb.KeyKind]map[string]bool{
-			kb.FileKey: keySet(i.folder.Files, fileKey), kb.CollectionKey: keySet(i.folder.Collections, collectionKey),
-			kb.CategoryKey: keySet(categoriesOf(i.folder), categoryKey), kb.ArticleKey: keySet(articlesOf(i.folder), articleKey),
-		}
+		i.inFolder = i.folder.keys()
 	}
 	return i.inFolder[kind][key] && i.start.ids[kind][key] == 0
+}
+
+// keys returns the keys of what a site has.
+func (s Site) keys() map[kb.KeyKind]map[string]bool {
+	return map[kb.KeyKind]map[string]bool{
+		kb.FileKey: keySet(s.Files, fileKey), kb.CollectionKey: keySet(s.Collections, collectionKey),
+		kb.CategoryKey: keySet(categoriesOf(s), categoryKey), kb.ArticleKey: keySet(articlesOf(s), articleKey),
+	}
+}
+
+// lacks returns the keys of what only another site has.
+func (s Site) lacks(other Site) map[kb.KeyKind]map[string]bool {
+	own, left := s.keys(), other.keys()
+	for kind, keys := range left {
+		maps.DeleteFunc(keys, func(key string, _ bool) bool { return own[kind][key] })
+	}
+	return left
 }
 
 func keySet[T any](all []T, key func(T) string) map[string]bool {
@@ -517,11 +535,13 @@ func (i *importer) settled(collection string, v Version) Version {
 	v.Categories = slices.Compact(v.Categories)
 	texts := map[string]ArticleText{}
 	for locale, t := range v.Texts {
-		t.Title, t.Summary = strings.TrimSpace(t.Title), strings.TrimSpace(t.Summary)
-		if t.Format == HTML {
-			t.Content = contenthtml.Clean(t.Content)
+		t.Title, t.Summary = plain.Line(t.Title), plain.Lines(t.Summary)
+		if t.Content = lines(plain.Text(t.Content)); t.Format == HTML {
+			t.Content = contenthtml.Clean(i.start.toReferences(t.Format, contenthtml.Clean(t.Content), collection))
+		} else {
+			t.Content = i.start.toReferences(t.Format, t.Content, collection)
 		}
-		t.Content = i.start.toPaths(t.Format, i.start.toReferences(t.Format, t.Content, collection), locale)
+		t.Content = i.start.toPaths(t.Format, t.Content, locale)
 		if t.Content == "" {
 			t.Format = Markdown
 		}
@@ -560,10 +580,11 @@ func (i *importer) input(collection string, v, old Version) kb.ArticleInput {
 	return in
 }
 
-func trimmed(texts map[string]Text) map[string]Text {
+// cleaned returns texts as the site would store them.
+func cleaned(texts map[string]Text) map[string]Text {
 	out := map[string]Text{}
 	for locale, t := range texts {
-		out[locale] = Text{Name: strings.TrimSpace(t.Name), Summary: strings.TrimSpace(t.Summary)}
+		out[locale] = Text{Name: plain.Line(t.Name), Summary: plain.Lines(t.Summary)}
 	}
 	return out
 }

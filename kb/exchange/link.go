@@ -100,7 +100,7 @@ func (s *state) referenceTo(address, collection string) (kb.Reference, bool) {
 		return kb.Reference{}, false
 	}
 	id := s.ids[kind][key]
-	if id <= 0 { // missing, or not created yet
+	if id <= 0 || s.leaving[kind][key] { // missing, or not created yet
 		return kb.Reference{}, false
 	}
 	if kind == kb.FileKey {

@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/filetype"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // Look is the appearance of a site. Images are names of files in the folder.
@@ -162,11 +163,26 @@ func (l *Look) settled() *Look {
 	own.Texts = map[string]LookText{}
 	for locale, t := range l.Texts {
 		for _, s := range []*string{&t.Title, &t.Line, &t.Copyright, &t.ContactText} {
-			*s = strings.Join(strings.Fields(*s), " ")
+			*s = plain.Line(strings.Join(strings.Fields(*s), " "))
 		}
+		var searches []string
+		for _, s := range t.Searches {
+			if s = plain.Line(s); s != "" {
+				searches = append(searches, s)
+			}
+		}
+		t.Searches, t.HeaderLinks, t.FooterLinks = searches, cleanedLinks(t.HeaderLinks), cleanedLinks(t.FooterLinks)
 		own.Texts[locale] = t
 	}
 	return &own
+}
+
+func cleanedLinks(links []Link) []Link {
+	links = slices.Clone(links)
+	for n, l := range links {
+		links[n] = Link{Name: plain.Line(l.Name), URL: strings.TrimSpace(plain.Text(l.URL))}
+	}
+	return links
 }
 
 // input returns all changes of the look except images.

@@ -120,7 +120,7 @@ func (r *reader) site() {
 	var front siteFront
 	var s string
 	if err == nil {
-		s, err = plain(data)
+		s, err = plainText(data)
 	}
 	if err == nil {
 		err = unmarshal(s, &front)

@@ -12,6 +12,7 @@ import (
 // category as the API shows it.
 type category struct {
 	ID            int64                         `json:"id"`
+	CategoryID    int64                         `json:"category_id" description:"Same as id: an update requires it."`
 	SiteID        int64                         `json:"site_id"`
 	CollectionID  int64                         `json:"collection_id"`
 	Collection    *collection                   `json:"collection,omitempty" description:"With expand=collection."`
@@ -168,7 +169,7 @@ func collectionsOf(ctx context.Context, site library, expand transport.Expand, w
 func showCategory(c kb.Category, site speaker, wanted []string) category {
 	served := c.Serve(site.DefaultLocale(), wanted...)
 	return category{
-		ID: c.ID, SiteID: c.SiteID, CollectionID: c.CollectionID, Name: served.Title, Summary: served.Summary, SourceLocale: c.SourceLocale,
+		ID: c.ID, CategoryID: c.ID, SiteID: c.SiteID, CollectionID: c.CollectionID, Name: served.Title, Summary: served.Summary, SourceLocale: c.SourceLocale,
 		URL:    site.URL() + kb.PagePath(served.Locale, kb.CategoryPages, c.ID, served.Title),
 		Locale: served.Locale, SortOrder: Decimal{value: c.SortOrder}, ArticlesCount: c.Counters.Articles, ViewsCount: c.Counters.Views,
 		Translations: showSectionTranslations(c.ID, c.Text), CreatedAt: transport.Time(c.CreatedAt), UpdatedAt: transport.Time(c.UpdatedAt),

@@ -12,6 +12,7 @@ import (
 // collection as the API shows it.
 type collection struct {
 	ID              int64                         `json:"id"`
+	CollectionID    int64                         `json:"collection_id" description:"Same as id: an update requires it."`
 	SiteID          int64                         `json:"site_id"`
 	Name            string                        `json:"name" description:"Name in the language of this answer, like summary."`
 	Summary         string                        `json:"summary"`
@@ -121,7 +122,7 @@ func showCollection(c kb.Collection, site speaker, wanted []string) collection {
 	}
 	served := c.Serve(site.DefaultLocale(), wanted...)
 	return collection{
-		ID: c.ID, SiteID: c.SiteID, Name: served.Title, Summary: served.Summary, SourceLocale: c.SourceLocale, Locale: served.Locale,
+		ID: c.ID, CollectionID: c.ID, SiteID: c.SiteID, Name: served.Title, Summary: served.Summary, SourceLocale: c.SourceLocale, Locale: served.Locale,
 		Icon: c.Icon, URL: site.URL() + kb.PagePath(served.Locale, kb.CollectionPages, c.ID, served.Title),
 		SortOrder: Decimal{value: c.SortOrder}, CategoriesCount: c.Counters.Categories, ArticlesCount: c.Counters.Articles, ViewsCount: c.Counters.Views,
 		Translations: showSectionTranslations(c.ID, c.Text), CreatedAt: transport.Time(c.CreatedAt), UpdatedAt: transport.Time(c.UpdatedAt),

@@ -38,8 +38,8 @@ type membershipRef struct {
 type membershipUpdate struct {
 	membershipID
 	expanding
-	Roles     []int64              `json:"roles" required:"true" maxItems:"1000" description:"Ids."`
-	Mailboxes storage.Opt[[]int64] `json:"mailboxes" maxItems:"1000" description:"Ids of the mailboxes the member can reach. Empty: all. Omitted, they stay unchanged."`
+	Roles     []int64              `json:"roles" alias:"role_ids" required:"true" maxItems:"1000" description:"Ids."`
+	Mailboxes storage.Opt[[]int64] `json:"mailboxes" alias:"mailbox_ids" maxItems:"1000" description:"Ids of the mailboxes the member can reach. Null: all. Empty: all, but a member whose mailboxes were all deleted stays limited to these. Omitted, they stay unchanged."`
 }
 
 func (a *api) addMembers(t *transport.Table) {

@@ -17,8 +17,10 @@ type membership struct {
 	AccountID    int64           `json:"account_id"`
 	User         *fullUser       `json:"user,omitempty" description:"With expand=user."`
 	Account      *account        `json:"account,omitempty" description:"With expand=account."`
+	RoleIDs      []int64         `json:"role_ids" description:"Roles of the member."`
 	Roles        []role          `json:"roles,omitzero" description:"With expand=roles."`
-	Mailboxes    []mailbox       `json:"mailboxes,omitzero" description:"With expand=mailboxes. Empty: all mailboxes."`
+	MailboxIDs   []int64         `json:"mailbox_ids" description:"Mailboxes the member can reach, with those that were deleted. Empty: all mailboxes."`
+	Mailboxes    []mailbox       `json:"mailboxes,omitzero" description:"With expand=mailboxes. Empty: all mailboxes, or none if those in mailbox_ids were deleted."`
 	Permissions  []string        `json:"permissions" description:"Permissions of all roles together, limited by the access token."`
 	IsOnline     bool            `json:"is_online"`
 	LastActivity *transport.Time `json:"last_activity"`
@@ -94,7 +96,7 @@ func showMemberships(ctx context.Context, d *helpdesk.Desk, rows []identity.Memb
 	out := make([]membership, len(rows))
 	for i, m := range rows {
 		out[i] = membership{
-			ID: m.ID, UserID: m.UserID, AccountID: d.AccountID(), Permissions: []string{}, IsOnline: d.Online(m), Account: found.account,
+			ID: m.ID, UserID: m.UserID, AccountID: d.AccountID(), RoleIDs: listed(m.RoleIDs), MailboxIDs: listed(m.MailboxIDs), Permissions: []string{}, IsOnline: d.Online(m), Account: found.account,
 			LastActivity: transport.TimePtr(&m.LastActivity), CreatedAt: transport.Time(m.CreatedAt), UpdatedAt: transport.Time(m.UpdatedAt),
 		}
 		roles := picked(found.roles, m.RoleIDs)

@@ -14,6 +14,7 @@ type savedReply struct {
 	ID        int64          `json:"id"`
 	AccountID int64          `json:"account_id"`
 	UserID    *int64         `json:"user_id" description:"Owner, the only one who sees it. Null: shared by all members."`
+	IsShared  bool           `json:"is_shared" description:"Whether all members see it."`
 	Name      string         `json:"name"`
 	Body      string         `json:"body" description:"Sanitized HTML with placeholders."`
 	CreatedAt transport.Time `json:"created_at"`
@@ -21,9 +22,9 @@ type savedReply struct {
 }
 
 type savedReplyInput struct {
-	Name     string `json:"name" required:"true" maxLength:"100" example:"Thank you"`
-	Body     string `json:"body" required:"true" example:"<p>Hello {{customer.first_name}}, thank you.</p>" description:"HTML or text, at most 64 KiB. Placeholders: {{customer.first_name}}, {{customer.name}}, {{agent.name}}, {{conversation.number}} and {{conversation.subject}}; others are refused."`
-	IsShared bool   `json:"is_shared" description:"True: all members see it. False: only the caller."`
+	Name     string            `json:"name" required:"true" maxLength:"100" example:"Thank you"`
+	Body     string            `json:"body" required:"true" example:"<p>Hello {{customer.first_name}}, thank you.</p>" description:"HTML or text, at most 64 KiB. Placeholders: {{customer.first_name}}, {{customer.name}}, {{agent.name}}, {{conversation.number}} and {{conversation.subject}}; others are refused."`
+	IsShared storage.Opt[bool] `json:"is_shared" description:"True: all members see it. False: only the caller. Omitted, a new one is the caller's, and another stays as it is."`
 }
 
 func (in savedReplyInput) input() helpdesk.SavedReplyInput {
@@ -103,7 +104,7 @@ func (a *api) addSavedReplies(t *transport.Table) {
 
 func showSavedReply(d *helpdesk.Desk, r helpdesk.SavedReply) savedReply {
 	return savedReply{
-		ID: r.ID, AccountID: d.AccountID(), UserID: idOrNull(r.UserID), Name: r.Name, Body: r.Body,
+		ID: r.ID, AccountID: d.AccountID(), UserID: idOrNull(r.UserID), IsShared: r.UserID == 0, Name: r.Name, Body: r.Body,
 		CreatedAt: transport.Time(r.CreatedAt), UpdatedAt: transport.Time(r.UpdatedAt),
 	}
 }

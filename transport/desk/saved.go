@@ -106,7 +106,7 @@ func (v *visit) saveReply() error {
 	if err != nil {
 		return err
 	}
-	in := helpdesk.SavedReplyInput{Name: v.r.PostFormValue("reply_name"), Body: w.body, Shared: v.r.PostFormValue("shared") != ""}
+	in := helpdesk.SavedReplyInput{Name: v.r.PostFormValue("reply_name"), Body: w.body, Shared: storage.Some(v.r.PostFormValue("shared") != "")}
 	draft, err := v.keepAll(w)
 	if err != nil {
 		return v.notKept(w, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -111,7 +112,7 @@ func (v *visit) replyFile() error {
 
 // replyInput reads the form.
 func (v *visit) replyInput(old string) helpdesk.SavedReplyInput {
-	return helpdesk.SavedReplyInput{Name: v.r.PostFormValue("name"), Shared: v.r.PostFormValue("shared") != "", Body: v.writtenBody(old)}
+	return helpdesk.SavedReplyInput{Name: v.r.PostFormValue("name"), Shared: storage.Some(v.r.PostFormValue("shared") != ""), Body: v.writtenBody(old)}
 }
 
 // writtenBody returns the written text as HTML. A text that was submitted unchanged without scripts keeps its formatting.
@@ -174,7 +175,7 @@ func (v *visit) replySaved(id int64, files []*multipart.FileHeader, path, done s
 
 // with returns the form as submitted, with its problems.
 func (r replyView) with(in helpdesk.SavedReplyInput, problems map[string]string) replyView {
-	r.Name, r.Body, r.HTML, r.Shared, r.Errors = in.Name, mailhtml.Text(in.Body), safeHTML(plainStyle(mailhtml.FromInput(in.Body))), in.Shared, problems
+	r.Name, r.Body, r.HTML, r.Shared, r.Errors = in.Name, mailhtml.Text(in.Body), safeHTML(plainStyle(mailhtml.FromInput(in.Body))), in.Shared.Or(false), problems
 	return r
 }
 

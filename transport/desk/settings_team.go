@@ -129,12 +129,19 @@ func (v *visit) boxTicks(on []int64) ([]tick, error) {
 	if !v.may(identity.MailboxesView) {
 		return nil, nil
 	}
-	page, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
 	var out []tick
-	for _, m := range page.Items {
-		out = append(out, tick{ID: itoa(m.ID), Text: m.Name, On: slices.Contains(on, m.ID)})
+	for req := (storage.PageRequest{Limit: storage.MaxLimit}); ; { // all: one that is not shown could not stay ticked
+		page, err := v.Mailboxes(v.ctx(), req)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range page.Items {
+			out = append(out, tick{ID: itoa(m.ID), Text: m.Name, On: slices.Contains(on, m.ID)})
+		}
+		if req.Cursor = page.Next; req.Cursor == "" {
+			return out, nil
+		}
 	}
-	return out, err
 }
 
 // ticked returns the ids of a field with several checkboxes.
@@ -171,6 +178,7 @@ type memberView struct {
 	SignsIn           bool // the desk signs users in, not the application
 	Passkeys          bool // members can have passkeys
 	Disconnects       bool // there are identity providers
+	NoBox             bool // the mailboxes that they are limited to were deleted
 	Errors            map[string]string
 }
 
@@ -198,6 +206,7 @@ func (v *visit) showMember(problems map[string]string, status int) error {
 	if view.Boxes, err = v.boxTicks(m.MailboxIDs); err != nil {
 		return err
 	}
+	view.NoBox = len(m.MailboxIDs) > 0 && len(view.Boxes) > 0 && !slices.ContainsFunc(view.Boxes, func(t tick) bool { return t.On })
 	return v.settingsPage("member", view.Row.Person.Name, view, status)
 }
 
