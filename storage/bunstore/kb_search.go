@@ -273,11 +273,7 @@ func searched(q kb.SearchQuery) filter {
 func tsqueryOfWords(words [][]kb.SearchTerm) string {
 	all := make([]string, len(words))
 	for i, word := range words {
-		terms := make([]string, len(word))
-		for j, t := range word {
-			terms[j] = tsterm(t)
-		}
-		all[i] = "(" + strings.Join(terms, " | ") + ")"
+		all[i] = tsword(word)
 	}
 	return strings.Join(all, " & ")
 }
@@ -286,14 +282,10 @@ func tsqueryOfWords(words [][]kb.SearchTerm) string {
 func (r kbReader) matchOfWords(ctx context.Context, words [][]kb.SearchTerm, rank kb.Rank) (string, error) {
 	all := make([]string, len(words))
 	for i, word := range words {
-		terms := make([]string, len(word))
-		for j, t := range word {
-			var err error
-			if terms[j], err = r.begun(ctx, "hw_article_vocabulary", t, rankMark(rank)); err != nil {
-				return "", err
-			}
+		var err error
+		if all[i], err = r.matchAny(ctx, "hw_article_vocabulary", word, rankMark(rank)); err != nil {
+			return "", err
 		}
-		all[i] = "(" + strings.Join(terms, " OR ") + ")"
 	}
 	return strings.Join(all, " AND "), nil
 }

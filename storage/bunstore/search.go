@@ -1,6 +1,7 @@
 package bunstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -41,16 +42,19 @@ func (r reader) hasTerms(in searchTable, terms []helpdesk.SearchTerm) filter {
 	all := make([]string, len(terms))
 	args := make([]any, 0, len(terms)+2)
 	args = append(args, bun.Safe(in.terms), bun.Ident(in.name))
-	for i, t := range terms {
-		end := " "
-		if t.Prefix {
-			end = ""
+	for i, word := range terms {
+		var some []string
+		for _, t := range word.Any() {
+			if unknown(t.Text) {
+				continue
+			}
+			end := " "
+			if t.Prefix {
+				end = ""
+			}
+			some, args = append(some, "instr(x.terms, ?) > 0"), append(args, " "+t.Text+end)
 		}
-		all[i] = "instr(x.terms, ?) > 0"
-		args = append(args, " "+t.Text+end)
-		if unknown(t.Text) {
-			all[i], args[len(args)-1] = "? = ''", " "
-		}
+		all[i] = "(" + cmp.Or(strings.Join(some, " OR "), "FALSE") + ")"
 	}
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where("(SELECT 1 FROM (SELECT ' ' || ? || ' ' AS terms FROM ? AS s WHERE s.rowid = ?TableName.id LIMIT 1) AS x WHERE "+
@@ -111,9 +115,21 @@ func (r reader) indexed(ctx context.Context, in searchTable, terms []helpdesk.Se
 func tsquery(terms []helpdesk.SearchTerm) string {
 	all := make([]string, len(terms))
 	for i, t := range terms {
-		all[i] = tsterm(search.Term(t))
+		all[i] = tsword(t.Any())
 	}
 	return strings.Join(all, " & ")
+}
+
+// tsword builds a query for any of some terms.
+func tsword(word []search.Term) string {
+	terms := make([]string, len(word))
+	for i, t := range word {
+		terms[i] = tsterm(t)
+	}
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	return "(" + strings.Join(terms, " | ") + ")"
 }
 
 var tsquoting = strings.NewReplacer(`'`, `''`, `\`, `\\`)
@@ -133,13 +149,25 @@ func (r reader) accountTerm() string { return "_" + strconv.FormatInt(r.scope.Ac
 func (r reader) match(ctx context.Context, in searchTable, terms []helpdesk.SearchTerm) (string, error) {
 	all := []string{`"` + r.accountTerm() + `"`}
 	for _, t := range terms {
-		words, err := r.begun(ctx, in.vocabulary, search.Term(t), "")
+		word, err := r.matchAny(ctx, in.vocabulary, t.Any(), "")
 		if err != nil {
 			return "", err
 		}
-		all = append(all, words)
+		all = append(all, word)
 	}
 	return strings.Join(all, " AND "), nil
+}
+
+// matchAny builds a query for any of some terms.
+func (s *querier) matchAny(ctx context.Context, vocabulary string, word []search.Term, mark string) (string, error) {
+	terms := make([]string, len(word))
+	for i, t := range word {
+		var err error
+		if terms[i], err = s.begun(ctx, vocabulary, t, mark); err != nil {
+			return "", err
+		}
+	}
+	return "(" + strings.Join(terms, " OR ") + ")", nil
 }
 
 // The index has lists for prefixes of two or three characters; for longer prefixes it would merge the lists of all matching
@@ -409,26 +437,4 @@ func (w writer) changeSome(ctx context.Context, column string, from []int64, to 
 		changed = true
 	}
 	return changed, nil
-}
-
-// index fills the search tables for accounts that are older than search. Only the service can compute terms, so the
-// migration merely listed the accounts.
-func (db *DB) index(ctx context.Context) error {
-	var accounts []int64
-	if err := db.write.NewRaw("SELECT account_id FROM hw_search_pending ORDER BY account_id").Scan(ctx, &accounts); err != nil {
-		return failure(ctx, err, "migration", 0)
-	}
-	for _, id := range accounts {
-		err := db.InTx(ctx, helpdesk.Scope{AccountID: id}, func(ctx context.Context, tx helpdesk.Tx) error {
-			if err := helpdesk.Reindex(ctx, tx); err != nil {
-				return err
-			}
-			_, err := tx.(writer).raw("DELETE FROM hw_search_pending WHERE account_id = ?", id).Exec(ctx) //nolint:forcetypeassert // it is this store's
-			return failure(ctx, err, "migration", 0)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
