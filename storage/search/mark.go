@@ -77,21 +77,22 @@ func lowest(r rune) rune {
 	return plain
 }
 
-// markWords marks joined words: each that matches, two that match together, or all.
+// markWords marks joined words: each that matches, two that match together, or all. Neighbours are marked as one.
 func markWords(text string, words []Range, query []Term) []Range {
 	if len(words) > 2 && wantedAsOne(text, words, query) {
 		return []Range{{words[0].Begin, words[len(words)-1].End}}
 	}
 	var marks []Range
 	for i, w := range words {
-		if i > 0 && wantedAsOne(text, words[i-1:i+1], query) {
-			w.Begin = words[i-1].Begin
-		} else if !wanted(text[w.Begin:w.End], query) {
-			continue
-		}
-		if n := len(marks); n > 0 && marks[n-1].End > w.Begin {
+		both := i > 0 && wantedAsOne(text, words[i-1:i+1], query)
+		n := len(marks)
+		switch {
+		case !both && !wanted(text[w.Begin:w.End], query):
+		case n > 0 && marks[n-1].End == words[i-1].End:
 			marks[n-1].End = w.End
-		} else {
+		case both:
+			marks = append(marks, Range{words[i-1].Begin, w.End})
+		default:
 			marks = append(marks, w)
 		}
 	}
@@ -106,14 +107,15 @@ func wanted(word string, query []Term) bool {
 	return slices.ContainsFunc(Terms(word), func(t string) bool { return matches(t, query) })
 }
 
-// wantedAsOne reports whether the query matches words as one.
+// wantedAsOne reports whether the query matches words as one, and not only the first of them.
 func wantedAsOne(text string, words []Range, query []Term) bool {
 	var chain []piece
 	for _, w := range words {
 		chain = append(chain, piece{text: fold(text[w.Begin:w.End])})
 	}
+	longer := slices.DeleteFunc(slices.Clone(query), func(q Term) bool { return len(q.Text) <= len(chain[0].text) })
 	all := whole(chain)
-	return all != "" && slices.ContainsFunc(forms(all, stems), func(f string) bool { return matches(f, query) })
+	return all != "" && slices.ContainsFunc(forms(all, stems), func(f string) bool { return matches(f, longer) })
 }
 
 func matches(term string, query []Term) bool {

@@ -162,6 +162,9 @@ func (t Term) in(terms []string) bool {
 }
 
 func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
 	for i := range s {
 		if n == 0 {
 			return s[:i]

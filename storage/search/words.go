@@ -35,7 +35,8 @@ func pieces(text string, yield func(piece)) {
 	}
 	for i, r := range text {
 		switch {
-		case begin >= 0 && joins(r, text[begin:i], text[i+utf8.RuneLen(r):]):
+		case begin >= 0 && !spaceless && isASCIITermRune(r):
+		case begin >= 0 && !spaceless && joins(r, text[begin:i], text[i+utf8.RuneLen(r):]):
 			end(i)
 			before = joined
 		case isSymbol(r):
@@ -60,11 +61,12 @@ func pieces(text string, yield func(piece)) {
 	end(len(text))
 }
 
+func isASCIITermRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z'
+}
+
 func isTermRune(r rune) bool {
-	if r < utf8.RuneSelf {
-		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z'
-	}
-	return (unicode.IsLetter(r) || unicode.IsNumber(r)) && !isApostrophe(r)
+	return isASCIITermRune(r) || r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsNumber(r)) && !isApostrophe(r)
 }
 
 // isApostrophe reports an apostrophe that Unicode counts as a letter.
@@ -76,12 +78,12 @@ const joiners = "-‐‑‒–−־·‧-'’‘‛′`׳״.·/_&"
 
 // joins reports whether a character joins the word before it and the one after it.
 func joins(r rune, before, after string) bool {
-	if isTermRune(r) || r == ' ' {
+	if r == ' ' || r == '\n' || isTermRune(r) {
 		return false
 	}
 	next, _ := utf8.DecodeRuneInString(after)
 	last, _ := utf8.DecodeLastRuneInString(before)
-	if !isTermRune(next) || isSpaceless(next) || isSpaceless(last) {
+	if !isTermRune(next) || isSpaceless(next) {
 		return false
 	}
 	switch r {
@@ -153,14 +155,16 @@ func parts(word string) []string {
 	return append(all, word[begin:])
 }
 
+// letterWords are letters that are words, too, and stand before all others.
+const letterWords = "aioy"
+
 // alike reports whether a text with two words next to each other is also found by both as one, such as "wi fi" and
 // "windows 11".
 func alike(before, word string) bool {
 	if isDigit(rune(word[0])) {
 		return !strings.ContainsFunc(before, isDigit) && !strings.ContainsFunc(word, func(r rune) bool { return !isDigit(r) })
 	}
-	a, b := utf8.RuneCountInString(before), utf8.RuneCountInString(word)
-	return a == 1 || a == 2 && b <= 2
+	return len(before) == 1 && !strings.Contains(letterWords, before) || len(before) == 2 && len(word) <= 2
 }
 
 // terms collects the terms of a text.
@@ -168,10 +172,12 @@ type terms map[string]bool
 
 // put adds a word with its forms.
 func (t terms) put(word string) {
-	for _, f := range forms(cut(word, MaxTerm), stems) {
-		if f = cut(f, MaxTerm); !t[f] {
-			t[strings.Clone(f)] = true // a part of the text would keep all of it in memory
-		}
+	word = cut(word, MaxTerm)
+	if t[word] && ascii(word) {
+		return
+	}
+	for _, f := range forms(word, stems) {
+		t[strings.Clone(cut(f, MaxTerm))] = true // a part of the text would keep all of it in memory
 	}
 }
 
