@@ -21,6 +21,7 @@ func readerTests() []testCase {
 		{"Search", testArticleSearch},
 		{"SearchLanguages", testArticleSearchLanguages},
 		{"SearchPages", testArticleSearchPages},
+		{"SearchSpelled", testArticleSearchSpelled},
 		{"Documents", testDocuments},
 		{"Spellings", testSpellings},
 		{"ExchangeKeys", testExchangeKeys},
