@@ -12,8 +12,8 @@ import (
 
 // Characters within words that are not part of terms.
 const (
+	zwsp       = '\u200b'
 	zwnj       = '\u200c'
-	zwj        = '\u200d'
 	softHyphen = '\u00ad'
 	tatweel    = '\u0640'
 	diaeresis  = '\u0308'
@@ -49,13 +49,18 @@ func fold(text string) string {
 			} else if unicode.Is(unicode.Mc, r) || !leftOut(base, r) {
 				b.WriteRune(r)
 			}
-		case r == zwj || r == softHyphen || r == tatweel || r == zwnj && !unicode.Is(unicode.Arabic, base):
+		case r == tatweel || isInvisible(r) && r != zwsp && (r != zwnj || !unicode.Is(unicode.Arabic, base)):
 		default:
 			base, umlaut = r, false
 			b.WriteString(letter(r))
 		}
 	}
 	return norm.NFC.String(b.String())
+}
+
+// isInvisible reports a character that tells how others are shown, such as a soft hyphen or a mark of direction.
+func isInvisible(r rune) bool {
+	return r == softHyphen || r == '\u061c' || r >= '\u200b' && r <= '\u200f' || r >= '\u202a' && r <= '\u202e' || r >= '\u2060' && r <= '\u206f' || r == '\ufeff'
 }
 
 func ascii(s string) bool {

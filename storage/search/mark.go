@@ -41,7 +41,7 @@ func Marks(text string, query [][]Term) []Range {
 }
 
 func inWord(r rune) bool {
-	return isTermRune(r) || unicode.IsMark(r) || r == zwj || r == softHyphen || r == zwnj
+	return isTermRune(r) || unicode.IsMark(r) || isInvisible(r) && r != zwsp
 }
 
 // stretch returns the length of the word, or of the run of a script without spaces, at the start of a text.

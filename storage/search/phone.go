@@ -6,9 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths of phone numbers in digits.
+// Lengths of phone numbers, in digits.
 const (
 	minPhone    = 5
+	widestPhone = 64 // bytes as it is written
 	likelyPhone = 8  // in the middle of a text
 	tenDigits   = 10 // from here on the country may be a part of it
 	maxPhone    = 15
@@ -57,12 +58,30 @@ func phones(text string, yield func(phone)) {
 			continue
 		}
 		end := phoneEnd(text, i)
-		if p := newPhone(text[i:end]); len(p.digits) >= minPhone && len(p.digits) <= maxPhone {
+		p := newPhone(text[i:end])
+		if len(p.digits) > maxPhone {
+			end = firstEnd(text, i, end)
+			p = newPhone(text[i:end])
+		}
+		if len(p.digits) >= minPhone && len(p.digits) <= maxPhone {
 			p.at, p.end = i, end
 			yield(p)
 		}
 		i = max(end, i+1)
 	}
+}
+
+// firstEnd returns the end of the first of several numbers: the next one begins with a zero, or after a blank and a slash.
+func firstEnd(text string, begin, end int) int {
+	digits := 0
+	for i := begin; i < end; i++ {
+		if isDigit(rune(text[i])) {
+			digits++
+		} else if digits >= minPhone && (text[i+1] == '0' || strings.HasPrefix(text[i:end], " /") || strings.HasPrefix(text[i:end], " - ")) {
+			return i
+		}
+	}
+	return end
 }
 
 func lastRune(s string) rune {
@@ -79,9 +98,9 @@ func skipDigits(text string, i int) int {
 
 // phoneEnd returns the end of the digits and separators from an offset on.
 func phoneEnd(text string, begin int) int {
-	const separators = " ()/.-‐‒–−"
+	const separators = " ()[]/.-‐‒–−"
 	end, gap := begin, 0
-	for i, r := range text[begin:] {
+	for i, r := range text[begin:min(begin+widestPhone, len(text))] {
 		switch {
 		case isDigit(r):
 			end, gap = begin+i+1, 0
@@ -108,8 +127,10 @@ func newPhone(written string) phone {
 		return p
 	}
 	p.first, p.dots = written[0], strings.Count(written, ".")
-	if short := strings.Replace(written, "(0)", "", 1); short != written && !strings.HasPrefix(written, "(0)") {
-		written, p.zero = short, true
+	for _, zero := range []string{"(0)", "[0]"} {
+		if before, after, found := strings.Cut(written, zero); found && before != "" {
+			written, p.zero = before+after, true
+		}
 	}
 	p.digits = strings.Map(func(r rune) rune {
 		if isDigit(r) {

@@ -91,7 +91,7 @@ func joins(r rune, before, after string) bool {
 		return isDigit(last) && isDigit(next)
 	case '"':
 		return unicode.Is(unicode.Hebrew, last) && unicode.Is(unicode.Hebrew, next)
-	case zwnj:
+	case zwnj, zwsp:
 		return true
 	}
 	return isApostrophe(r) || strings.ContainsRune(joiners, r)
