@@ -20,6 +20,9 @@ func (db *DB) index(ctx context.Context) error {
 	if err := db.write.NewRaw("SELECT account_id FROM hw_search_pending ORDER BY account_id").Scan(ctx, &accounts); err != nil {
 		return failure(ctx, err, "migration", 0)
 	}
+	if len(accounts) > 0 {
+		db.cfg.Logger.InfoContext(ctx, "indexing customers and conversations again, for other rules of search", "accounts", len(accounts))
+	}
 	for _, id := range accounts {
 		for more := true; more; {
 			err := db.InTx(ctx, helpdesk.Scope{AccountID: id}, func(ctx context.Context, tx helpdesk.Tx) (err error) {
@@ -80,6 +83,9 @@ func (db *DB) indexSites(ctx context.Context) error {
 	var sites []struct{ SiteID, AccountID int64 }
 	if err := db.write.NewRaw("SELECT site_id, account_id FROM hw_document_pending ORDER BY site_id").Scan(ctx, &sites); err != nil {
 		return failure(ctx, err, "migration", 0)
+	}
+	if len(sites) > 0 {
+		db.cfg.Logger.InfoContext(ctx, "indexing articles again, for other rules of search", "sites", len(sites))
 	}
 	for _, s := range sites {
 		for more := true; more; {
