@@ -278,16 +278,9 @@ func tsqueryOfWords(words [][]kb.SearchTerm) string {
 	return strings.Join(all, " & ")
 }
 
-// matchOfWords is match with alternative terms for each word, all found at a rank or better.
+// matchOfWords is match for words that are all found at a rank or better.
 func (r kbReader) matchOfWords(ctx context.Context, words [][]kb.SearchTerm, rank kb.Rank) (string, error) {
-	all := make([]string, len(words))
-	for i, word := range words {
-		var err error
-		if all[i], err = r.matchAny(ctx, "hw_article_vocabulary", word, rankMark(rank)); err != nil {
-			return "", err
-		}
-	}
-	return strings.Join(all, " AND "), nil
+	return r.matchWords(ctx, "hw_article_vocabulary", words, rankMark(rank))
 }
 
 // Spellings implements [kb.PublicSearcher].

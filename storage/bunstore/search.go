@@ -147,27 +147,32 @@ func (r reader) accountTerm() string { return "_" + strconv.FormatInt(r.scope.Ac
 
 // match builds a query as in section 3 of SQLite's page on FTS5. Terms are quoted, so that they contain no operators.
 func (r reader) match(ctx context.Context, in searchTable, terms []helpdesk.SearchTerm) (string, error) {
-	all := []string{`"` + r.accountTerm() + `"`}
-	for _, t := range terms {
-		word, err := r.matchAny(ctx, in.vocabulary, t.Any(), "")
-		if err != nil {
-			return "", err
-		}
-		all = append(all, word)
+	words := make([][]search.Term, len(terms))
+	for i, t := range terms {
+		words[i] = t.Any()
 	}
-	return strings.Join(all, " AND "), nil
+	all, err := r.matchWords(ctx, in.vocabulary, words, "")
+	return `"` + r.accountTerm() + `" AND ` + all, err
 }
 
-// matchAny builds a query for any of some terms.
-func (s *querier) matchAny(ctx context.Context, vocabulary string, word []search.Term, mark string) (string, error) {
-	terms := make([]string, len(word))
-	for i, t := range word {
-		var err error
-		if terms[i], err = s.begun(ctx, vocabulary, t, mark); err != nil {
-			return "", err
+// matchWords builds a query for any of the terms of each word.
+func (s *querier) matchWords(ctx context.Context, vocabulary string, words [][]search.Term, mark string) (string, error) {
+	known := map[search.Term]string{} // words have terms in common
+	all := make([]string, len(words))
+	for i, word := range words {
+		terms := make([]string, len(word))
+		for j, t := range word {
+			if known[t] == "" {
+				var err error
+				if known[t], err = s.begun(ctx, vocabulary, t, mark); err != nil {
+					return "", err
+				}
+			}
+			terms[j] = known[t]
 		}
+		all[i] = "(" + strings.Join(terms, " OR ") + ")"
 	}
-	return "(" + strings.Join(terms, " OR ") + ")", nil
+	return strings.Join(all, " AND "), nil
 }
 
 // The index has lists for prefixes of two or three characters; for longer prefixes it would merge the lists of all matching
@@ -192,16 +197,22 @@ func (s *querier) begun(ctx context.Context, vocabulary string, t search.Term, m
 	if err != nil {
 		return "", failure(ctx, err, "search", 0)
 	}
-	if len(words) == 0 || len(words) > maxBegun {
+	switch {
+	case len(words) == 0:
+		return noTerm, nil
+	case len(words) > maxBegun:
 		return whole, nil
 	}
 	return `("` + strings.Join(words, `" OR "`) + `")`, nil
 }
 
+// noTerm is a query that finds nothing.
+const noTerm = `"_"`
+
 // matchTerm returns one term with its mark.
 func matchTerm(t search.Term, mark string) string {
 	if unknown(t.Text) {
-		return `"_"`
+		return noTerm
 	}
 	if t.Prefix {
 		return `"` + mark + t.Text + `"*`

@@ -105,7 +105,8 @@ func wordTerms(all []piece, i int, numbers []phone) (word []Term) {
 	add(all[i].text, i == last)
 	for _, end := range []int{i, i + 1} {
 		if end > 0 && end <= last && together(all[end-1], all[end]) {
-			add(whole(all[end-1:end+1]), end == last)
+			// With only a blank in between, the word is unlikely, and looking for all that begins with it takes long.
+			add(whole(all[end-1:end+1]), end == last && all[end].link == joined)
 		}
 	}
 	begin, end := chainAround(all, i)
