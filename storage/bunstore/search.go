@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -155,24 +156,61 @@ func (r reader) match(ctx context.Context, in searchTable, terms []helpdesk.Sear
 	return `"` + r.accountTerm() + `" AND ` + all, err
 }
 
-// matchWords builds a query for any of the terms of each word.
+// matchWords builds a query for any of the terms of each word. It leaves out other spellings that no row has, as most are: the
+// index reads a word with several terms slower than one with a single term.
 func (s *querier) matchWords(ctx context.Context, vocabulary string, words [][]search.Term, mark string) (string, error) {
-	known := map[search.Term]string{} // words have terms in common
+	known, err := s.indexedTerms(ctx, vocabulary, words, mark)
+	if err != nil {
+		return "", err
+	}
+	begun := map[search.Term]string{} // words have beginnings in common
 	all := make([]string, len(words))
 	for i, word := range words {
-		terms := make([]string, len(word))
+		var terms []string
 		for j, t := range word {
-			if known[t] == "" {
-				var err error
-				if known[t], err = s.begun(ctx, vocabulary, t, mark); err != nil {
+			if j > 0 && !t.Prefix && !known[mark+t.Text] {
+				continue
+			}
+			if begun[t] == "" {
+				if begun[t], err = s.begun(ctx, vocabulary, t, mark); err != nil {
 					return "", err
 				}
 			}
-			terms[j] = known[t]
+			if j == 0 || begun[t] != noTerm {
+				terms = append(terms, begun[t])
+			}
 		}
 		all[i] = "(" + strings.Join(terms, " OR ") + ")"
 	}
 	return strings.Join(all, " AND "), nil
+}
+
+// indexedTerms returns those of the other terms of words that the index has.
+func (s *querier) indexedTerms(ctx context.Context, vocabulary string, words [][]search.Term, mark string) (map[string]bool, error) {
+	var others, found []string
+	for _, word := range words {
+		for _, t := range word[1:] {
+			if !t.Prefix && !unknown(t.Text) {
+				others = append(others, mark+t.Text)
+			}
+		}
+	}
+	if len(others) == 0 {
+		return nil, nil
+	}
+	list, err := json.Marshal(others)
+	if err != nil {
+		return nil, failure(ctx, err, "search", 0)
+	}
+	err = s.raw("SELECT o.value FROM json_each(?) AS o WHERE (SELECT 1 FROM ? AS v WHERE v.term = o.value LIMIT 1) = 1", string(list), bun.Ident(vocabulary)).Scan(ctx, &found)
+	if err != nil {
+		return nil, failure(ctx, err, "search", 0)
+	}
+	known := make(map[string]bool, len(found))
+	for _, term := range found {
+		known[term] = true
+	}
+	return known, nil
 }
 
 // The index has lists for prefixes of two or three characters; for longer prefixes it would merge the lists of all matching
