@@ -23,27 +23,36 @@ const (
 type SearchTerm struct {
 	Text   string
 	Prefix bool
+	Or     []search.Term // any of these will do, too
+}
+
+// Any returns the term and its alternatives.
+func (t SearchTerm) Any() []search.Term {
+	return append([]search.Term{{Text: t.Text, Prefix: t.Prefix}}, t.Or...)
 }
 
 // queryTerms returns a query's terms; none for an empty query. A non-empty query without terms is not possible: it matches
 // nothing.
 func queryTerms(query string) (terms []SearchTerm, possible bool) {
-	for _, t := range search.Query(query) {
-		terms = append(terms, SearchTerm(t))
+	for _, word := range search.Query(query) {
+		terms = append(terms, SearchTerm{Text: word[0].Text, Prefix: word[0].Prefix, Or: word[1:]})
 	}
 	return terms, len(terms) > 0 || query == ""
 }
 
-// customerTerms returns the search terms of a customer.
+// customerTerms returns the search terms of a customer. People write phone numbers in many ways.
 func customerTerms(c Customer) []string {
 	parts := []string{c.FirstName, c.LastName, c.Company}
 	for _, e := range c.Emails {
 		parts = append(parts, e.Email)
 	}
-	for _, p := range c.Phones { // as written, and without separators: people group digits in many ways
-		parts = append(parts, p.Phone, strings.Map(digit, p.Phone))
+	var numbers []string
+	for _, p := range c.Phones {
+		parts, numbers = append(parts, p.Phone), append(numbers, search.Phone(p.Phone)...)
 	}
-	return search.Terms(strings.Join(parts, "\n"))
+	all := append(search.Terms(strings.Join(parts, "\n")), numbers...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // indexCustomer sets the search terms of a customer who has no conversations yet.
@@ -105,13 +114,6 @@ func spreadTerms(ctx context.Context, tx Tx, customerID int64, from *storage.Pos
 	}
 	last := some[len(some)-1]
 	return &storage.Position{Key: last.SortKey(ByCreated), ID: last.ID}, nil
-}
-
-func digit(r rune) rune {
-	if r < '0' || r > '9' {
-		return -1
-	}
-	return r
 }
 
 // indexMore adds interactions to a conversation's search terms. The caller has locked the conversation.
@@ -207,42 +209,33 @@ func reindex(ctx context.Context, tx Tx, c Conversation) error {
 	}
 }
 
-// Reindex recomputes the search terms of all customers and conversations of the transaction's account. Backends call it when
-// they migrate data from before search existed.
-func Reindex(ctx context.Context, tx Tx) error {
-	seek := storage.Seek{Limit: 100}
-	for {
-		batch, err := tx.Customers(ctx, CustomerFilter{}, seek)
+// ReindexCustomers recomputes the search terms of customers of the transaction's account. Backends call it when they migrate an
+// index from before its present terms, and then [ReindexConversations], which gives these terms to the conversations.
+func ReindexCustomers(ctx context.Context, tx Tx, ids []int64) error {
+	for _, id := range ids {
+		c, err := tx.CustomerForUpdate(ctx, id)
 		if err != nil {
 			return err
 		}
-		for _, c := range batch {
-			if err := indexCustomer(ctx, tx, c); err != nil {
-				return err
-			}
-		}
-		if len(batch) < seek.Limit {
-			break
-		}
-		seek.From = &storage.Position{ID: batch[len(batch)-1].ID}
-	}
-	seek.From = nil
-	for {
-		batch, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: ConversationFilter{}, Sort: ByNumber}, seek)
-		if err != nil {
+		if err := indexCustomer(ctx, tx, c); err != nil {
 			return err
 		}
-		for _, c := range batch {
-			if err := reindex(ctx, tx, c); err != nil {
-				return err
-			}
-		}
-		if len(batch) < seek.Limit {
-			return nil
-		}
-		last := batch[len(batch)-1]
-		seek.From = &storage.Position{Key: last.SortKey(ByNumber), ID: last.ID}
 	}
+	return nil
+}
+
+// ReindexConversations recomputes the search terms of conversations, see [ReindexCustomers].
+func ReindexConversations(ctx context.Context, tx Tx, ids []int64) error {
+	conversations, err := tx.Conversations().LockAll(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, c := range conversations {
+		if err := reindex(ctx, tx, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // termSet collects the terms of a conversation up to MaxSearchTerms.

@@ -160,15 +160,6 @@ func index(ctx context.Context, tx Tx, articleID int64, documents []Document) er
 	return tx.AddSpellings(ctx, words)
 }
 
-// exactly splits a query into the terms to search for. Without terms nothing is found.
-func exactly(query string) [][]SearchTerm {
-	var words [][]SearchTerm
-	for _, t := range search.Query(query) {
-		words = append(words, []SearchTerm{t})
-	}
-	return words
-}
-
 // misspelled extends each word of a query by the words of titles and summaries that differ from it by one character. It does
 // so only when no article matches all words as given, which an empty first page shows; a later page may be empty anyway.
 func (s searcher) misspelled(ctx context.Context, q SearchQuery, first bool) (words [][]SearchTerm, near bool, err error) {
@@ -189,12 +180,13 @@ func (s searcher) misspelled(ctx context.Context, q SearchQuery, first bool) (wo
 		return nil, false, err
 	}
 	for _, word := range q.Words {
+		all := slices.Clone(word)
 		for _, w := range known {
-			if search.Misspelled(word[0].Text, w) && len(word) < maxSpellings {
-				word, near = append(word, SearchTerm{Text: w}), true
+			if search.Misspelled(word[0].Text, w) && len(all) < len(word)+maxSpellings {
+				all, near = append(all, SearchTerm{Text: w}), true
 			}
 		}
-		words = append(words, word)
+		words = append(words, all)
 	}
 	return words, near, nil
 }
@@ -202,7 +194,7 @@ func (s searcher) misspelled(ctx context.Context, q SearchQuery, first bool) (wo
 // finder is a store's FindArticles or FindPublished.
 type finder func(ctx context.Context, q SearchQuery, seek storage.Seek) ([]Hit, error)
 
-// maxSpellings limits the alternatives for one word of a query.
+// maxSpellings limits the corrections of one word of a query.
 const maxSpellings = 8
 
 // anything reports whether a query has any hits.
@@ -224,18 +216,17 @@ const (
 
 // highlight marks the matched words.
 func highlight(title, summary, content string, words [][]SearchTerm) Highlight {
-	terms := slices.Concat(words...)
 	text := contenthtml.Text(content)
 	if len(text) > MaxSearchText {
 		text = plain.Text(text[:MaxSearchText])
 	}
-	marks := search.Marks(text, terms)
+	marks := search.Marks(text, words)
 	if len(marks) == 0 {
-		if in := search.Marks(summary, terms); len(in) > 0 || text == "" {
+		if in := search.Marks(summary, words); len(in) > 0 || text == "" {
 			text, marks = summary, in
 		}
 	}
-	return Highlight{Title: marked(title, search.Marks(title, terms)), Snippet: snippet(text, marks)}
+	return Highlight{Title: marked(title, search.Marks(title, words)), Snippet: snippet(text, marks)}
 }
 
 // snippet returns a passage around the first mark.
@@ -339,7 +330,7 @@ func (s searcher) search(ctx context.Context, in shelves, query string, wanted [
 		return storage.Page[Found]{}, err
 	}
 	q := SearchQuery{Locales: choices(s.site.DefaultLocale, wanted), Filter: filter}
-	if q.Words = exactly(query); len(q.Words) == 0 {
+	if q.Words = search.Query(query); len(q.Words) == 0 {
 		return storage.Page[Found]{}, nil
 	}
 	list := func() (storage.Page[rankedHit], error) {

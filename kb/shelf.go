@@ -8,6 +8,7 @@ import (
 
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/search"
 )
 
 // Front returns the data that every page of the site shows. Its Locales are the languages that a reader can choose from:
@@ -202,12 +203,15 @@ func (v *Visitor) Related(ctx context.Context, a ArticleRevision, q RelatedQuery
 	if err != nil {
 		return nil, err
 	}
-	terms := searchTerms(a.Revision.Serve(v.site.DefaultLocale, q.Locale).Title)
-	slices.SortStableFunc(terms, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // short words carry little meaning
 	var words []SearchTerm
-	for _, term := range terms[:min(len(terms), maxRelatedWords)] {
-		words = append(words, SearchTerm{Text: term})
+	for _, word := range search.Query(a.Revision.Serve(v.site.DefaultLocale, q.Locale).Title) {
+		words = append(words, SearchTerm{Text: word[0].Text})
 	}
+	slices.SortFunc(words, func(a, b SearchTerm) int { // short words carry little meaning
+		return cmp.Or(cmp.Compare(len(b.Text), len(a.Text)), cmp.Compare(a.Text, b.Text))
+	})
+	words = slices.Compact(words)
+	words = words[:min(len(words), maxRelatedWords)]
 	hits, words := q.Words.known(words)
 	found, err := r.FindPublishedEach(ctx, SearchQuery{Rank: InTitle, Locales: choices(v.site.DefaultLocale, []string{q.Locale})}, words, maxRelatedHits)
 	if err != nil {
@@ -274,7 +278,7 @@ func (v *Visitor) CountFound(ctx context.Context, query string, wanted []string)
 	}
 	s := searcher{find: r.FindPublished, spellings: r, site: v.site}
 	q := SearchQuery{Locales: choices(v.site.DefaultLocale, wanted)}
-	if q.Words = exactly(query); len(q.Words) == 0 {
+	if q.Words = search.Query(query); len(q.Words) == 0 {
 		return 0, false, nil
 	}
 	hits, err := s.hits(ctx, q, storage.Seek{Limit: MaxFound + 1})

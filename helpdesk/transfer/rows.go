@@ -76,6 +76,7 @@ func LeftOut() map[string]string {
 		"hw_search_pending":      "it is about an update of the database that goes on",
 		"hw_order_pending":       "see hw_search_pending",
 		"hw_reference_pending":   "see hw_search_pending",
+		"hw_document_pending":    "see hw_search_pending",
 		"hw_conversation_counts": "it is counted anew",
 		"hw_conversation_search": "it is made anew, as are all terms that things are found by",
 		"hw_customer_search":     "see hw_conversation_search",

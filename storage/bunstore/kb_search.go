@@ -273,29 +273,14 @@ func searched(q kb.SearchQuery) filter {
 func tsqueryOfWords(words [][]kb.SearchTerm) string {
 	all := make([]string, len(words))
 	for i, word := range words {
-		terms := make([]string, len(word))
-		for j, t := range word {
-			terms[j] = tsterm(t)
-		}
-		all[i] = "(" + strings.Join(terms, " | ") + ")"
+		all[i] = tsword(word)
 	}
 	return strings.Join(all, " & ")
 }
 
-// matchOfWords is match with alternative terms for each word, all found at a rank or better.
+// matchOfWords is match for words that are all found at a rank or better.
 func (r kbReader) matchOfWords(ctx context.Context, words [][]kb.SearchTerm, rank kb.Rank) (string, error) {
-	all := make([]string, len(words))
-	for i, word := range words {
-		terms := make([]string, len(word))
-		for j, t := range word {
-			var err error
-			if terms[j], err = r.begun(ctx, "hw_article_vocabulary", t, rankMark(rank)); err != nil {
-				return "", err
-			}
-		}
-		all[i] = "(" + strings.Join(terms, " OR ") + ")"
-	}
-	return strings.Join(all, " AND "), nil
+	return r.matchWords(ctx, "hw_article_vocabulary", words, rankMark(rank))
 }
 
 // Spellings implements [kb.PublicSearcher].

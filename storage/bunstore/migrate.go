@@ -31,9 +31,9 @@ const (
 // Migrate updates the tables to this release. Concurrent calls, in this or other processes, wait for each other and all
 // succeed. A call interrupted by a crash blocks no process on the same host, and others for 30 seconds; the next one goes on
 // where it ended. Each migration is one transaction; a new SQLite database is made in one. Afterwards Migrate orders
-// interactions that are older than their order and indexes accounts that are older than search, one transaction per account,
-// and adds references to articles that are older than those, one transaction per site, and makes the partitions of the next
-// months on PostgreSQL. The only way back is a backup. A schema of a later release is a Conflict fault, see [DB.CheckSchema].
+// interactions that are older than their order, one transaction per account, adds references to articles that are older than
+// those, one transaction per site, indexes what is older than the present rules of search, fifty rows in a transaction, and
+// makes the partitions of the next months on PostgreSQL. The only way back is a backup. A schema of a later release is a Conflict fault, see [DB.CheckSchema].
 func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.Ping(ctx); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.apply(ctx, all); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{db.order, db.index, db.relink, db.makeNextPartitions} {
+	for _, step := range []func(context.Context) error{db.order, db.index, db.relink, db.indexSites, db.makeNextPartitions} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -1,8 +1,10 @@
 package bunstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
@@ -41,16 +43,19 @@ func (r reader) hasTerms(in searchTable, terms []helpdesk.SearchTerm) filter {
 	all := make([]string, len(terms))
 	args := make([]any, 0, len(terms)+2)
 	args = append(args, bun.Safe(in.terms), bun.Ident(in.name))
-	for i, t := range terms {
-		end := " "
-		if t.Prefix {
-			end = ""
+	for i, word := range terms {
+		var some []string
+		for _, t := range word.Any() {
+			if unknown(t.Text) {
+				continue
+			}
+			end := " "
+			if t.Prefix {
+				end = ""
+			}
+			some, args = append(some, "instr(x.terms, ?) > 0"), append(args, " "+t.Text+end)
 		}
-		all[i] = "instr(x.terms, ?) > 0"
-		args = append(args, " "+t.Text+end)
-		if unknown(t.Text) {
-			all[i], args[len(args)-1] = "? = ''", " "
-		}
+		all[i] = "(" + cmp.Or(strings.Join(some, " OR "), "FALSE") + ")"
 	}
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where("(SELECT 1 FROM (SELECT ' ' || ? || ' ' AS terms FROM ? AS s WHERE s.rowid = ?TableName.id LIMIT 1) AS x WHERE "+
@@ -111,9 +116,21 @@ func (r reader) indexed(ctx context.Context, in searchTable, terms []helpdesk.Se
 func tsquery(terms []helpdesk.SearchTerm) string {
 	all := make([]string, len(terms))
 	for i, t := range terms {
-		all[i] = tsterm(search.Term(t))
+		all[i] = tsword(t.Any())
 	}
 	return strings.Join(all, " & ")
+}
+
+// tsword builds a query for any of some terms.
+func tsword(word []search.Term) string {
+	terms := make([]string, len(word))
+	for i, t := range word {
+		terms[i] = tsterm(t)
+	}
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	return "(" + strings.Join(terms, " | ") + ")"
 }
 
 var tsquoting = strings.NewReplacer(`'`, `''`, `\`, `\\`)
@@ -131,15 +148,69 @@ func (r reader) accountTerm() string { return "_" + strconv.FormatInt(r.scope.Ac
 
 // match builds a query as in section 3 of SQLite's page on FTS5. Terms are quoted, so that they contain no operators.
 func (r reader) match(ctx context.Context, in searchTable, terms []helpdesk.SearchTerm) (string, error) {
-	all := []string{`"` + r.accountTerm() + `"`}
-	for _, t := range terms {
-		words, err := r.begun(ctx, in.vocabulary, search.Term(t), "")
-		if err != nil {
-			return "", err
+	words := make([][]search.Term, len(terms))
+	for i, t := range terms {
+		words[i] = t.Any()
+	}
+	all, err := r.matchWords(ctx, in.vocabulary, words, "")
+	return `"` + r.accountTerm() + `" AND ` + all, err
+}
+
+// matchWords builds a query for any of the terms of each word. It leaves out other spellings that no row has, as most are: the
+// index reads a word with several terms slower than one with a single term.
+func (s *querier) matchWords(ctx context.Context, vocabulary string, words [][]search.Term, mark string) (string, error) {
+	known, err := s.indexedTerms(ctx, vocabulary, words, mark)
+	if err != nil {
+		return "", err
+	}
+	begun := map[search.Term]string{} // words have beginnings in common
+	all := make([]string, len(words))
+	for i, word := range words {
+		var terms []string
+		for j, t := range word {
+			if j > 0 && !t.Prefix && !known[mark+t.Text] {
+				continue
+			}
+			if begun[t] == "" {
+				if begun[t], err = s.begun(ctx, vocabulary, t, mark); err != nil {
+					return "", err
+				}
+			}
+			if j == 0 || begun[t] != noTerm {
+				terms = append(terms, begun[t])
+			}
 		}
-		all = append(all, words)
+		all[i] = "(" + strings.Join(terms, " OR ") + ")"
 	}
 	return strings.Join(all, " AND "), nil
+}
+
+// indexedTerms returns those of the other terms of words that the index has.
+func (s *querier) indexedTerms(ctx context.Context, vocabulary string, words [][]search.Term, mark string) (map[string]bool, error) {
+	var others, found []string
+	for _, word := range words {
+		for _, t := range word[1:] {
+			if !t.Prefix && !unknown(t.Text) {
+				others = append(others, mark+t.Text)
+			}
+		}
+	}
+	if len(others) == 0 {
+		return nil, nil
+	}
+	list, err := json.Marshal(others)
+	if err != nil {
+		return nil, failure(ctx, err, "search", 0)
+	}
+	err = s.raw("SELECT o.value FROM json_each(?) AS o WHERE (SELECT 1 FROM ? AS v WHERE v.term = o.value LIMIT 1) = 1", string(list), bun.Ident(vocabulary)).Scan(ctx, &found)
+	if err != nil {
+		return nil, failure(ctx, err, "search", 0)
+	}
+	known := make(map[string]bool, len(found))
+	for _, term := range found {
+		known[term] = true
+	}
+	return known, nil
 }
 
 // The index has lists for prefixes of two or three characters; for longer prefixes it would merge the lists of all matching
@@ -164,16 +235,22 @@ func (s *querier) begun(ctx context.Context, vocabulary string, t search.Term, m
 	if err != nil {
 		return "", failure(ctx, err, "search", 0)
 	}
-	if len(words) == 0 || len(words) > maxBegun {
+	switch {
+	case len(words) == 0:
+		return noTerm, nil
+	case len(words) > maxBegun:
 		return whole, nil
 	}
 	return `("` + strings.Join(words, `" OR "`) + `")`, nil
 }
 
+// noTerm is a query that finds nothing.
+const noTerm = `"_"`
+
 // matchTerm returns one term with its mark.
 func matchTerm(t search.Term, mark string) string {
 	if unknown(t.Text) {
-		return `"_"`
+		return noTerm
 	}
 	if t.Prefix {
 		return `"` + mark + t.Text + `"*`
@@ -409,26 +486,4 @@ func (w writer) changeSome(ctx context.Context, column string, from []int64, to 
 		changed = true
 	}
 	return changed, nil
-}
-
-// index fills the search tables for accounts that are older than search. Only the service can compute terms, so the
-// migration merely listed the accounts.
-func (db *DB) index(ctx context.Context) error {
-	var accounts []int64
-	if err := db.write.NewRaw("SELECT account_id FROM hw_search_pending ORDER BY account_id").Scan(ctx, &accounts); err != nil {
-		return failure(ctx, err, "migration", 0)
-	}
-	for _, id := range accounts {
-		err := db.InTx(ctx, helpdesk.Scope{AccountID: id}, func(ctx context.Context, tx helpdesk.Tx) error {
-			if err := helpdesk.Reindex(ctx, tx); err != nil {
-				return err
-			}
-			_, err := tx.(writer).raw("DELETE FROM hw_search_pending WHERE account_id = ?", id).Exec(ctx) //nolint:forcetypeassert // it is this store's
-			return failure(ctx, err, "migration", 0)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

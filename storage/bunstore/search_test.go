@@ -44,7 +44,7 @@ func TestMigrateIndexes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := app.Exec("INSERT INTO hw_search_pending SELECT id FROM hw_accounts"); err != nil {
+		if _, err := app.Exec("INSERT INTO hw_search_pending (account_id) SELECT id FROM hw_accounts"); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // the second time there is nothing to do

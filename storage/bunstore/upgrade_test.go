@@ -98,7 +98,12 @@ func kept(table string) bool {
 		strings.HasSuffix(table, "_pending") || strings.HasSuffix(table, "_vocabulary") || table == "hw_conversation_counts" || table == "hw_marks"
 }
 
-// fill inserts a row into each table.
+// indexed lists tables that Migrate fills from the articles.
+func indexed(table string) bool {
+	return table == "hw_article_documents" || table == "hw_article_spellings"
+}
+
+// fill inserts a row into each table, but those of the articles' index.
 func (o *oldSchema) fill(name string) {
 	o.t.Helper()
 	o.n++
@@ -110,7 +115,9 @@ func (o *oldSchema) fill(name string) {
 	}
 	o.on = tx
 	for _, table := range slices.Sorted(maps.Keys(o.columns)) {
-		o.insert(table)
+		if !indexed(table) {
+			o.insert(table)
+		}
 	}
 	o.on = o.plain
 	if err := tx.Commit(); err != nil {
@@ -253,7 +260,7 @@ var oldValues = map[string]any{
 	"languages": `["en"]`, "scopes": `[]`, "permissions": `[]`, "folders": `["INBOX"]`, "folder": "INBOX", "events": `[]`, "records": `[]`, "filter": `{}`, "threading": `{}`,
 	"role_ids": `[]`, "mailbox_ids": `[]`, "category_ids": `[]`, "member_ids": `[]`, "transports": `[]`, "choices": `{}`,
 	"to_addresses": `[]`, "cc_addresses": `[]`, "bcc_addresses": `[]`, "message_refs": `[]`,
-	"inbound_type": "IMAP", "hw_conversations.status": "posted", "hw_interactions.status": "posted", "hw_interactions.type": "customer",
+	"published": true, "inbound_type": "IMAP", "hw_conversations.status": "posted", "hw_interactions.status": "posted", "hw_interactions.type": "customer",
 }
 
 // definitions describe the schema: the columns, indexes and triggers of its tables.

@@ -36,13 +36,7 @@ func (d *documentRow) terms(rank kb.Rank) []string {
 
 // has reports whether the fields up to a rank match each word.
 func (d *documentRow) has(words [][]kb.SearchTerm, rank kb.Rank) bool {
-	terms := d.terms(rank)
-	for _, word := range words {
-		if !slices.ContainsFunc(word, func(t kb.SearchTerm) bool { return search.Match(terms, []search.Term{t}) }) {
-			return false
-		}
-	}
-	return true
+	return search.Match(d.terms(rank), words)
 }
 
 // preference returns the rank of a document's locale in the query's list. The source locale comes after the list; others are

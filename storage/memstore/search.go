@@ -3,9 +3,9 @@ package memstore
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/search"
 )
 
 // searchDoc holds the search terms of a conversation: its own, sorted, and those of its customer.
@@ -20,13 +20,8 @@ func sortedTerms(terms []string) []string {
 // found reports whether sorted lists of terms together match a query.
 func found(query []helpdesk.SearchTerm, lists ...[]string) bool {
 	return !slices.ContainsFunc(query, func(q helpdesk.SearchTerm) bool {
-		return !slices.ContainsFunc(lists, func(terms []string) bool { return hasTerm(terms, q) })
+		return !slices.ContainsFunc(lists, func(terms []string) bool { return search.Match(terms, [][]search.Term{q.Any()}) })
 	})
-}
-
-func hasTerm(terms []string, q helpdesk.SearchTerm) bool {
-	i, exact := slices.BinarySearch(terms, q.Text)
-	return exact || q.Prefix && i < len(terms) && strings.HasPrefix(terms[i], q.Text)
 }
 
 func (db *data) foundConversation(account, id int64, query []helpdesk.SearchTerm) bool {

@@ -11,9 +11,11 @@ import (
 type Range struct{ Begin, End int }
 
 // Marks returns the ranges of a text that match a query, sorted and disjoint. A word is marked whole, even when only its
-// prefix was searched for; in scripts without spaces only the matching characters are marked.
-func Marks(text string, query []Term) []Range {
-	if len(query) == 0 {
+// prefix was searched for, and so are joined words that match together; in scripts without spaces only the matching characters
+// are marked.
+func Marks(text string, query [][]Term) []Range {
+	terms := slices.Concat(query...)
+	if len(terms) == 0 {
 		return nil
 	}
 	var marks []Range
@@ -22,15 +24,13 @@ func Marks(text string, query []Term) []Range {
 		switch {
 		case isSpaceless(r):
 			end := begin + stretch(text[begin:], true)
-			marks = append(marks, markCharacters(text[begin:end], begin, query)...)
+			marks = append(marks, markCharacters(text[begin:end], begin, terms)...)
 			begin = end
 		case inWord(r):
-			end := begin + stretch(text[begin:], false)
-			if wanted(text[begin:end], query) {
-				marks = append(marks, Range{begin, end})
-			}
-			begin = end
-		case isSymbol(r) && wanted(text[begin:begin+size], query):
+			words := stretches(text, begin)
+			marks = append(marks, markWords(text, words, terms)...)
+			begin = words[len(words)-1].End
+		case isSymbol(r) && wanted(text[begin:begin+size], terms):
 			marks = append(marks, Range{begin, begin + size})
 			begin += size
 		default:
@@ -41,7 +41,7 @@ func Marks(text string, query []Term) []Range {
 }
 
 func inWord(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || r == zwj || r == zwnj || r == softHyphen
+	return isTermRune(r) || unicode.IsMark(r) || isInvisible(r) && r != zwsp
 }
 
 // stretch returns the length of the word, or of the run of a script without spaces, at the start of a text.
@@ -54,17 +54,68 @@ func stretch(text string, spaceless bool) int {
 	return len(text)
 }
 
-// wanted reports whether the query matches a word.
-func wanted(word string, query []Term) bool {
-	if ascii(word) && len(word) <= MaxTerm { // it is a single term
-		return matches(strings.ToLower(word), query)
+// stretches returns the words from an offset on that are joined.
+func stretches(text string, begin int) []Range {
+	var all []Range
+	for {
+		end := begin + stretch(text[begin:], false)
+		all = append(all, Range{begin, end})
+		r, size := utf8.DecodeRuneInString(text[end:])
+		if !joins(lowest(r), text[begin:end], text[end+size:]) {
+			return all
+		}
+		begin = end + size
 	}
-	for _, t := range Terms(word) {
-		if matches(t, query) {
-			return true
+}
+
+// lowest returns the simple form of a character between words.
+func lowest(r rune) rune {
+	if r < utf8.RuneSelf {
+		return r
+	}
+	plain, _ := utf8.DecodeRuneInString(fold(string(r)))
+	return plain
+}
+
+// markWords marks joined words: each that matches, two that match together, or all. Neighbours are marked as one.
+func markWords(text string, words []Range, query []Term) []Range {
+	if len(words) > 2 && wantedAsOne(text, words, query) {
+		return []Range{{words[0].Begin, words[len(words)-1].End}}
+	}
+	var marks []Range
+	for i, w := range words {
+		both := i > 0 && wantedAsOne(text, words[i-1:i+1], query)
+		n := len(marks)
+		switch {
+		case !both && !wanted(text[w.Begin:w.End], query):
+		case n > 0 && marks[n-1].End == words[i-1].End:
+			marks[n-1].End = w.End
+		case both:
+			marks = append(marks, Range{words[i-1].Begin, w.End})
+		default:
+			marks = append(marks, w)
 		}
 	}
-	return false
+	return marks
+}
+
+// wanted reports whether the query matches a word.
+func wanted(word string, query []Term) bool {
+	if word = fold(word); len(word) <= MaxTerm && ascii(word) && parts(word) == nil { // it is a single term
+		return matches(word, query)
+	}
+	return slices.ContainsFunc(Terms(word), func(t string) bool { return matches(t, query) })
+}
+
+// wantedAsOne reports whether the query matches words as one, and not only the first of them.
+func wantedAsOne(text string, words []Range, query []Term) bool {
+	var chain []piece
+	for _, w := range words {
+		chain = append(chain, piece{text: fold(text[w.Begin:w.End])})
+	}
+	longer := slices.DeleteFunc(slices.Clone(query), func(q Term) bool { return len(q.Text) <= len(chain[0].text) })
+	all := whole(chain)
+	return all != "" && slices.ContainsFunc(forms(all, stems), func(f string) bool { return matches(f, longer) })
 }
 
 func matches(term string, query []Term) bool {

@@ -2,7 +2,8 @@
 // same: they only compare terms, and need not know languages.
 //
 // A term is a lower-case word without accents. Scripts without spaces between words are split into bigrams, emoji into
-// single characters. All other characters separate terms.
+// single characters. All other characters separate terms. Words that are joined, as by a hyphen, are terms each, with their
+// neighbour and all together; a query has several terms for a word that people write in several ways.
 package search
 
 import (
@@ -10,9 +11,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 )
 
 // Limits. Text beyond them is ignored without an error.
@@ -30,68 +28,144 @@ type Term struct {
 
 // Terms returns the distinct terms of a text, sorted.
 func Terms(text string) []string {
-	seen := map[string]bool{}
-	walk(text, func(run []rune, spaceless bool) {
-		if !spaceless {
-			seen[term(run)] = true
+	t, folded := terms{}, fold(text)
+	var before string // the last word, if only blanks may follow
+	chains(folded, func(chain []piece) {
+		if chain[0].spaceless {
+			t.putSpaceless(chain[0].text)
+			before = ""
 			return
 		}
-		for i := range run { // the last character alone, so that every character begins a term
-			seen[string(run[i:min(i+2, len(run))])] = true
+		t.putChain(chain)
+		if chain[0].link == near && before != "" && alike(before, chain[0].text) {
+			t.put(before + chain[0].text)
 		}
+		before = chain[len(chain)-1].text
 	})
-	all := make([]string, 0, len(seen))
-	for t := range seen {
-		all = append(all, t)
-	}
-	slices.Sort(all)
-	return all
-}
-
-// Query returns the terms of a query, all of which must match. The last word is a prefix from its second character on, as it
-// may be incomplete.
-func Query(query string) []Term {
-	var all []Term
-	var last int // index of the last word
-	walk(cut(query, MaxQuery), func(run []rune, spaceless bool) {
-		switch {
-		case !spaceless:
-			last = len(all)
-			all = append(all, Term{Text: term(run)})
-		case len(run) == 1:
-			all = append(all, Term{Text: string(run), Prefix: !unicode.Is(unicode.So, run[0])})
-		default:
-			for i := range run[1:] {
-				all = append(all, Term{Text: string(run[i : i+2])})
+	phones(folded, func(p phone) {
+		if p.likely() {
+			for _, term := range p.stored() {
+				t[term] = true
 			}
 		}
 	})
-	if n := len(all); n > 0 && last == n-1 && !all[last].Prefix {
-		all[last].Prefix = utf8.RuneCountInString(all[last].Text) > 1 && !spacelessText(all[last].Text)
+	return t.sorted()
+}
+
+// Query returns the words of a query, all of which must match, each by any of its terms; the first is the word itself. The last
+// word is a prefix from its second character on, as it may be incomplete.
+func Query(query string) [][]Term {
+	text := fold(cut(query, MaxQuery))
+	var all []piece
+	pieces(text, func(p piece) { all = append(all, p) })
+	var numbers []phone
+	phones(text, func(p phone) { numbers = append(numbers, p) })
+	var words [][]Term
+	for i, p := range all {
+		if p.spaceless {
+			words = append(words, spacelessTerms(p.text)...)
+			continue
+		}
+		words = append(words, wordTerms(all, i, numbers))
 	}
-	var different []Term
-	for _, t := range all {
-		if len(different) < MaxTerms && !slices.Contains(different, t) {
-			different = append(different, t)
+	var different [][]Term
+	for _, w := range words {
+		if len(different) < MaxTerms && !slices.ContainsFunc(different, func(o []Term) bool { return slices.Equal(o, w) }) {
+			different = append(different, w)
 		}
 	}
 	return different
 }
 
+// spacelessTerms returns the terms for a run of a script without spaces.
+func spacelessTerms(run string) (words [][]Term) {
+	runes := []rune(run)
+	if len(runes) == 1 {
+		return [][]Term{{{Text: run, Prefix: !isSymbol(runes[0])}}}
+	}
+	for i := range runes[1:] {
+		words = append(words, []Term{{Text: string(runes[i : i+2])}})
+	}
+	return words
+}
+
+// wordTerms returns the terms for a word of a query: its forms, those of it together with the words around it, and those of a
+// phone number that it is a part of.
+func wordTerms(all []piece, i int, numbers []phone) (word []Term) {
+	add := func(text string, open bool) {
+		for _, f := range forms(cut(text, MaxTerm), bare) {
+			f = cut(f, MaxTerm)
+			t := Term{Text: f, Prefix: open && utf8.RuneCountInString(f) > 1}
+			if f != "" && !slices.Contains(word, t) {
+				word = append(word, t)
+			}
+		}
+	}
+	last := len(all) - 1
+	add(all[i].text, i == last)
+	for _, end := range []int{i, i + 1} {
+		if end > 0 && end <= last && together(all[end-1], all[end]) {
+			// With only a blank in between, the word is unlikely, and looking for all that begins with it takes long.
+			add(whole(all[end-1:end+1]), end == last && all[end].link == joined)
+		}
+	}
+	begin, end := chainAround(all, i)
+	if end-begin > 2 {
+		add(whole(all[begin:end]), end > last)
+	}
+	if number, found := strings.CutPrefix(all[i].text, "v"); found && end-begin > 1 && number != "" && isDigit(rune(number[0])) {
+		add(number, false) // of a version
+	}
+	for _, p := range numbers {
+		if p.at <= all[i].at && all[i].at < p.end {
+			for _, form := range p.wanted() {
+				add(form, all[last].at < p.end)
+			}
+		}
+	}
+	return word
+}
+
+// shortWord is the length in characters of words that may be part of the word next to them: "e mail", "log in".
+const shortWord = 4
+
+// together reports whether two neighbouring words of a query may be one in a text.
+func together(a, b piece) bool {
+	if a.spaceless || b.spaceless || b.link == apart {
+		return false
+	}
+	return b.link == joined || utf8.RuneCountInString(a.text) <= shortWord || utf8.RuneCountInString(b.text) <= shortWord
+}
+
+// chainAround returns the range of the joined words around a word.
+func chainAround(all []piece, i int) (begin, end int) {
+	for begin = i; begin > 0 && all[begin].link == joined; begin-- {
+	}
+	for end = i + 1; end < len(all) && all[end].link == joined; end++ {
+	}
+	return begin, end
+}
+
 // Match reports whether sorted terms match a query.
-func Match(terms []string, query []Term) bool {
-	for _, q := range query {
-		i, found := slices.BinarySearch(terms, q.Text)
-		if !found && (!q.Prefix || i == len(terms) || !strings.HasPrefix(terms[i], q.Text)) {
+func Match(terms []string, query [][]Term) bool {
+	for _, word := range query {
+		if !slices.ContainsFunc(word, func(t Term) bool { return t.in(terms) }) {
 			return false
 		}
 	}
 	return true
 }
 
-func term(run []rune) string { return string(run[:min(len(run), MaxTerm)]) }
+// in reports whether one of sorted terms matches.
+func (t Term) in(terms []string) bool {
+	i, found := slices.BinarySearch(terms, t.Text)
+	return found || t.Prefix && i < len(terms) && strings.HasPrefix(terms[i], t.Text)
+}
 
 func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
 	for i := range s {
 		if n == 0 {
 			return s[:i]
@@ -100,44 +174,6 @@ func cut(s string, n int) string {
 	}
 	return s
 }
-
-// walk calls yield with every run of characters that belong together. yield must not keep the run.
-func walk(text string, yield func(run []rune, spaceless bool)) {
-	var run []rune
-	var spaceless bool
-	end := func() {
-		if len(run) > 0 {
-			yield(run, spaceless)
-		}
-		run = run[:0]
-	}
-	for _, r := range fold(text) {
-		switch {
-		case isSymbol(r):
-			end()
-			run, spaceless = append(run, r), true
-			end()
-		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r) && len(run) > 0:
-			if own := isSpaceless(r); own != spaceless && !unicode.IsMark(r) {
-				end()
-				spaceless = own
-			}
-			run = append(run, r)
-		case r == zwj || r == zwnj || r == softHyphen:
-		default:
-			end()
-		}
-	}
-	end()
-}
-
-// Characters within words that are not part of terms.
-const (
-	zwnj       = '\u200c'
-	zwj        = '\u200d'
-	softHyphen = '\u00ad'
-	tatweel    = '\u0640'
-)
 
 // spacelessScripts are written without spaces between words, or attach particles to them (Hangul).
 var spacelessScripts = []*unicode.RangeTable{
@@ -155,43 +191,7 @@ func isSymbol(r rune) bool { return r >= utf8.RuneSelf && unicode.Is(unicode.So,
 // kanaMarks is the prolonged sound mark, which belongs to both kana.
 var kanaMarks = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x30fc, Hi: 0x30fc, Stride: 1}}}
 
-// accented are the scripts whose marks are accents or vowel points, which people leave out. In others, such as Thai and
-// Devanagari, marks are letters.
-var accented = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Hebrew}
-
-// letters replaces letters that have no decomposition in Unicode by those that people write for them.
-var letters = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "æ", "ae", "œ", "oe", "ı", "i")
-
 func spacelessText(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return isSpaceless(r)
-}
-
-// fold maps texts that people consider equal to the same text: compatibility forms, case and accents.
-func fold(text string) string {
-	if ascii(text) {
-		return strings.ToLower(text)
-	}
-	text = norm.NFKD.String(strings.ToValidUTF8(text, " "))
-	text = norm.NFKD.String(cases.Fold().String(text))
-	strip := false
-	text = strings.Map(func(r rune) rune {
-		if !unicode.IsMark(r) {
-			strip = unicode.In(r, accented...)
-		}
-		if r == tatweel || strip && unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Me, r) || unicode.Is(unicode.Variation_Selector, r) {
-			return -1
-		}
-		return r
-	}, text)
-	return norm.NFC.String(letters.Replace(text))
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }

@@ -17,7 +17,7 @@ func Example() {
 	fmt.Println(terms)
 	fmt.Println(search.Match(terms, search.Query("KOLN rech")), search.Match(terms, search.Query("京都")), search.Match(terms, search.Query("Bonn")))
 	// Output:
-	// [aus da die grusse ist koln rechnung 京都 東京 都]
+	// [aus da die gruesse grusse ist koeln koln rechnung 京都 東京 都]
 	// true true false
 }
 

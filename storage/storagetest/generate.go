@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/search"
 )
 
 // oneOf picks a random element; the zero value when there is none.
@@ -278,9 +279,16 @@ func (g *generator) terms() []string {
 }
 
 func (g *generator) query() []helpdesk.SearchTerm {
+	term := func() search.Term {
+		return search.Term{Text: oneOf(g, []string{"a", "ab", "b", "東京", "京", "ж"}), Prefix: g.IntN(2) == 0}
+	}
 	var out []helpdesk.SearchTerm
 	for range 1 + g.IntN(2) {
-		out = append(out, helpdesk.SearchTerm{Text: oneOf(g, []string{"a", "ab", "b", "東京", "京", "ж"}), Prefix: g.IntN(2) == 0})
+		first := term()
+		out = append(out, helpdesk.SearchTerm{Text: first.Text, Prefix: first.Prefix})
+		for range g.IntN(3) - 1 {
+			out[len(out)-1].Or = append(out[len(out)-1].Or, term())
+		}
 	}
 	return out
 }

@@ -21,6 +21,7 @@ func readerTests() []testCase {
 		{"Search", testArticleSearch},
 		{"SearchLanguages", testArticleSearchLanguages},
 		{"SearchPages", testArticleSearchPages},
+		{"SearchSpelled", testArticleSearchSpelled},
 		{"Documents", testDocuments},
 		{"Spellings", testSpellings},
 		{"ExchangeKeys", testExchangeKeys},
@@ -521,11 +522,7 @@ func (g *generator) documents() []kb.Document {
 func (g *generator) searchQuery(seen library) kb.SearchQuery {
 	q := kb.SearchQuery{Rank: kb.Rank(g.IntN(3)), Filter: g.articleFilter(seen)}
 	for _, term := range g.query() {
-		word := []kb.SearchTerm{kb.SearchTerm(term)}
-		if g.IntN(3) == 0 {
-			word = append(word, kb.SearchTerm(oneOf(g, g.query())))
-		}
-		q.Words = append(q.Words, word)
+		q.Words = append(q.Words, term.Any())
 	}
 	for range g.IntN(4) {
 		choice := kb.LocaleChoice{Locale: g.locale()}

@@ -20,6 +20,8 @@ func searchTests() []testCase {
 		{"Filters", testSearchFilters},
 		{"Scopes", testSearchScopes},
 		{"Removed", testSearchRemoved},
+		{"Spelled", testSearchSpelled},
+		{"SpelledCustomers", testSearchSpelledCustomers},
 		{"MoveCustomer", testMoveCustomer},
 	}
 }
