@@ -261,18 +261,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	hd := rw.Header()
-	hd["X-Content-Type-Options"] = nosniff
-	hd["Referrer-Policy"] = referrer
+	hd.Set("X-Content-Type-Options", "nosniff")
+	hd.Set("Referrer-Policy", "strict-origin-when-cross-origin")
 	if err := h.serve(rw, r); err != nil {
 		h.fail(rw, r, err)
 	}
 }
-
-// Values of header fields of all answers.
-var (
-	nosniff  = []string{"nosniff"}
-	referrer = []string{"strict-origin-when-cross-origin"}
-)
 
 // response records the status written.
 type response struct {
