@@ -98,8 +98,6 @@ type Handler struct {
 	pages map[string]func() (*template.Template, error) // by language; made when one is first shown
 	files func() (map[string]asset, error)              // made when one is first asked for
 	memos memos
-
-	buffers buffers
 }
 
 // New makes a handler. Missing fields of cfg are an Invalid fault.

@@ -30,7 +30,6 @@ type treeView struct {
 	Query, Show                 string // Show: "", outdated or drafts
 	Title                       string // of the list
 	Edit                        string // where the collection or category is edited
-	Chips                       []treeChip
 	Rows                        []articleRow
 	Next                        string
 	OrderURL                    string // "" if not allowed, or not in this order
@@ -39,11 +38,6 @@ type treeView struct {
 	Outdated, Drafts            []articleRow
 	MoreOutdated, MoreDrafts    bool
 	OutdatedURL, DraftsURL, All string
-}
-
-type treeChip struct {
-	Text, URL string
-	On        bool
 }
 
 type treeNode struct {

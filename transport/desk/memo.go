@@ -19,7 +19,8 @@ import (
 
 // memo caches data that pages show and that rarely changes, for one member of an account: the member, the account, the team,
 // tags, teams, views, mailboxes, names of customers. It is valid until the log of events has a change of it, and no longer
-// than memoLife: names of users, and other accounts, have no events there.
+// than memoLife: names of users, and other accounts, have no events there. A page of the inbox takes 5 queries with it, and 20
+// without.
 type memo struct {
 	begun time.Time
 	seq   int64       // of the last event with which it was compared, see memos

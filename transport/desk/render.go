@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -85,26 +84,6 @@ type frame struct {
 	Me      int64  // the member
 }
 
-// buffers are reused for pages, to avoid growing a new one each time.
-type buffers struct{ pool sync.Pool }
-
-// maxBuffer is the size up to which a buffer is reused.
-const maxBuffer = 1 << 20
-
-func (b *buffers) take() *bytes.Buffer {
-	if out, ok := b.pool.Get().(*bytes.Buffer); ok {
-		return out
-	}
-	return bytes.NewBuffer(make([]byte, 0, 64<<10))
-}
-
-func (b *buffers) give(out *bytes.Buffer) {
-	if out.Cap() <= maxBuffer {
-		out.Reset()
-		b.pool.Put(out)
-	}
-}
-
 // targetHeader names the elements that the script requests instead of the whole page.
 const targetHeader = "Desk-Target"
 
@@ -126,8 +105,7 @@ func (v *visit) show(s screen) error {
 		v.w.Header().Set(heardHeader, v.heard)
 	}
 	f.Toast = v.takeToast()
-	out := v.h.buffers.take()
-	defer v.h.buffers.give(out)
+	out := &bytes.Buffer{}
 	targets := strings.Fields(v.r.Header.Get(targetHeader))
 	if len(targets) == 0 || s.bare {
 		for _, part := range []struct {

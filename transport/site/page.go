@@ -407,12 +407,18 @@ func shortened(text string) string {
 	return text
 }
 
-// content returns an article's content as the page shows it, with its table of contents. It is cached until the text
-// changes, regardless of other changes of the site.
+// content returns an article's content as the page shows it, with its table of contents.
 func (v *visit) content(t kb.Translation) (string, []theme.Heading) {
-	made := v.h.contents.of(t)
+	made := contentOf(t)
 	v.styles = made.styles
 	return made.html, made.heads
+}
+
+// content is an article's content as its page has it.
+type content struct {
+	html   string
+	styles string // for the page's stylesheet
+	heads  []theme.Heading
 }
 
 // fewestHeads is how many headings make a table of contents.

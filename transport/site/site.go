@@ -91,14 +91,13 @@ const (
 
 // Handler serves the sites of a knowledge base.
 type Handler struct {
-	cfg      Config
-	base     *url.URL
-	builtin  func() (*dress, error) // the built-in theme, compiled when a page first needs it
-	cache    *cache
-	dresses  *dresses
-	contents *contents
-	hosts    *hosts
-	spent    spent
+	cfg     Config
+	base    *url.URL
+	builtin func() (*dress, error) // the built-in theme, compiled when a page first needs it
+	cache   *cache
+	dresses *dresses
+	hosts   *hosts
+	spent   spent
 }
 
 // New makes a handler. Missing fields of cfg are an Invalid fault.
@@ -141,7 +140,7 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Internal, "site.New", err)
 	}
-	h := &Handler{cfg: cfg, base: base, builtin: sync.OnceValues(builtin), dresses: &dresses{byKey: map[dressKey]*dress{}}, contents: newContents(maxContents)}
+	h := &Handler{cfg: cfg, base: base, builtin: sync.OnceValues(builtin), dresses: &dresses{byKey: map[dressKey]*dress{}}}
 	h.hosts = &hosts{ownable: h.ownable, ask: cfg.KB.OwnsHost, byName: map[string]host{}}
 	h.cache = newCache(cfg)
 	return h, nil
@@ -195,7 +194,7 @@ func (h *Handler) ownable(name string) bool {
 // maxName is the maximum length of a host name (RFC 1035 section 2.3.4).
 const maxName = 255
 
-// hosts caches which hosts belong to sites, as every request needs it.
+// hosts caches which hosts belong to sites: every request needs it, and kept pages are served while the database is away.
 type hosts struct {
 	ownable func(name string) bool
 	ask     func(ctx context.Context, name string) (bool, error)
@@ -262,18 +261,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	hd := rw.Header()
-	hd["X-Content-Type-Options"] = nosniff
-	hd["Referrer-Policy"] = referrer
+	hd.Set("X-Content-Type-Options", "nosniff")
+	hd.Set("Referrer-Policy", "strict-origin-when-cross-origin")
 	if err := h.serve(rw, r); err != nil {
 		h.fail(rw, r, err)
 	}
 }
-
-// Values of header fields of all answers.
-var (
-	nosniff  = []string{"nosniff"}
-	referrer = []string{"strict-origin-when-cross-origin"}
-)
 
 // response records the status written.
 type response struct {
