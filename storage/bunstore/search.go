@@ -195,8 +195,9 @@ func (s *querier) indexedTerms(ctx context.Context, vocabulary string, words [][
 			}
 		}
 	}
+	known := make(map[string]bool, len(others))
 	if len(others) == 0 {
-		return nil, nil
+		return known, nil
 	}
 	list, err := json.Marshal(others)
 	if err != nil {
@@ -206,7 +207,6 @@ func (s *querier) indexedTerms(ctx context.Context, vocabulary string, words [][
 	if err != nil {
 		return nil, failure(ctx, err, "search", 0)
 	}
-	known := make(map[string]bool, len(found))
 	for _, term := range found {
 		known[term] = true
 	}

@@ -110,6 +110,16 @@ func letter(r rune) string {
 		return "e"
 	case 'ґ':
 		return "г"
+	}
+	if unicode.Is(unicode.Nd, r) {
+		return string('0' + digitValue(r))
+	}
+	return rightToLeft(r)
+}
+
+// rightToLeft is letter for Arabic and Hebrew.
+func rightToLeft(r rune) string {
+	switch r {
 	case 'ٱ', 'ٲ', 'ٳ', 'ٵ':
 		return "ا"
 	case 'ى', 'ی', 'ې', 'ے', 'ۍ':
@@ -134,9 +144,6 @@ func letter(r rune) string {
 		return "וי"
 	case 'ײ':
 		return "יי"
-	}
-	if unicode.Is(unicode.Nd, r) {
-		return string('0' + digitValue(r))
 	}
 	return string(r)
 }
