@@ -108,8 +108,10 @@ func TestRelaysTest(t *testing.T) {
 		failure string // the step
 		reauth  bool
 	}{
-		"password":             {sink: &sink{auth: "PLAIN"}},
-		"no authentication":    {change: func(r *sending.Relay) { r.Outbound.Auth, r.Outbound.Username, r.Password = sending.OutboundNone, "", "" }},
+		"password": {sink: &sink{auth: "PLAIN"}},
+		"no authentication": {change: func(r *sending.Relay) {
+			r.Outbound.Auth, r.Outbound.Username, r.Password = sending.OutboundNone, "", ""
+		}},
 		"wrong password":       {sink: &sink{auth: "PLAIN"}, change: func(r *sending.Relay) { r.Password = "guess" }, failure: "authenticate", reauth: true},
 		"busy":                 {sink: &sink{auth: "PLAIN", answer: answers("AUTH", "454 4.7.0 later")}, failure: "authenticate"},
 		"no authentication in": {failure: "authenticate"},

@@ -117,7 +117,7 @@ var valid = map[string]string{
 
 var bodiless = []string{
 	"openapi", "asyncapi", "getUser", "listAccounts", "getAccount", "deleteAccount", "getOwnMembership",
-	"testMailbox", "reconcileMailbox",
+	"testMailbox", "testMailboxOutbound", "reconcileMailbox",
 	"listMailboxes", "getMailbox", "deleteMailbox", "getMailboxStatus", "listFailures", "getFailure", "getRawMail", "replayMail", "ignoreMail", "replayMails",
 	"listCustomers", "getCustomer", "deleteCustomer", "listCustomerConversations", "exportCustomer",
 	"listConversations", "getConversation", "deleteConversation", "getContext", "getCounts", "getMailHealth",

@@ -39,12 +39,12 @@ type connection struct {
 // outbound is the way in which a mailbox's mail leaves: by the server's relay, or by one of its own.
 type outbound struct {
 	Type                string `json:"type" enum:"SERVER,SMTP" description:"SERVER: by the relay of the server."`
-	Host                string `json:"host,omitempty"`
-	Port                int    `json:"port,omitempty"`
+	Host                string `json:"host,omitempty" description:"Host name of the mail server."`
+	Port                int    `json:"port,omitempty" description:"Port of the mail server."`
 	Encryption          string `json:"encryption,omitempty" enum:"TLS,SSL,NONE" description:"TLS: STARTTLS; SSL: TLS from the first byte."`
-	ValidateCertificate *bool  `json:"validate_certificate,omitempty"`
+	ValidateCertificate *bool  `json:"validate_certificate,omitempty" description:"Whether the server's certificate must be valid."`
 	Auth                string `json:"auth,omitempty" enum:"PASSWORD,OAUTH2,NONE" description:"OAUTH2: access tokens of the inbound connection."`
-	Username            string `json:"username,omitempty"`
+	Username            string `json:"username,omitempty" description:"Name to sign in with."`
 	HasPassword         *bool  `json:"has_password,omitempty" description:"Whether a password is set. It is never returned."`
 }
 
@@ -86,14 +86,14 @@ type mailboxInput struct {
 }
 
 type connectionInput struct {
-	Inbound  storage.Opt[inboundInput]  `json:"inbound" description:"Null: FWD."`
-	Outbound storage.Opt[outboundInput] `json:"outbound" description:"Null: SERVER."`
+	Inbound  storage.Opt[inboundInput]  `json:"inbound"`
+	Outbound storage.Opt[outboundInput] `json:"outbound" description:"How mail is sent. Null: SERVER."`
 }
 
 type outboundInput struct {
 	Type                string              `json:"type" required:"true" enum:"SERVER,SMTP" description:"SERVER: by the relay of the server; the other fields are for SMTP."`
-	Host                string              `json:"host" example:"smtp.example.org"`
-	Port                int                 `json:"port" example:"587"`
+	Host                string              `json:"host" example:"smtp.example.org" description:"Host name of the mail server."`
+	Port                int                 `json:"port" example:"587" description:"Port of the mail server."`
 	Encryption          string              `json:"encryption" enum:"TLS,SSL,NONE" description:"TLS: STARTTLS; SSL: TLS from the first byte."`
 	ValidateCertificate storage.Opt[bool]   `json:"validate_certificate" description:"Default: true."`
 	Auth                string              `json:"auth" enum:"PASSWORD,OAUTH2,NONE" description:"Default: PASSWORD. OAUTH2 uses the access tokens of the inbound connection, by OAUTHBEARER or XOAUTH2."`
@@ -221,7 +221,7 @@ func (a *api) addMailboxes(t *transport.Table) {
 
 // outboundTest is the result of a test of a mailbox's outgoing mail.
 type outboundTest struct {
-	OK          bool    `json:"ok"`
+	OK          bool    `json:"ok" description:"Whether it works."`
 	Error       *string `json:"error" description:"The step that failed and why. Null if none failed."`
 	NeedsReauth bool    `json:"needs_reauth" description:"Whether it failed because the credentials were rejected."`
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -141,8 +142,8 @@ func newWorld(t testing.TB, store helpdesk.Store) *world {
 			}
 			return w.fetch(ctx, address)
 		},
-		MailServers: mailServers{},
-		DNS:         published, ParseKey: parseKey, Providers: []identity.Provider{workID()},
+		MailServers: mailServers{}, Relays: relays{},
+		DNS: published, ParseKey: parseKey, Providers: []identity.Provider{workID()},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -314,3 +315,8 @@ func (mailServers) Test(_ context.Context, s ledger.FetchSource) error {
 	}
 	return nil
 }
+
+// relays take everything.
+type relays struct{}
+
+func (relays) Test(context.Context, sending.Relay, string) error { return nil }
