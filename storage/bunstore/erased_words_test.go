@@ -113,7 +113,7 @@ func leftIn(t *testing.T, path string, words ...string) string {
 func eventually(t *testing.T, problem func() string) {
 	t.Helper()
 	var last string
-	for range 300 {
+	for range 1200 {
 		if last = problem(); last == "" {
 			return
 		}

@@ -15,7 +15,7 @@ const (
 	mergePages = 16 // written in one step, a few milliseconds
 	mergeShare = 4  // pauses are this many times longer than steps, so that others have most of the writer's time
 	mergePause = 10 * time.Millisecond
-	purgeShare = 10 // an index rests this many times longer than it took to remove its deleted words
+	purgeShare = 4 // an index rests this many times longer than it took to remove its deleted words
 )
 
 // manyTexts is how many texts a transaction changes that merges as much as it adds: whoever changes so many often changes the next
