@@ -490,7 +490,7 @@ func (t *tellMail) summary() (heading, lead, who string) {
 
 // foot returns the footer.
 func (t *tellMail) foot(work string) string {
-	return "-- \n" + work + "\n\nWhat you are told by mail: " + t.links.Notifications(t.accountID)
+	return "-- \n" + work + "\n\nNotification settings: " + t.links.Notifications(t.accountID)
 }
 
 // said returns the quoted interactions with file names. Members' replies to customers are not quoted, since they may have

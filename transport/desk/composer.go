@@ -647,7 +647,7 @@ func (v *visit) shownAgain(c helpdesk.Conversation, body string) string {
 func (v *visit) crossing(view *conversationView, id int64) *crossed {
 	for _, e := range view.Entries {
 		if e.ID == id {
-			return &crossed{Person: e.Person, Ago: v.words.T("%s ago", v.words.lasted(v.now.Sub(e.At))), Preview: e.Preview}
+			return &crossed{Person: e.Person, Ago: v.words.ago(v.now.Sub(e.At)), Preview: e.Preview}
 		}
 	}
 	return &crossed{}

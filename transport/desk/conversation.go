@@ -99,7 +99,7 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 	view.CanTag = view.CanUpdate && v.may(identity.TagsView)
 	if !c.AwaitingSince.IsZero() && !view.Closed {
 		waits := v.now.Sub(c.AwaitingSince)
-		view.Wait, view.Level = v.words.lasted(waits), cmp.Or(level(waits), "warn")
+		view.Wait, view.Level = v.words.waiting(waits), cmp.Or(level(waits), "warn")
 	}
 	marks, err := v.Marks(v.ctx(), []int64{c.ID})
 	if err != nil {

@@ -21,10 +21,7 @@ func (v *visit) since(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	if d := v.now.Sub(t); d >= time.Minute {
-		return v.words.T("%s ago", v.words.lasted(d))
-	}
-	return v.words.T("now")
+	return v.words.ago(v.now.Sub(t))
 }
 
 type mailboxesView struct {
@@ -253,7 +250,7 @@ func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
 		return err
 	}
 	if counts.Quarantined > 0 {
-		c := wrong(w.T("Not imported"), w.N(int(counts.Quarantined), "%s mail was not imported. It is kept.|%s mails were not imported. They are kept."), "")
+		c := wrong(w.T("Could not be read"), w.N(int(counts.Quarantined), "%s mail was not imported. It is kept.|%s mails were not imported. They are kept."), "")
 		c.Link = Link{Text: w.T("Look"), URL: v.at("/settings/ledger")}
 		view.Checks = append(view.Checks, c)
 	}
@@ -457,7 +454,7 @@ func (v *visit) ledgerPage() error {
 			})
 		}
 	}
-	return v.settingsPage("ledger", v.words.T("Not imported"), view, 0)
+	return v.settingsPage("ledger", v.words.T("Mail that could not be read"), view, 0)
 }
 
 func (v *visit) replayMail() error {

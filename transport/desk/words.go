@@ -177,6 +177,22 @@ func (w words) lasted(d time.Duration) string {
 	}
 }
 
+// ago says how long something is past.
+func (w words) ago(d time.Duration) string {
+	if d < time.Minute {
+		return w.T("just now")
+	}
+	return w.T("%s ago", w.lasted(d))
+}
+
+// waiting says how long a customer has been waiting.
+func (w words) waiting(d time.Duration) string {
+	if d < time.Minute {
+		return w.T("Just arrived")
+	}
+	return w.T("Waiting %s", w.lasted(d))
+}
+
 const zoneCookie = "desk_zone"
 
 // zoneOf returns the time zone that the script has found in the browser.
