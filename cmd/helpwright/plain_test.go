@@ -33,32 +33,15 @@ var bents = []bent{
 	{regexp.MustCompile(`^debug\.(SetGCPercent|SetMemoryLimit|FreeOSMemory)$`), nil, "memory is the operator's: GOGC and GOMEMLIMIT"},
 }
 
-// stillBent are packages that have not come back to the rule yet. An entry that nothing needs any more is to be removed.
-var stillBent = map[string][]string{
-	"storage/bunstore/sqlite": {"import unsafe", "FieldByName string db"},
-}
-
 func TestLibrariesAreUsedAsDocumented(t *testing.T) {
 	t.Parallel()
-	needed := map[string][]string{}
 	for path, uses := range usesOfModule(t) {
 		folder := filepath.ToSlash(filepath.Dir(path))
 		for _, use := range uses {
 			for _, b := range bents {
-				switch {
-				case !b.what.MatchString(use) || matches(folder, b.allowed):
-				case slices.Contains(stillBent[folder], use):
-					needed[folder] = append(needed[folder], use)
-				default:
+				if b.what.MatchString(use) && !matches(folder, b.allowed) {
 					t.Errorf("%s: %s: %s", path, use, b.why)
 				}
-			}
-		}
-	}
-	for folder, uses := range stillBent {
-		for _, use := range uses {
-			if !slices.Contains(needed[folder], use) {
-				t.Errorf("%s is free of %q: remove it from stillBent", folder, use)
 			}
 		}
 	}
