@@ -24,6 +24,7 @@ type bent struct {
 
 var bents = []bent{
 	{regexp.MustCompile(`^import (unsafe|C)$`), nil, "memory that belongs to others is not looked into"},
+	{regexp.MustCompile(`^import modernc\.org/(libc|sqlite/lib)$`), nil, "SQLite's memory and its functions are the driver's"},
 	{regexp.MustCompile(`^comment //go:linkname `), nil, "names that a package does not export are its own"},
 	{regexp.MustCompile(`^reflect\.NewAt$|^(UnsafeAddr|UnsafePointer)\(\)$`), nil, "fields that a type does not export are its own"},
 	{regexp.MustCompile(`^FieldByName string [a-z_]`), nil, "fields that a type does not export are its own"},
@@ -51,8 +52,9 @@ func TestLibrariesAreUsedAsDocumented(t *testing.T) {
 func TestBents(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
-		`import "unsafe"`:   "import unsafe",
-		`import _ "unsafe"`: "import unsafe",
+		`import "unsafe"`:                                         "import unsafe",
+		`import _ "unsafe"`:                                       "import unsafe",
+		`import sqlite3 "modernc.org/sqlite/lib"`:                 "import modernc.org/sqlite/lib",
 		"import _ \"embed\"\n//go:linkname a runtime.a\nfunc a()": "comment //go:linkname a runtime.a",
 		`import "reflect"; var v = reflect.NewAt(nil, nil)`:       "reflect.NewAt",
 		`import r "reflect"; var v = r.NewAt`:                     "reflect.NewAt",
