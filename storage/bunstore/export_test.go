@@ -134,9 +134,6 @@ func DropPartitions(ctx context.Context, db *DB, before helpdesk.Periods) (int, 
 	return db.dropPartitions(ctx, before)
 }
 
-// BeginTx is beginTx.
-var BeginTx = beginTx
-
 // Target is what scans a column into a field.
 var Target = target
 

@@ -93,8 +93,7 @@ func (l *lifetime) begin(db *DB, first *trips.Statement) (tx databaseTx, err err
 		if db.turns != nil {
 			tx, err = db.turns.begin(l.ctx)
 		} else {
-			ctx := trips.WithFirst(l.ctx, first)
-			tx, err = beginTx(ctx, ctx, db.write.DB)
+			tx, err = db.write.DB.BeginTx(trips.WithFirst(l.ctx, first), nil)
 		}
 		return err
 	})

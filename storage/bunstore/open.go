@@ -70,6 +70,9 @@ type Pools struct {
 	// Snapshot marks a read-only copy of a SQLite database, whose schema may be of an earlier release; it can still list the
 	// blobs it refers to.
 	Snapshot bool
+	// Shares lets the transactions of a SQLite database share commits. Once SQLite has rolled a transaction back, its statements
+	// must fail.
+	Shares bool
 	// Replica is a replica of a PostgreSQL database; nil: there is none.
 	Replica *ReplicaPools
 }
@@ -123,7 +126,7 @@ func Own(ctx context.Context, pools Pools, cfg Config) (*DB, error) {
 	}
 	db := newDB(pools.Write, pools.Read, cfg)
 	db.owned, db.deferred, db.path, db.snapshot = true, false, pools.File, pools.Snapshot
-	if !db.postgres && watches(pools.Write.DB) {
+	if !db.postgres && pools.Shares {
 		db.turns = newTurns(db.write.DB)
 	}
 	err := db.Ping(ctx)

@@ -94,8 +94,7 @@ func (s *querier) rows(ctx context.Context, scan func(*sql.Rows) error, query st
 	var err error
 	conn := s.conn()
 	if p, ok := conn.(pooled); ok && p.reads(ctx) == p.db.DB {
-		ctx := hidden(context.WithValue(ctx, outlasting{}, true), s.db.DB)
-		rows, err = s.db.QueryContext(ctx, query, args...) // with its hooks
+		rows, err = s.db.QueryContext(context.WithValue(ctx, outlasting{}, true), query, args...) // with its hooks
 	} else {
 		rows, err = conn.QueryContext(ctx, s.db.QueryGen().FormatQuery(query, args...))
 	}

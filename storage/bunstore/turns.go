@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
 )
 
 // A SQLite database has one writer at a time, and each commit writes the changed pages and waits for the disk. Transactions
@@ -96,9 +95,15 @@ func (t *turns) begin(ctx context.Context) (databaseTx, error) {
 	return tx, nil
 }
 
-// open begins a transaction of the database, which does not end with ctx.
+// open begins a transaction of the database, which does not end with ctx once it has begun.
 func (t *turns) open(ctx context.Context, alone bool) (*shared, error) {
-	tx, err := beginTx(ctx, context.Background(), t.pool)
+	lives, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, end)
+	tx, err := t.pool.BeginTx(lives, nil)
+	if !stop() && err == nil {
+		_ = tx.Rollback() // if it has not ended yet
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +285,7 @@ func (t *turn) statement(ctx context.Context) (context.Context, error) {
 		return nil, sql.ErrTxDone
 	}
 	if t.joined {
-		return context.WithoutCancel(unwatched.Of(ctx)), nil
+		return context.WithoutCancel(ctx), nil
 	}
 	return ctx, nil
 }

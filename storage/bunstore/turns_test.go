@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -371,6 +372,50 @@ func TestEndedTurns(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The context of a transaction ends while the transaction begins: it waits for the connection, or nobody knows how far it is.
+// The connection is free for the next one.
+func TestTurnsEndAtTheirBeginning(t *testing.T) {
+	t.Parallel()
+	db := openTurns(t)
+	pool, _ := bunstore.Plain(db)
+	held, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- db.InSystemTx(ctx, inserts(1)) }()
+	testenv.Eventually(t, "it waits for the connection", func() bool { return pool.Stats().WaitCount > 0 })
+	end()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error("while it waits for the connection:", err)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	for n := range 200 {
+		ctx, end := context.WithCancel(t.Context())
+		go end()
+		switch err := db.InSystemTx(ctx, inserts(1000+n)); {
+		case err == nil:
+			want += fmt.Sprint(1000+n, " ")
+		case fault.Of(err) == fault.OutcomeUnknown:
+			if err := bunstore.Exec(t.Context(), db, fmt.Sprint("DELETE FROM numbers WHERE n = ", 1000+n)); err != nil {
+				t.Fatal(err)
+			}
+		case !errors.Is(err, context.Canceled):
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(strings.TrimSpace(want), numbers(t, db)); diff != "" {
+		t.Error(diff)
+	}
+	if used := pool.Stats().InUse; used != 0 {
+		t.Errorf("%d connections are not given back", used)
 	}
 }
 

@@ -159,6 +159,13 @@ func (db *DB) again(ctx context.Context, fn func() error) error {
 	}
 }
 
+// databaseTx is a transaction of the database.
+type databaseTx interface {
+	bun.IConn
+	Commit() error
+	Rollback() error
+}
+
 // opened is a transaction of its own with its lifetime.
 type opened struct {
 	*lifetime

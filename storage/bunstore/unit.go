@@ -9,7 +9,6 @@ import (
 	"github.com/uptrace/bun/dialect"
 
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
 )
 
 // unit implements [storage.Unit]: the transaction of everything that happens under one context.
@@ -67,22 +66,7 @@ func (p pooled) reads(ctx context.Context) bun.IConn {
 }
 
 func (p pooled) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	conn := p.reads(ctx)
-	return conn.QueryContext(hidden(ctx, conn), query, args...)
-}
-
-// hidden hides the end of a context from package sql if the driver watches it.
-func hidden(ctx context.Context, conn bun.IConn) context.Context {
-	if pool, ok := conn.(*sql.DB); ok && watches(pool) {
-		return unwatched.Context(ctx)
-	}
-	return ctx
-}
-
-// watches reports whether the driver of a pool watches the contexts of its queries.
-func watches(pool *sql.DB) bool {
-	_, ok := pool.Driver().(unwatched.Driver)
-	return ok
+	return p.reads(ctx).QueryContext(ctx, query, args...)
 }
 
 func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
@@ -90,8 +74,7 @@ func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql
 }
 
 func (p pooled) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	conn := p.reads(ctx)
-	return conn.QueryRowContext(hidden(ctx, conn), query, args...)
+	return p.reads(ctx).QueryRowContext(ctx, query, args...)
 }
 
 // part runs fn as one part of the unit's transaction.

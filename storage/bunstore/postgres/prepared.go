@@ -14,7 +14,6 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/internal/lift"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
-	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
 )
 
 // bun writes values into statements, so that each has its own text, and PostgreSQL would parse and plan every one of them,
@@ -35,7 +34,7 @@ type connector struct {
 // Connect implements [driver.Connector].
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	began := time.Now()
-	conn, err := c.Connector.Connect(unwatched.Of(ctx))
+	conn, err := c.Connector.Connect(ctx)
 	if plain, ok := conn.(*stdlib.Conn); ok && err == nil {
 		return &preparingConn{pgxConn: plain, prepares: c.prepares, refused: c.refused, cleanups: c.cleanups, opened: began, seed: maphash.MakeSeed(), seen: map[uint64]bool{}}, nil
 	}
@@ -47,9 +46,6 @@ func (c connector) Close() error {
 	c.cleanups.wait(cleanupLimit)
 	return nil
 }
-
-// Driver implements [driver.Connector]. pgx watches the context of a query until its rows are closed.
-func (c connector) Driver() driver.Driver { return unwatched.Driver{Driver: c.Connector.Driver()} }
 
 // pgxConn is an alias, because the embedded field must not hide the method Conn.
 type pgxConn = stdlib.Conn
@@ -69,12 +65,8 @@ type preparingConn struct {
 
 // QueryContext implements [driver.QueryerContext].
 func (c *preparingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	whole := unwatched.Of(ctx)
-	rows, err := c.rows(whole, query, args)
-	if err == nil {
-		unwatched.Watched(ctx)
-	}
-	return metered.Rows(whole, rows, err)
+	rows, err := c.rows(ctx, query, args)
+	return metered.Rows(ctx, rows, err)
 }
 
 // rows runs a query, along with statements that wait.
@@ -134,7 +126,7 @@ func (c *preparingConn) ResetSession(ctx context.Context) error {
 	if c.refused.since(c.opened) {
 		return driver.ErrBadConn
 	}
-	return c.pgxConn.ResetSession(unwatched.Of(ctx))
+	return c.pgxConn.ResetSession(ctx)
 }
 
 // BeginTx implements [driver.ConnBeginTx].

@@ -7,11 +7,10 @@ import (
 	"database/sql/driver"
 	"fmt"
 
-	"modernc.org/libc"
+	"modernc.org/sqlite"
 
 	"github.com/helpwright/helpwright/storage/bunstore/internal/lift"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
-	"github.com/helpwright/helpwright/storage/bunstore/internal/unwatched"
 )
 
 // bun writes values into statements, so that each has its own text, and SQLite would compile every one of them, which often
@@ -30,8 +29,9 @@ type preparing struct {
 // of the driver modernc.org/sqlite, and must set foreign_keys and a busy_timeout:
 // "file:shop.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_txlock=immediate".
 //
-// Statements after an error for which SQLite has rolled back their transaction return [sql.ErrTxDone]. A connection has no
-// mutex: what [sql.Conn.Raw] passes is for one goroutine, as with any driver.
+// Statements after an error for which SQLite has rolled back their transaction return [sql.ErrTxDone]. The driver interrupts a
+// statement whose context ends, until it has its first row; between further rows it looks no more, and package sql closes the
+// rows with the next one.
 func Pool(dsn string) (*sql.DB, error) {
 	plain, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -41,8 +41,8 @@ func Pool(dsn string) (*sql.DB, error) {
 	return sql.OpenDB(preparing{dsn: dsn, of: of}), plain.Close()
 }
 
-// Driver implements [driver.Connector]. Connections watch the contexts of prepared queries.
-func (p preparing) Driver() driver.Driver { return unwatched.Driver{Driver: p.of} }
+// Driver implements [driver.Connector].
+func (p preparing) Driver() driver.Driver { return p.of }
 
 // Connect implements [driver.Connector].
 func (p preparing) Connect(context.Context) (driver.Conn, error) {
@@ -55,12 +55,12 @@ func (p preparing) Connect(context.Context) (driver.Conn, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("sqlite: the connection is a %T, which cannot be used", conn)
 	}
-	c := &preparedConn{sqliteConn: all, handle: handleOf(conn), tls: libc.NewTLS(), kept: map[string]*lru.Element{}, latest: lru.New()}
-	c.unlock()
+	c := &preparedConn{sqliteConn: all, kept: map[string]*lru.Element{}, latest: lru.New()}
+	c.RegisterRollbackHook(func() { c.rolledBack = true })
 	return c, nil
 }
 
-// sqliteConn is the part of a SQLite connection that database/sql uses.
+// sqliteConn is what the driver documents of a connection.
 type sqliteConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -70,17 +70,17 @@ type sqliteConn interface {
 	driver.Pinger
 	driver.SessionResetter
 	driver.Validator
+	sqlite.HookRegisterer
 }
 
 // preparedConn keeps its most recently used statements. Like every connection it is used by one goroutine at a time.
 type preparedConn struct {
 	sqliteConn
-	handle uintptr                 // see handleOf
-	tls    *libc.TLS               // for calls of SQLite; the driver has its own
-	inTx   bool                    // a transaction was begun
-	kept   map[string]*lru.Element // by their texts
-	latest *lru.List               // of *compiled, most recently used first
-	memo   lift.Memo
+	inTx       bool                    // a transaction was begun
+	rolledBack bool                    // SQLite has rolled it back
+	kept       map[string]*lru.Element // by their texts
+	latest     *lru.List               // of *compiled, most recently used first
+	memo       lift.Memo
 }
 
 // compiled is a kept statement.
@@ -104,7 +104,7 @@ func (c *preparedConn) Close() error {
 			_ = s.stmt.Close()
 		}
 	}
-	c.tls.Close()
+	c.RegisterRollbackHook(nil)
 	return c.sqliteConn.Close()
 }
 
@@ -120,13 +120,7 @@ func (c *preparedConn) ExecContext(ctx context.Context, query string, args []dri
 	if s == nil {
 		return c.sqliteConn.ExecContext(ctx, query, args)
 	}
-	w, ctx, err := c.watch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	result, err := s.stmt.ExecContext(ctx, values)
-	w.end()
-	return result, w.cause(err)
+	return s.stmt.ExecContext(ctx, values)
 }
 
 // QueryContext implements [driver.QueryerContext].
@@ -134,49 +128,30 @@ func (c *preparedConn) QueryContext(ctx context.Context, query string, args []dr
 	if err := c.lost(); err != nil {
 		return nil, err
 	}
-	whole := unwatched.Of(ctx)
-	s, values, err := c.compiled(whole, query, args)
+	s, values, err := c.compiled(ctx, query, args)
 	if err != nil {
 		return nil, err
 	}
 	if s == nil {
-		rows, err := c.sqliteConn.QueryContext(whole, query, args)
-		return metered.Rows(whole, rows, err)
+		rows, err := c.sqliteConn.QueryContext(ctx, query, args)
+		return metered.Rows(ctx, rows, err)
 	}
-	w, inner, err := c.watch(whole)
+	rows, err := s.stmt.QueryContext(ctx, values)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.stmt.QueryContext(inner, values)
-	if err != nil {
-		w.end()
-		return nil, w.cause(err)
-	}
-	if w != nil {
-		unwatched.Watched(ctx)
-	}
 	s.busy = true
-	return metered.Rows(whole, &preparedRows{rows, s, w}, nil)
+	return metered.Rows(ctx, &preparedRows{rows, s}, nil)
 }
 
 // preparedRows are the rows of a statement that is busy until they are closed.
 type preparedRows struct {
 	driver.Rows
-	of    *compiled
-	watch *watch
-}
-
-// Next implements [driver.Rows].
-func (r *preparedRows) Next(dest []driver.Value) error {
-	if err := r.watch.err(); err != nil {
-		return err
-	}
-	return r.watch.cause(r.Rows.Next(dest))
+	of *compiled
 }
 
 // Close implements [driver.Rows].
 func (r *preparedRows) Close() error {
-	r.watch.end()
 	r.of.busy = false
 	return r.Rows.Close()
 }

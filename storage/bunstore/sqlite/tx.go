@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
-
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // errRolledBack is the error of statements whose transaction SQLite itself has rolled back, as it does when a write is
@@ -15,7 +13,7 @@ var errRolledBack = fmt.Errorf("sqlite: an earlier error rolled back the transac
 
 // lost returns errRolledBack if the connection's transaction is no longer open.
 func (c *preparedConn) lost() error {
-	if c.inTx && c.handle != 0 && sqlite3.Xsqlite3_get_autocommit(c.tls, c.handle) != 0 {
+	if c.inTx && c.rolledBack {
 		return errRolledBack
 	}
 	return nil
@@ -27,7 +25,7 @@ func (c *preparedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driv
 	if err != nil {
 		return nil, err
 	}
-	c.inTx = true
+	c.inTx, c.rolledBack = true, false
 	return preparedTx{tx, c}, nil
 }
 

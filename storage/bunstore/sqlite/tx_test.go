@@ -19,7 +19,7 @@ func TestRolledBackTransaction(t *testing.T) {
 	}
 	lose := map[string]func(ctx context.Context, tx *sql.Tx) error{
 		"an interrupted write": func(ctx context.Context, tx *sql.Tx) error {
-			ctx, cancel := context.WithTimeout(ctx, 30*time.Millisecond)
+			ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 			defer cancel()
 			return exec(ctx, tx, "INSERT INTO numbers (n) SELECT n FROM "+endless)
 		},
@@ -27,7 +27,7 @@ func TestRolledBackTransaction(t *testing.T) {
 			if err := exec(ctx, tx, "SAVEPOINT s"); err != nil {
 				return nil
 			}
-			ctx, cancel := context.WithTimeout(ctx, 30*time.Millisecond)
+			ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 			defer cancel()
 			return exec(ctx, tx, "INSERT INTO numbers (n) SELECT n FROM "+endless)
 		},
