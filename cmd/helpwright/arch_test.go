@@ -33,7 +33,7 @@ var rules = []rule{
 		reason: "parsers return it and the help desk files it: it knows neither"},
 	{of: []string{"storage/plain"}, only: []string{"golang.org/x/text/..."},
 		reason: "both domains clean text alike"},
-	{of: []string{"helpdesk/identity", "helpdesk/sending"}, only: []string{"storage", "storage/fault", "storage/plain", "helpdesk/mailaddr", "golang.org/x/net/publicsuffix"},
+	{of: []string{"helpdesk/identity", "helpdesk/sending"}, only: []string{"storage", "storage/fault", "storage/plain", "helpdesk/mailaddr", "helpdesk/mailserver", "golang.org/x/net/publicsuffix"},
 		reason: "rooms of nouns know no service and no other room"},
 	{of: []string{"helpdesk/subscription"}, only: []string{"storage", "helpdesk/identity"},
 		reason: "who follows events has permissions, and knows nothing of mail"},
