@@ -27,6 +27,7 @@ function swap(text, { title = true, quiet = false, only } = {}) {
     if (!old || only && !only.includes(id)) continue;
     if (quiet && busy(old)) { behind.add(id); setTimeout(counted, 2000); continue; }
     if (id === "main") old.replaceChildren(fresh);
+    else if (quiet && old.matches(":target")) old.replaceChildren(...fresh.firstElementChild?.childNodes || []); // a new one would be closed
     else {
       const ticked = id === "list" ? $$("input:checked", old).map((e) => /** @type {HTMLInputElement} */ (e).value) : [];
       const open = $$("details[open]", old).map((e) => e.closest("[id]")?.id);
@@ -92,12 +93,12 @@ async function go(url, { init = {}, push = true, want = parts, quiet = false, re
     if (posts) swap(text, { title: false, only: ["sidebar", "tabs", "toast"] });
     return;
   }
-  const main = want.includes("main"), hash = new URL(url, location.href).hash || new URL(answer.url).hash;
+  const main = want.includes("main"), opened = drawer(), hash = new URL(url, location.href).hash || new URL(answer.url).hash;
   if (!swap(text, { title: main, quiet })) { if (!quiet) location.assign(answer.url); return; }
   if (!main) return;
   // A form that is shown again, with what is wrong, has no address of its own to come back to.
   const at = answer.url.split("#")[0] + hash, again = init.method === "POST" && !answer.redirected;
-  if (push && !again && at !== location.href) history[replace ? "replaceState" : "pushState"]({}, "", at);
+  if (push && !again && at !== location.href) history[replace || opened ? "replaceState" : "pushState"]({}, "", at);
   if (!again) shown = at;
   window.scrollTo(0, 0);
   arrive();
@@ -107,8 +108,15 @@ async function go(url, { init = {}, push = true, want = parts, quiet = false, re
   else if (!quiet && push) $("#main")?.focus({ preventScroll: true });
 }
 
+/** What a link to its fragment has opened over the page. */
+const drawer = () => $$("#sidebar:target, #panel:target").find((e) => getComputedStyle(e).position === "fixed");
+/** Closes it, without a step to go back to. @param {string} [to] the fragment */
+const shut = (to = "#main") => location.replace(location.href.split("#")[0] + to);
+const apart = (/** @type {string} */ url) => new URL(url, location.href).href.split("#")[0];
+
 document.addEventListener("click", (event) => {
-  const link = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest?.("a[href]"));
+  const link = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest?.("a[href]")), opened = drawer();
+  if (opened && link && !event.button && apart(link.href) === apart(location.href) && new URL(link.href).hash) { event.preventDefault(); shut(new URL(link.href).hash); return; }
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const url = new URL(link.href);
   if (url.origin !== location.origin || !url.pathname.startsWith(prefix + "a/") || link.target || "plain" in link.dataset || body.classList.contains("bare")) return;
@@ -194,7 +202,11 @@ function offline(again, error) {
   $("#toast")?.replaceChildren(toast);
 }
 
-addEventListener("popstate", () => { go(location.href, { push: false }).catch(unlessGone(() => location.reload())); });
+addEventListener("popstate", () => {
+  if (apart(shown) === apart(location.href)) return; // another place of this page, which the browser shows
+  go(location.href, { push: false }).catch(unlessGone(() => location.reload()));
+});
+addEventListener("hashchange", () => { if (location.hash === "#write") field()?.focus(); });
 
 /** Adds the next page of a list. @param {HTMLAnchorElement} link */
 async function more(link) {
@@ -313,7 +325,7 @@ function picked() {
 
 const live = settled(250, () => {
   const input = /** @type {HTMLInputElement | null} */ (document.activeElement), form = input?.form;
-  if (!input?.dataset.live || !form) return;
+  if (!input?.dataset.live || !form || input.closest(":target")) return; // what is found would be below the drawer
   const url = new URL(form.action); url.search = new URLSearchParams(/** @type {any} */ (new FormData(form))).toString();
   go(url.href, { want: input.dataset.live === "list" ? "list" : "main", replace: true, quiet: input.dataset.live === "list" }).then(() => {
     history.replaceState({}, "", url.href);
@@ -1016,6 +1028,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     if ($("#bell-panel:popover-open")) return; // the browser closes it
     const menu = /** @type {HTMLDetailsElement | undefined} */ ($$("details.menu[open]").pop());
+    if (!menu && !writing && drawer()) { shut(); return; }
     if (menu) { menu.open = false; $("summary", menu)?.focus(); } else if (writing) target.blur(); else /** @type {HTMLFormElement | null} */ ($("#bulk"))?.reset();
     return;
   }
