@@ -101,3 +101,58 @@ func (a *agents) thumb() {
 		is("shut")
 	})
 }
+
+// reasons has the server refuse what the composer asks: the member reads its reason, and "Offline" only without an answer.
+func (a *agents) reasons() {
+	id := a.fresh("The clutch")
+	tab := a.member(browser.View{})
+	tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+	a.write(tab, true, "As attached.")
+	testenv.Eventually(a.t, "the draft is saved", func() bool { return len(a.bodies(id)) == 2 })
+	says := func(what, want string) {
+		a.t.Helper()
+		testenv.Eventually(a.t, what+" says "+want, func() bool {
+			got := seen(tab, ".toast.bad span")
+			if !strings.Contains(got, want) {
+				a.t.Logf("%s: %q", what, got)
+			}
+			return strings.Contains(got, want)
+		})
+		browser.Eval[any](tab, `document.querySelector(".toast.bad")?.remove()`)
+		tab.Problems() // the statuses
+	}
+	drop := func(name, size string) {
+		browser.Eval[any](tab, fmt.Sprintf(`{ const d = new DataTransfer(); d.items.add(new File([%s], %q));
+			document.querySelector(".editor").dispatchEvent(new DragEvent("drop", { dataTransfer: d, bubbles: true, cancelable: true })); }`, size, name))
+	}
+	drop("report.exe", `"MZ"`)
+	says("a program", "report.exe: this type is not allowed")
+	picture(a.t, tab, os.Getenv(testenv.EnvScreens), "refused")
+	browser.Eval[any](tab, `document.querySelector(".composer").dataset.max = "1048576"; window.there = window.fetch; window.asked = 0; window.fetch = (u, h) => { if (String(u).endsWith("/files")) asked++; return there(u, h); }`)
+	drop("film.txt", `"x".repeat(1048577)`)
+	says("a large file", "film.txt: Largest file: 1 MB")
+	if asked := browser.Eval[int](tab, "asked"); asked != 0 {
+		a.t.Errorf("a file that is too large was sent %d times", asked)
+	}
+	for answer, want := range map[string]string{
+		`Promise.resolve(new Response("<h1>413</h1>", { status: 413 }))`:                                                "Largest file: 1 MB",
+		`Promise.resolve(new Response("", { status: 429 }))`:                                                            "Too many requests",
+		`Promise.resolve(new Response("", { status: 502 }))`:                                                            "answered with 502",
+		`Promise.resolve(new Response("<p>Welcome to the hotel</p>", { status: 200 }))`:                                 "answered with 200",
+		`Promise.resolve(new Response(JSON.stringify({ error: "This is closed." }), { status: 409 }))`:                  "This is closed.",
+		`Promise.resolve(new Response(JSON.stringify({ error: "Ask an admin for the permission." }), { status: 403 }))`: "Ask an admin",
+		`Promise.reject(new TypeError("no network"))`:                                                                   "Offline",
+	} {
+		browser.Eval[any](tab, `window.fetch = (u, h) => String(u).endsWith("/files") ? `+answer+` : there(u, h)`)
+		drop("note.txt", `"x"`)
+		says(answer, want)
+	}
+	browser.Eval[any](tab, `window.fetch = there`)
+	tab.Click(".composer details:has([name=cc]) > summary")
+	tab.Fill(".composer [name=cc]", "kar")
+	testenv.Eventually(a.t, "the draft says what is wrong", func() bool { return strings.Contains(seen(tab, ".saved"), "kar is not an email address") })
+	tab.Problems()
+	tab.Click("[data-send]")
+	testenv.Eventually(a.t, "the form says what is wrong", func() bool { return strings.Contains(seen(tab, ".composer .wrong"), "kar is not an email address") })
+	tab.Problems()
+}
