@@ -156,3 +156,37 @@ func (a *agents) reasons() {
 	testenv.Eventually(a.t, "the form says what is wrong", func() bool { return strings.Contains(seen(tab, ".composer .wrong"), "kar is not an email address") })
 	tab.Problems()
 }
+
+// drawer opens the customer's panel where the window has no room for it beside the conversation.
+func (a *agents) drawer() {
+	const shown = `(() => { const e = document.querySelector("#panel"), at = e?.getBoundingClientRect(); return !!e?.checkVisibility() && at.left >= 0 && at.right <= innerWidth; })()`
+	id := a.fresh("The saddle")
+	a.eachWay(func(a *agents, tab *browser.Tab, scripts bool) {
+		tab.Look(browser.View{Phone: true, NoScript: !scripts})
+		is := func(want bool) {
+			a.t.Helper()
+			testenv.Eventually(a.t, fmt.Sprintf("the panel is shown: %t", want), func() bool { return browser.Eval[bool](tab, shown) == want })
+		}
+		for _, direction := range []string{"ltr", "rtl"} {
+			tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+			browser.Eval[any](tab, fmt.Sprintf("document.documentElement.dir = %q", direction))
+			is(false)
+			a.touch(tab, `#acts a[href="#panel"]`)
+			is(true)
+			picture(a.t, tab, os.Getenv(testenv.EnvScreens), "drawer-"+direction)
+			a.touch(tab, "#panel .shut")
+			is(false)
+			a.touch(tab, `#acts a[href="#panel"]`)
+			is(true)
+			if !scripts {
+				continue
+			}
+			browser.Eval[any](tab, `document.querySelector(".scrim").click()`)
+			is(false)
+			a.touch(tab, `#acts a[href="#panel"]`)
+			is(true)
+			tab.Press(browser.Escape)
+			is(false)
+		}
+	})
+}
