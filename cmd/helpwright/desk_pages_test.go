@@ -63,6 +63,7 @@ func TestDeskWork(t *testing.T) {
 	a.run("Thumb", (*agents).thumb)
 	a.run("Reasons", (*agents).reasons)
 	a.run("Drawer", (*agents).drawer)
+	a.run("Press", (*agents).press)
 	a.run("Enter", (*agents).enter)
 	a.run("Quick", (*agents).quick)
 	a.run("Notes", (*agents).notes) // Jonas may write nothing else from then on

@@ -190,3 +190,36 @@ func (a *agents) drawer() {
 		}
 	})
 }
+
+// press selects a row with a long press; a short one opens it.
+func (a *agents) press() {
+	id := a.fresh("The pedal")
+	tab := a.member(browser.View{Phone: true})
+	tab.Open(a.at + "/inbox/unassigned?sort=newest")
+	row := fmt.Sprintf("#row-%d", id)
+	finger := func(script string) {
+		browser.Eval[any](tab, fmt.Sprintf(`(async () => { const line = document.querySelector("%s .line"), at = { pointerType: "touch", isPrimary: true, bubbles: true, cancelable: true, clientX: 100, clientY: 300 };
+			const does = (type, more) => line.dispatchEvent(new PointerEvent(type, { ...at, ...more })), wait = (ms) => new Promise((f) => setTimeout(f, ms)); %s })()`, row, script))
+	}
+	ticked := func() bool {
+		return browser.Eval[bool](tab, fmt.Sprintf(`document.querySelector("%s .tick input").checked`, row))
+	}
+	finger(`does("pointerdown"); await wait(100); does("pointermove", { clientY: 340 }); await wait(700); does("pointercancel")`)
+	if ticked() {
+		a.t.Error("scrolling selects")
+	}
+	finger(`does("pointerdown"); await wait(700); does("pointerup"); does("click")`)
+	if !ticked() {
+		a.t.Error("a long press does not select")
+	}
+	a.expect("the bar", tab.Text("#picked"), "1 selected")
+	finger(`does("pointerdown"); await wait(200); does("contextmenu"); does("pointerup"); does("click")`)
+	if ticked() {
+		a.t.Error("another long press does not undo it")
+	}
+	if at := tab.Location(); !strings.Contains(at, "/inbox/unassigned") {
+		a.t.Errorf("a long press went to %s", at)
+	}
+	finger(`does("pointerdown"); does("pointerup"); does("click")`)
+	tab.Wait(".talk")
+}

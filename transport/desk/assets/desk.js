@@ -1054,6 +1054,25 @@ function tick(row, on) {
   if (box) { box.checked = on ?? !box.checked; picked(); }
 }
 
+// A long press of a finger on a row selects it, as its box does.
+/** @type {{ timer: number, row: Element, x: number, y: number, done?: boolean } | undefined} */
+let press;
+const hold = () => { if (press && !press.done) { press.done = true; tick(press.row); } };
+document.addEventListener("pointerdown", (event) => {
+  clearTimeout(press?.timer);
+  const target = /** @type {Element} */ (event.target), row = target.closest(".row:has(.tick input)");
+  press = row && event.pointerType === "touch" && event.isPrimary && !target.closest(".tick") && $(".tick", row)?.checkVisibility()
+    ? { timer: setTimeout(hold, 500), row, x: event.clientX, y: event.clientY } : undefined;
+});
+document.addEventListener("pointermove", (event) => { if (press && Math.hypot(event.clientX - press.x, event.clientY - press.y) > 10) clearTimeout(press.timer); });
+for (const over of ["pointerup", "pointercancel"]) document.addEventListener(over, () => clearTimeout(press?.timer));
+document.addEventListener("contextmenu", (event) => { if (press?.row.contains(/** @type {Element} */ (event.target))) { clearTimeout(press.timer); hold(); event.preventDefault(); } });
+document.addEventListener("click", (event) => {
+  const held = press?.done && press.row.contains(/** @type {Element} */ (event.target));
+  press = undefined;
+  if (held) { event.preventDefault(); event.stopImmediatePropagation(); }
+}, true);
+
 document.addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target), writing = target.matches("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
   const form = /** @type {HTMLFormElement | null} */ (target.closest("form.composer"));
