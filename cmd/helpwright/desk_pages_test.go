@@ -60,6 +60,10 @@ func TestDeskWork(t *testing.T) {
 	a.run("Refused", (*agents).refused)
 	a.run("RefusedElsewhere", (*agents).refusedElsewhere)
 	a.run("Panel", (*agents).panel)
+	a.run("Thumb", (*agents).thumb)
+	a.run("Reasons", (*agents).reasons)
+	a.run("Drawer", (*agents).drawer)
+	a.run("Press", (*agents).press)
 	a.run("Enter", (*agents).enter)
 	a.run("Quick", (*agents).quick)
 	a.run("Notes", (*agents).notes) // Jonas may write nothing else from then on

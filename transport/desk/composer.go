@@ -276,7 +276,7 @@ func (v *visit) formFiles() ([]*multipart.FileHeader, error) {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm+4*v.h.cfg.MaxUpload)
 	if err := v.r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return nil, fault.Newf(fault.TooLarge, "The files are larger than %d MiB together.", 4*v.h.cfg.MaxUpload>>20)
+			return nil, fault.New(fault.TooLarge, v.words.T("The files are larger than %s MB together.", 4*v.h.cfg.MaxUpload>>20))
 		}
 		return nil, fault.New(fault.Malformed, "The form could not be read.")
 	}
@@ -618,10 +618,10 @@ func (v *visit) writtenAgain(w written, err error, text string) error {
 	form.Error = text
 	for field, problems := range f.Fields {
 		name, _, _ := strings.Cut(field, "[")
-		form.Errors[name] = strings.Join(problems, " ")
+		form.Errors[name] = v.fieldProblem(field, strings.Join(problems, " "))
 	}
 	if len(f.Fields) == 0 {
-		form.Error += " " + f.Message
+		form.Error += " " + v.reason(f, 0)
 	}
 	return v.showConversation(view, http.StatusUnprocessableEntity)
 }
@@ -910,7 +910,7 @@ func (v *visit) create() error {
 		}
 		for field, problems := range f.Fields {
 			name, _, _ := strings.Cut(strings.TrimPrefix(field, "interactions[0]["), "[")
-			view.Form.Errors[strings.TrimSuffix(name, "]")] = strings.Join(problems, " ")
+			view.Form.Errors[strings.TrimSuffix(name, "]")] = v.fieldProblem(field, strings.Join(problems, " "))
 		}
 		return v.showNew(view, http.StatusUnprocessableEntity)
 	}

@@ -124,7 +124,7 @@ func TestSendRefuses(t *testing.T) {
 		form url.Values
 		want []string
 	}{
-		"nothing": {url.Values{"kind": {"reply"}, "to": {"ada@example.com"}}, []string{"Your reply has not been sent.", "is required"}},
+		"nothing": {url.Values{"kind": {"reply"}, "to": {"ada@example.com"}}, []string{"Your reply has not been sent.", "This is missing"}},
 		"an address that is none": {
 			url.Values{"kind": {"reply"}, "to": {"ada"}, "body": {"It is done."}},
 			[]string{"Your reply has not been sent.", "mail address", `value="ada"`, "It is done."},

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -165,7 +166,8 @@ type problem struct {
 
 // fail answers with an error page, or redirects to the sign-in page.
 func (v *visit) fail(err error) {
-	if fault.Is(err, fault.Unauthenticated) && v.r.Method == http.MethodGet && v.r.URL.Path != "/sign-in" {
+	module := strings.Contains(v.r.Header.Get("Accept"), "application/json")
+	if fault.Is(err, fault.Unauthenticated) && v.r.Method == http.MethodGet && !module && v.r.URL.Path != "/sign-in" {
 		_ = v.see(v.signInURL()) // never fails
 		return
 	}
@@ -177,6 +179,13 @@ func (v *visit) fail(err error) {
 	gone := v.ctx().Err() != nil // the browser has cancelled the request
 	if code >= http.StatusInternalServerError && !gone {
 		v.h.cfg.Logger.ErrorContext(v.ctx(), "a page failed", "request_id", v.id, "error", err)
+	}
+	if module {
+		p := v.explain(err, code)
+		v.w.Header().Set("Content-Type", "application/json")
+		v.w.WriteHeader(code)
+		_ = v.json(map[string]string{"error": cmp.Or(p.Text, p.Title)}) // the browser may have disconnected
+		return
 	}
 	s := screen{template: "problem", data: v.explain(err, code), status: code, bare: v.Desk == nil}
 	s.title = s.data.(problem).Title //nolint:forcetypeassert // it was just made
@@ -190,13 +199,6 @@ func (v *visit) fail(err error) {
 func (v *visit) explain(err error, code int) problem {
 	w := v.words
 	p := problem{Icon: "alert", ID: v.id, Home: v.h.url("/")}
-	message := ""
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		message = f.Message
-		for _, problems := range f.Fields {
-			message = strings.Join(append([]string{message}, problems...), " ")
-		}
-	}
 	switch code {
 	case http.StatusNotFound:
 		p.Icon, p.Title, p.Text = "search", w.T("There is nothing here"), w.T("It may have been deleted, or belong to a mailbox that you do not see.")
@@ -204,12 +206,19 @@ func (v *visit) explain(err error, code int) problem {
 		p.Icon, p.Title, p.Text = "lock", w.T("You cannot do this"), w.T("Ask an admin for the permission.")
 	case http.StatusUnauthorized:
 		p.Icon, p.Title, p.Text, p.Home = "lock", w.T("Sign in again"), w.T("Your session has ended."), v.signInURL()
-	case http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusRequestEntityTooLarge, http.StatusBadRequest:
-		p.Title, p.Text = w.T("This was not done"), message
+	case http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusRequestEntityTooLarge, http.StatusBadRequest,
+		http.StatusPreconditionFailed, http.StatusUnsupportedMediaType:
+		p.Title, p.Text = w.T("This was not done"), v.reason(err, code)
 	case http.StatusServiceUnavailable:
 		p.Title, p.Text = w.T("This page could not be loaded"), w.T("The database did not answer. Your draft is safe.")
 	default:
 		p.Title, p.Text = w.T("This page could not be loaded"), w.T("Your draft is safe.")
+	}
+	if v.r.Method != http.MethodGet && code >= http.StatusInternalServerError {
+		p.Title = w.T("This was not done")
+		if code != http.StatusServiceUnavailable {
+			p.Text = v.reason(err, code)
+		}
 	}
 	if v.r.Method == http.MethodGet && code != http.StatusNotFound && code != http.StatusForbidden {
 		p.Retry = v.h.url(v.r.URL.RequestURI())

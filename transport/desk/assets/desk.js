@@ -27,6 +27,7 @@ function swap(text, { title = true, quiet = false, only } = {}) {
     if (!old || only && !only.includes(id)) continue;
     if (quiet && busy(old)) { behind.add(id); setTimeout(counted, 2000); continue; }
     if (id === "main") old.replaceChildren(fresh);
+    else if (quiet && old.matches(":target")) old.replaceChildren(...fresh.firstElementChild?.childNodes || []); // a new one would be closed
     else {
       const ticked = id === "list" ? $$("input:checked", old).map((e) => /** @type {HTMLInputElement} */ (e).value) : [];
       const open = $$("details[open]", old).map((e) => e.closest("[id]")?.id);
@@ -52,8 +53,25 @@ const busy = (part) => ["head", "acts", "panel"].includes(part.id) && (Boolean($
 function refusal(text) {
   const answer = new DOMParser().parseFromString(text, "text/html");
   const problem = [answer, ...$$("template", answer).map((t) => /** @type {HTMLTemplateElement} */ (/** @type {unknown} */ (t)).content)].map((e) => $(".problem", e)).find(Boolean);
-  if (problem) return $$("h1, h1 + p", problem).map((e) => e.textContent).join(". ");
+  if (problem) return $$("h1, h1 + p", problem).map((e) => e.textContent?.trim().replace(/\.$/, "")).filter(Boolean).join(". ");
   return $("template[data-swap]", answer) ? null : "";
+}
+
+/** An answer of the server that it does not do what it was asked, with its reason. Whatever else fails has had no answer. */
+class Refusal extends Error {
+  /** @param {number} status @param {string} [said] "": an answer that is not the desk's, such as a proxy's */
+  constructor(status, said) {
+    const { refused = "", large = "", busy = "" } = body.dataset, max = Number($("[data-max]")?.dataset.max) >> 20;
+    super(said || (status === 413 && max ? large.replace("#", String(max)) : status === 429 ? busy : refused.replace("#", String(status))));
+    this.passes = status >= 500 || status === 429 || status === 408; // the same may be done later
+  }
+}
+
+/** What the server answers to a request, or throws its refusal. @param {Response} answer */
+async function answered(answer) {
+  const made = await answer.json().catch(() => null);
+  if (!answer.ok || !made) throw new Refusal(answer.status, made?.error);
+  return made;
 }
 
 /** @type {AbortController | undefined} */
@@ -85,19 +103,19 @@ async function go(url, { init = {}, push = true, want = parts, quiet = false, re
   if (quiet && !posts && (answer.status >= 500 || answer.status === 429)) throw new Error(String(answer.status));
   if (posts && !answer.ok) {
     const said = refusal(text);
-    if (said !== null) throw new Error(said || (body.dataset.refused || "").replace("#", String(answer.status))); // what was written stays
+    if (said !== null) throw new Refusal(answer.status, said); // what was written stays
   } else taken();
   if (answer.redirected && !new URL(answer.url).pathname.startsWith(prefix + "a/")) { location.assign(answer.url); return; }
   if (quiet ? page !== shown : turn !== turns) { // the member has gone on
     if (posts) swap(text, { title: false, only: ["sidebar", "tabs", "toast"] });
     return;
   }
-  const main = want.includes("main"), hash = new URL(url, location.href).hash || new URL(answer.url).hash;
+  const main = want.includes("main"), opened = drawer(), hash = new URL(url, location.href).hash || new URL(answer.url).hash;
   if (!swap(text, { title: main, quiet })) { if (!quiet) location.assign(answer.url); return; }
   if (!main) return;
   // A form that is shown again, with what is wrong, has no address of its own to come back to.
   const at = answer.url.split("#")[0] + hash, again = init.method === "POST" && !answer.redirected;
-  if (push && !again && at !== location.href) history[replace ? "replaceState" : "pushState"]({}, "", at);
+  if (push && !again && at !== location.href) history[replace || opened ? "replaceState" : "pushState"]({}, "", at);
   if (!again) shown = at;
   window.scrollTo(0, 0);
   arrive();
@@ -107,8 +125,15 @@ async function go(url, { init = {}, push = true, want = parts, quiet = false, re
   else if (!quiet && push) $("#main")?.focus({ preventScroll: true });
 }
 
+/** What a link to its fragment has opened over the page. */
+const drawer = () => $$("#sidebar:target, #panel:target").find((e) => getComputedStyle(e).position === "fixed");
+/** Closes it, without a step to go back to. @param {string} [to] the fragment */
+const shut = (to = "#main") => location.replace(location.href.split("#")[0] + to);
+const apart = (/** @type {string} */ url) => new URL(url, location.href).href.split("#")[0];
+
 document.addEventListener("click", (event) => {
-  const link = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest?.("a[href]"));
+  const link = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest?.("a[href]")), opened = drawer();
+  if (opened && link && !event.button && apart(link.href) === apart(location.href) && new URL(link.href).hash) { event.preventDefault(); shut(new URL(link.href).hash); return; }
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const url = new URL(link.href);
   if (url.origin !== location.origin || !url.pathname.startsWith(prefix + "a/") || link.target || "plain" in link.dataset || body.classList.contains("bare")) return;
@@ -177,24 +202,26 @@ function dim(form, button) {
   if (form.id === "bulk" && button?.value === "close") for (const e of $$(".row:has(.tick input:checked)")) e.classList.add("gone");
 }
 
-/** Says that the server does not answer, or what it does not do, and offers to try again.
- * @param {() => void} [again] @param {Error} [error] */
-function offline(again, error) {
+/** Says that the server does not answer, or why it refuses, and offers to try again if that may help.
+ * @param {(() => void) | undefined} again @param {Error} error @param {string} [what] was refused */
+function offline(again, error, what = "") {
   const toast = document.createElement("div"), text = document.createElement("span");
   toast.className = "toast bad";
   toast.setAttribute("role", "status");
-  text.textContent = error && !(error instanceof TypeError) && error.message || body.dataset.offline || "";
-  toast.append(text);
-  if (again) {
-    const button = document.createElement("button");
-    button.textContent = body.dataset.again || "";
-    button.addEventListener("click", () => { toast.remove(); again(); });
-    toast.append(button);
-  }
+  const said = error instanceof Refusal ? error.message : body.dataset.offline || "", retry = again && (!(error instanceof Refusal) || error.passes);
+  text.textContent = what && !said.startsWith(what) ? `${what}: ${said}` : said;
+  const button = document.createElement("button");
+  button.textContent = (retry ? body.dataset.again : body.dataset.shut) || "";
+  button.addEventListener("click", () => { toast.remove(); if (retry) again(); });
+  toast.append(text, button);
   $("#toast")?.replaceChildren(toast);
 }
 
-addEventListener("popstate", () => { go(location.href, { push: false }).catch(unlessGone(() => location.reload())); });
+addEventListener("popstate", () => {
+  if (apart(shown) === apart(location.href)) return; // another place of this page, which the browser shows
+  go(location.href, { push: false }).catch(unlessGone(() => location.reload()));
+});
+addEventListener("hashchange", () => { if (location.hash === "#write") field()?.focus(); });
 
 /** Adds the next page of a list. @param {HTMLAnchorElement} link */
 async function more(link) {
@@ -313,7 +340,7 @@ function picked() {
 
 const live = settled(250, () => {
   const input = /** @type {HTMLInputElement | null} */ (document.activeElement), form = input?.form;
-  if (!input?.dataset.live || !form) return;
+  if (!input?.dataset.live || !form || input.closest(":target")) return; // what is found would be below the drawer
   const url = new URL(form.action); url.search = new URLSearchParams(/** @type {any} */ (new FormData(form))).toString();
   go(url.href, { want: input.dataset.live === "list" ? "list" : "main", replace: true, quiet: input.dataset.live === "list" }).then(() => {
     history.replaceState({}, "", url.href);
@@ -363,7 +390,7 @@ function compose(form) {
   form.addEventListener("click", (event) => format(event));
   form.addEventListener("change", (event) => {
     const input = /** @type {HTMLInputElement} */ (event.target);
-    if (input.type === "file" && !form.dataset.files) chosen(form, input);
+    if (input.type === "file" && !form.dataset.files) choose(form, input, fitting(form, [...input.files || []]));
     else if (input.type === "file" && input.files?.length) { upload(form, [...input.files]); input.value = ""; }
     if (input.name !== "kind") return;
     turn(form, input.value);
@@ -543,6 +570,7 @@ const arrived = new Map();
 
 /** Attaches a picture that is shown already. @param {HTMLFormElement} form @param {string} url of what is shown @param {File} file */
 function illustrate(form, url, file) {
+  if (!fitting(form, [file]).length) { $(`.editor img[src="${url}"]`, form)?.remove(); return; }
   const named = file.name ? file : new File([file], "image.png", { type: file.type }), shown = () => /** @type {HTMLImageElement | null} */ ($(`.editor img[src="${url}"]`, form));
   let failed = false;
   attach(form, form.dataset.files || "", { file: named, inline: "1" }, (made) => {
@@ -622,8 +650,15 @@ function attach(form, to, fields, then, lost) {
     if (kind === kindOf(form)) fill(form);
     const data = pack(form, kind);
     for (const [name, value] of Object.entries(fields)) data.set(name, value);
-    const answer = await fetch(to, { method: "POST", body: data }).catch(() => null), made = answer?.ok && await answer.json().catch(() => null);
-    if (!made) { lost?.(); say(body.dataset.failed || ""); offline(() => attach(form, to, fields, then)); return false; }
+    let made;
+    try {
+      made = await answered(await fetch(to, { method: "POST", body: data, headers: { Accept: "application/json" } }));
+    } catch (error) {
+      lost?.();
+      say(body.dataset.failed || "");
+      offline(() => attach(form, to, fields, then), /** @type {Error} */ (error), fields.file instanceof File ? fields.file.name : "");
+      return false;
+    }
     drafted(form, made.draft, kind);
     if (form.isConnected && kind !== kindOf(form)) sheets.get(form)?.get(kind)?.files.push(...(new DOMParser().parseFromString(made.html, "text/html").body.childNodes));
     else if (form.isConnected) then(made); // else the member has gone on to another conversation
@@ -635,8 +670,16 @@ function attach(form, to, fields, then, lost) {
   all.then(() => { if (uploads.get(form) === all) uploads.delete(form); });
 }
 
-/** Attaches files. @param {HTMLFormElement} form @param {File[]} files */
-function upload(form, files) {
+/** Says which files are too large, and returns the others. @param {HTMLFormElement} form @param {File[]} files */
+function fitting(form, files) {
+  const max = Number(form.dataset.max) || Infinity, large = files.filter((file) => file.size > max);
+  if (large.length) offline(undefined, new Refusal(413), large.map((file) => file.name).join(", "));
+  return files.filter((file) => file.size <= max);
+}
+
+/** Attaches files. @param {HTMLFormElement} form @param {File[]} all */
+function upload(form, all) {
+  const files = fitting(form, all);
   const input = $("input[type=file]", form);
   if (!form.dataset.files) { if (files.length && input instanceof HTMLInputElement) choose(form, input, [...input.files || [], ...files]); return; }
   for (const file of files) attach(form, form.dataset.files, { file }, (made) => listed(form, made.html));
@@ -719,12 +762,16 @@ function save(form, kind) {
       method: "POST", body: sent, headers: { Accept: "application/json", "Content-Type": "application/x-www-form-urlencoded" }, keepalive: sent.length < 60000,
     });
     if (answer.status === 409) { sentBefore(form, kind); return; }
-    if (!answer.ok) throw new Error(String(answer.status));
-    const made = await answer.json(), text = note(), sheet = sheets.get(form)?.get(kind);
+    const made = await answered(answer), text = note(), sheet = sheets.get(form)?.get(kind);
     drafted(form, made.draft, kind);
     if (!unsaved.has(kind)) localStorage.removeItem(keep(form, kind));
     if (text) text.textContent = made.saved; else if (sheet) sheet.saved = made.saved;
-  }).catch(() => { unsaved.add(kind); const text = note(); if (text) text.textContent = body.dataset.kept || ""; setTimeout(later, 5000); });
+  }).catch((error) => {
+    unsaved.add(kind);
+    const text = note(), refused = error instanceof Refusal && !error.passes; // until it is changed
+    if (text) text.textContent = refused ? error.message : body.dataset.kept || "";
+    if (!refused) setTimeout(later, 5000);
+  });
 }
 addEventListener("pagehide", saveNow);
 
@@ -802,9 +849,8 @@ function pick(menu, event) {
 async function members(menu) {
   const from = menu.dataset.members, list = $("ul", menu);
   if (!from || !list || list.children.length) return;
-  const answer = await fetch(from).catch(() => null);
-  if (!answer?.ok) { offline(); return; }
-  for (const one of await answer.json()) {
+  const all = await fetch(from, { headers: { Accept: "application/json" } }).then(answered).catch((error) => { offline(undefined, error); return []; });
+  for (const one of all) {
     const item = document.createElement("li"), button = document.createElement("button"), name = document.createElement("bdi"), face = document.createElement("span"), address = document.createElement("small");
     Object.assign(button, { type: "button", value: String(one.id) });
     button.dataset.member = one.name;
@@ -856,10 +902,9 @@ document.addEventListener("click", async (event) => {
     link.textContent = `@${button.dataset.member}`;
     html = `${link.outerHTML}\u00a0`;
   } else {
-    const answer = await fetch(menu.dataset.replies + button.value).catch(() => null);
-    if (!menu.isConnected) return; // the member has gone on to another conversation
-    if (!answer?.ok) { offline(); return; }
-    html = (await answer.json()).html;
+    const made = await fetch(menu.dataset.replies + button.value, { headers: { Accept: "application/json" } }).then(answered).catch((error) => { offline(undefined, error); });
+    if (!made || !menu.isConnected) return; // the member has gone on to another conversation
+    html = made.html;
   }
   resume(menu.dataset.sign || "");
   menu.open = false;
@@ -1009,6 +1054,25 @@ function tick(row, on) {
   if (box) { box.checked = on ?? !box.checked; picked(); }
 }
 
+// A long press of a finger on a row selects it, as its box does.
+/** @type {{ timer: number, row: Element, x: number, y: number, done?: boolean } | undefined} */
+let press;
+const hold = () => { if (press && !press.done) { press.done = true; tick(press.row); } };
+document.addEventListener("pointerdown", (event) => {
+  clearTimeout(press?.timer);
+  const target = /** @type {Element} */ (event.target), row = target.closest(".row:has(.tick input)");
+  press = row && event.pointerType === "touch" && event.isPrimary && !target.closest(".tick") && $(".tick", row)?.checkVisibility()
+    ? { timer: setTimeout(hold, 500), row, x: event.clientX, y: event.clientY } : undefined;
+});
+document.addEventListener("pointermove", (event) => { if (press && Math.hypot(event.clientX - press.x, event.clientY - press.y) > 10) clearTimeout(press.timer); });
+for (const over of ["pointerup", "pointercancel"]) document.addEventListener(over, () => clearTimeout(press?.timer));
+document.addEventListener("contextmenu", (event) => { if (press?.row.contains(/** @type {Element} */ (event.target))) { clearTimeout(press.timer); hold(); event.preventDefault(); } });
+document.addEventListener("click", (event) => {
+  const held = press?.done && press.row.contains(/** @type {Element} */ (event.target));
+  press = undefined;
+  if (held) { event.preventDefault(); event.stopImmediatePropagation(); }
+}, true);
+
 document.addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target), writing = target.matches("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
   const form = /** @type {HTMLFormElement | null} */ (target.closest("form.composer"));
@@ -1016,6 +1080,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     if ($("#bell-panel:popover-open")) return; // the browser closes it
     const menu = /** @type {HTMLDetailsElement | undefined} */ ($$("details.menu[open]").pop());
+    if (!menu && !writing && drawer()) { shut(); return; }
     if (menu) { menu.open = false; $("summary", menu)?.focus(); } else if (writing) target.blur(); else /** @type {HTMLFormElement | null} */ ($("#bulk"))?.reset();
     return;
   }
