@@ -142,12 +142,12 @@ func (d *Desk) TestOutbound(ctx context.Context, id int64) (sending.OutboundTest
 	if err != nil {
 		return sending.OutboundTest{}, err
 	}
-	if d.svc.cfg.Relays == nil {
-		return sending.OutboundTest{}, fault.New(fault.Disabled, "Mail servers cannot be reached here.")
-	}
 	m, err := r.Mailboxes().Get(ctx, id)
 	if err != nil {
 		return sending.OutboundTest{}, err
+	}
+	if d.svc.cfg.Relays == nil {
+		return sending.OutboundTest{}, fault.New(fault.Disabled, "Mail servers cannot be reached here.")
 	}
 	relay := d.svc.relay(m)
 	if relay == nil {

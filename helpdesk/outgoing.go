@@ -146,7 +146,7 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 	if seal.refused != "" {
 		return nobody, o.refuse(ctx, tx, accountID, reply.c, reply.i, deliveries, seal.refused)
 	}
-	if err := hold(ctx, tx, &reply, now); err != nil {
+	if err := holdRecipients(ctx, tx, &reply, now); err != nil {
 		return begunReply{}, err
 	}
 	if seal.required {
@@ -155,8 +155,8 @@ func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, j
 	return reply, nil
 }
 
-// hold gives the due recipients to the job, freezes the reply, and adds its attachments.
-func hold(ctx context.Context, tx Tx, reply *begunReply, now time.Time) error {
+// holdRecipients gives the due recipients to the job, freezes the reply, and adds its attachments.
+func holdRecipients(ctx context.Context, tx Tx, reply *begunReply, now time.Time) error {
 	for n := range reply.mail.Due {
 		reply.mail.Due[n].HeldBy, reply.mail.Due[n].HeldUntil = reply.job, now.Add(maxTry)
 	}

@@ -169,6 +169,7 @@ func reachOf() map[string]struct {
 		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil}, "Lagging": {own, nil},
 		"TaggedAddress":    {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TaggedAddress(c, w.box.ID)) }},
 		"TestMailbox":      {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TestMailbox(c, w.box.ID)) }},
+		"TestOutbound":     {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TestOutbound(c, w.box.ID)) }},
 		"ReconcileMailbox": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReconcileMailbox(c, w.box.ID)) }},
 		"Backfill": {hidden, func(c ctx, d desk, w w) (any, error) {
 			return done(d.Backfill(c, w.box.ID, w.clock.Now().Add(-time.Hour)))

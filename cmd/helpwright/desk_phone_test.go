@@ -51,7 +51,7 @@ func (a *agents) thumb() {
 				is("open")
 				a.touch(tab, fmt.Sprintf("#sidebar nav a[href=%q]", route))
 				testenv.Eventually(a.t, route+" is shown", func() bool {
-					at := browser.Eval[string](tab, "location.pathname + location.hash")
+					at := tab.Place()
 					return at == route || route == "/desk/a/1/settings" && strings.HasPrefix(at, route+"/") || strings.HasPrefix(at, route+"/")
 				})
 				is("shut")

@@ -228,20 +228,6 @@ func (s *process) deaf(n int, path string, from func(i int) byte) (answered *sta
 	return answered, asked.Wait
 }
 
-// The heap of a busy server may grow.
-func TestHeapOfABusyServer(t *testing.T) {
-	t.Parallel()
-	operations := freeAddress(t)
-	newServer(t, "HELPWRIGHT_METRICS_LISTEN="+operations)
-	testenv.Eventually(t, "the heap may grow", func() bool {
-		for range 100 {
-			fetch(t, "http://"+operations+"/debug/pprof/goroutine?debug=2") // a megabyte of garbage
-		}
-		_, value, found := strings.Cut(fetch(t, "http://"+operations+"/metrics"), "\ngo_gc_gogc_percent ")
-		return found && !strings.HasPrefix(value, "100\n")
-	})
-}
-
 // peak is the most memory that the process had, in MiB.
 func (s *process) peak() int {
 	s.t.Helper()

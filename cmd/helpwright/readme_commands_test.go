@@ -249,4 +249,5 @@ func (s *process) received() {
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 	submitAll(s.intake, m.InternalEmailAddress, 3)
 	testenv.Eventually(s.t, "every mail is filed", func() bool { return len(s.conversations()) == 3 && len(ledgerOf(s, m.ID, "received")) == 0 })
+	testenv.Eventually(s.t, "its notifications are there", func() bool { return len(all[struct{}](s, "/accounts/1/notifications")) == 3 })
 }

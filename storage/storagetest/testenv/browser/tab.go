@@ -263,6 +263,19 @@ func (t *Tab) Location() string {
 	return at
 }
 
+// Place returns the path of the page, with its fragment; "" while another page takes its place.
+func (t *Tab) Place() string {
+	t.t.Helper()
+	ctx, cancel := t.bounded()
+	defer cancel()
+	at, err := chromedp.Run(ctx, chromedp.Evaluate[string]("location.pathname + location.hash"))
+	if e, ok := errors.AsType[*cdproto.Error](err); ok && strings.HasPrefix(e.Message, "Inspected target navigated") {
+		return ""
+	}
+	t.check(err)
+	return at
+}
+
 // Wait waits until the selected element is visible.
 func (t *Tab) Wait(selector string) {
 	t.t.Helper()
