@@ -3,6 +3,7 @@ package bunstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -82,12 +83,16 @@ func (db *DB) purge(ctx context.Context, index string) error {
 	if err := db.mergeSegments(ctx, index); err != nil {
 		return err
 	}
+	var patience int64 // milliseconds, as whoever opened the database chose
+	if err := db.write.NewRaw("PRAGMA busy_timeout").Scan(ctx, &patience); err != nil {
+		return err
+	}
 	return db.onWriter(ctx,
 		"INSERT INTO "+index+" ("+index+", rank) VALUES ('usermerge', 4)", // the default
 		"DELETE FROM hw_search_purges WHERE name = '"+index+"' AND begun = 1",
 		"PRAGMA busy_timeout = 100", // a long reader keeps the log; writers do not wait for it
 		"PRAGMA wal_checkpoint(TRUNCATE)",
-		"PRAGMA busy_timeout = 5000")
+		fmt.Sprintf("PRAGMA busy_timeout = %d", patience))
 }
 
 // onWriter executes statements on the connection that writes.

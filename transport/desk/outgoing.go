@@ -26,7 +26,7 @@ type outgoingView struct {
 	Tokens  bool // it uses them
 }
 
-// outgoing returns how a mailbox's mail leaves. Problems are those of the form, if it was not saved.
+// outgoing returns how a mailbox's mail leaves.
 func (v *visit) outgoing(m helpdesk.Mailbox) *outgoingView {
 	out := m.Outbound
 	view := &outgoingView{
