@@ -45,6 +45,8 @@ type RelayConfig struct {
 	// MaxSending is the number of messages sent at the same time; default 8. Others wait for their turn. A message that the
 	// relay leaves without a reply for a sixth of Silence no longer counts.
 	MaxSending int
+	// MaxWait is how long a message waits for its turn; then it is not sent, with [ErrBusy]. 0: as long as its context.
+	MaxWait time.Duration
 	// MaxIdle is the number of connections kept open for IdleTimeout; defaults MaxSending and 30 s. Negative keeps none.
 	MaxIdle     int
 	IdleTimeout time.Duration
@@ -199,7 +201,15 @@ type leaveTurn struct{}
 
 // turn waits until the message of ctx may be sent. leave ends its turn.
 func (r *Relay) turn(ctx context.Context) (_ context.Context, leave func(), err error) {
+	var tired <-chan time.Time // nil: never
+	if r.cfg.MaxWait > 0 {
+		timer := time.NewTimer(r.cfg.MaxWait)
+		defer timer.Stop()
+		tired = timer.C
+	}
 	select {
+	case <-tired:
+		return ctx, nil, &RelayError{Step: "connect", Err: ErrBusy}
 	case r.turns <- struct{}{}:
 		leave = sync.OnceFunc(func() { <-r.turns })
 		return context.WithValue(ctx, leaveTurn{}, leave), leave, nil
@@ -299,6 +309,9 @@ func (e *RelayError) Unwrap() error { return e.Err }
 
 // Reason returns the cause, without network addresses.
 func (e *RelayError) Reason() string { return reason(e.Err) }
+
+// ErrBusy is the error of a message that had no turn within RelayConfig.MaxWait. It was not attempted.
+var ErrBusy = errors.New("too many other messages wait for the relay")
 
 var (
 	errNoSTARTTLS = errors.New("the relay does not offer STARTTLS")

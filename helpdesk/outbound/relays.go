@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/sending"
@@ -22,7 +23,8 @@ type RelaysConfig struct {
 	// Tokens returns the access tokens of a mailbox. nil: OAuth 2 cannot be used.
 	Tokens func(relay sending.Relay) TokenFunc
 	// Relay has the settings that all relays share, such as time limits; what a mailbox configures is overwritten. MaxSending
-	// defaults to 2, since providers limit the connections of a mailbox.
+	// defaults to 2, since providers limit the connections of a mailbox, and MaxWait to 2 s, so that a relay which does not
+	// answer keeps the mail of its own mailbox, and no worker from that of others.
 	Relay RelayConfig
 }
 
@@ -45,6 +47,9 @@ type mailboxRelay struct {
 func NewRelays(cfg RelaysConfig) *Relays {
 	if cfg.Relay.MaxSending <= 0 {
 		cfg.Relay.MaxSending = 2
+	}
+	if cfg.Relay.MaxWait <= 0 {
+		cfg.Relay.MaxWait = 2 * time.Second
 	}
 	return &Relays{cfg: cfg, open: map[int64]*mailboxRelay{}}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
@@ -81,6 +82,38 @@ func TestOwnRelay(t *testing.T) {
 			t.Errorf("%s: %q", step.name, d.Response)
 		}
 	}
+}
+
+// Mail that finds the relay of its mailbox busy is not attempted and keeps no worker: its job comes again.
+func TestBusyOwnRelay(t *testing.T) {
+	t.Parallel()
+	w, s := newWorld(t), (&sink{answer: answers("MAIL", silent)}).start(t)
+	own := s.own().Outbound
+	must[helpdesk.Mailbox](t)(w.desk.UpdateMailbox(context.Background(), w.box.ID, helpdesk.MailboxInput{Outbound: storage.Some(helpdesk.OutboundInput{
+		Type: own.Type, Host: own.Host, Port: own.Port, Encryption: own.Encryption, Auth: sending.OutboundNone,
+	})}))
+	relays := outbound.NewRelays(outbound.RelaysConfig{Relay: outbound.RelayConfig{MaxSending: 1, MaxWait: 10 * time.Millisecond}})
+	t.Cleanup(func() { _ = relays.Close() })
+	sender := must[*outbound.Sender](t)(outbound.New(outbound.Config{Outgoing: w.svc.Outgoing(), Transport: &taken{}, Relays: relays, Now: w.clock}))
+	handle := func(ctx context.Context, i helpdesk.Interaction) error {
+		return sender.Handle(ctx, storage.ClaimedJob{ID: i.ID, Job: storage.Job{AccountID: w.account, Subject: i.ID}})
+	}
+	first, second := w.answer(helpdesk.InteractionInput{Body: "First."}), w.answer(helpdesk.InteractionInput{Body: "Second."})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- handle(ctx, first) }()
+	for range 1000 { // until the first has the relay
+		if commands, _, _ := s.seen(); slices.ContainsFunc(commands, func(line string) bool { return strings.HasPrefix(line, "MAIL") }) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	err := handle(t.Context(), second)
+	if d := w.deliveries(second)[0]; !errors.Is(err, outbound.ErrBusy) || d.State != sending.Queued || d.Attempts != 0 {
+		t.Errorf("%v: %+v", err, d)
+	}
+	cancel()
+	<-ended
 }
 
 // A program that does not connect to mailboxes' relays does not send their mail by its own.

@@ -204,6 +204,9 @@ func (s *Sender) post(ctx, limited context.Context, out helpdesk.OutgoingMail, d
 			}
 			return nil, ctx.Err() // interrupted; not the recipients' failure
 		}
+		if errors.Is(err, ErrBusy) && len(results) == 0 {
+			return nil, jobs.RetryAt(s.cfg.Now().Add(busyWait), err)
+		}
 		if err != nil { // it would be the same for the others
 			s.cfg.Logger.WarnContext(ctx, "outbound: sending failed", "interaction_id", out.InteractionID, "recipients", len(due), "error", err)
 			return append(results, all(len(due), deferral(err))...), nil
