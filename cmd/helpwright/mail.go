@@ -86,7 +86,7 @@ func (c *mailImportCmd) Run(s *session) error {
 		fmt.Fprintf(s.stdout, "%d of them ignored: doubles, and copies of answers that are here already\n", n)
 	}
 	if n := after.Quarantined - before.Quarantined; n > 0 {
-		fmt.Fprintf(s.stdout, "%d of them kept, but not filed: see Settings, Mail that could not be read in the desk\n", n)
+		fmt.Fprintf(s.stdout, "%d of them kept, but not filed: see Settings, Unreadable mail in the desk\n", n)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type section struct {
 var sections = []section{
 	{"mailboxes", "mail", say("Mailboxes"), say("Mail"), identity.MailboxesView},
 	{"domains", "globe", say("Sending domains"), say("Mail"), identity.DomainsView},
-	{"ledger", "note", say("Mail that could not be read"), say("Mail"), identity.MailboxesConnection},
+	{"ledger", "note", say("Unreadable mail"), say("Mail"), identity.MailboxesConnection},
 	{"blocked", "ban", say("Blocked senders"), say("Mail"), identity.CustomersView},
 	{"members", "users", say("Members"), say("Team"), identity.MembershipsView},
 	{"teams", "group", say("Teams"), say("Team"), identity.MembershipsView},

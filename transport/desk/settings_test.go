@@ -398,7 +398,7 @@ func TestSettingsPages(t *testing.T) {
 		{"/settings/mailboxes", "Support", 200, ""},
 		{"/settings/mailboxes/1", "_dmarc.example.org", 200, ""},
 		{"/settings/domains", "v=DMARC1", 403, "Ask an admin: Maja Lindqvist."},
-		{"/settings/ledger", "Every mail was imported", 403, "You cannot see this: Mail that could not be read"},
+		{"/settings/ledger", "Every mail was imported", 403, "You cannot see this: Unreadable mail"},
 		{"/settings/members", "tomas@example.org", 200, ""},
 		{"/settings/members/2", "Collaborator", 200, ""},
 		{"/settings/roles", "Built in", 200, ""},
