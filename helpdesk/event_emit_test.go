@@ -41,7 +41,6 @@ var silent = map[string]string{
 	"Desk.ResetMemberSecondFactor": "as CreateUser",
 	"Service.FinishSignIn":         "as CreateUser",
 	"Admin.Unlink":                 "as CreateUser; the audit log has it",
-	"Admin.UnlinkUser":             "as Unlink",
 	"Service.Reseal":               "it changes how secrets are encrypted, and nothing that anybody reads",
 	"Service.CountSealed":          "as Reseal, with which it shares its code; it writes nothing",
 	"Desk.UnlinkMember":            "as Unlink",

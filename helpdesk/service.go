@@ -15,6 +15,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/gather"
 	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
@@ -115,7 +116,7 @@ type Config struct {
 // [Service.Run], and counts of failed sign-ins.
 type Service struct {
 	cfg      Config
-	marks    *marks
+	marks    *gather.Gatherer[mark, time.Time]
 	address  string // client address of requests, see From
 	throttle *throttle
 	gate     *gate
@@ -172,16 +173,19 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, throttle: newThrottle(), gate: newGate(), registry: registry}, nil
+	s := &Service{cfg: cfg, throttle: newThrottle(), gate: newGate(), registry: registry}
+	s.marks = s.newMarks()
+	return s, nil
 }
 
 // Bind returns the same service over another store, typically one that joins the caller's own transaction. The caller then
 // commits or rolls back the service's changes. A rollback leaves files unreferenced in the blobs. [Service.FlushMarks]
 // writes the marks noted during reads.
 func (s *Service) Bind(store Store) *Service {
-	cfg := s.cfg
-	cfg.Store = store
-	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, address: s.address, throttle: s.throttle, gate: s.gate, registry: s.registry}
+	bound := *s
+	bound.cfg.Store = store
+	bound.marks = bound.newMarks()
+	return &bound
 }
 
 // now returns the current time in UTC, truncated to the microseconds that stores keep.

@@ -625,6 +625,6 @@ func (v *Visitor) Article(ctx context.Context, id int64) (ArticleRevision, error
 	if err != nil {
 		return ArticleRevision{}, err
 	}
-	v.svc.count(ctx, Scope{AccountID: v.site.AccountID, SiteID: v.site.ID}, a.Article)
+	v.svc.countView(ctx, v.site, a.Article)
 	return a.shown(), nil
 }
