@@ -225,7 +225,7 @@ func (a *agents) bulk() {
 			tab.Click(fmt.Sprintf("#row-%d .tick", id))
 		}
 		if scripts {
-			a.expect("the bar", tab.Text("#picked"), "2 selected")
+			a.expect("the bar", tab.Text("#picked"), "Selected: 2")
 		}
 		a.submit(tab, scripts, ".selection [value=close]")
 		tab.Wait(".toast")
@@ -249,7 +249,7 @@ func (a *agents) keys() {
 	a.expect("the second row", tab.Text(".row.here"), "Alpha")
 	tab.Press("k")
 	tab.Press("x")
-	a.expect("the bar", tab.Text("#picked"), "1 selected")
+	a.expect("the bar", tab.Text("#picked"), "Selected: 1")
 	tab.Press(browser.Escape)
 	tab.Press("\r")
 	tab.Wait(".talk")

@@ -212,7 +212,7 @@ func (a *agents) press() {
 	if !ticked() {
 		a.t.Error("a long press does not select")
 	}
-	a.expect("the bar", tab.Text("#picked"), "1 selected")
+	a.expect("the bar", tab.Text("#picked"), "Selected: 1")
 	finger(`does("pointerdown"); await wait(200); does("contextmenu"); does("pointerup"); does("click")`)
 	if ticked() {
 		a.t.Error("another long press does not undo it")

@@ -81,7 +81,7 @@ func (v *visit) steps(m helpdesk.Mailbox, t tested) []check {
 		good(w.T("Signed in"), w.T("as %s", m.Inbound.Username), ""),
 		good(w.T("Folders"), folders, ""),
 	}
-	took := w.T("%s s", seconds(t.Millis))
+	took := w.T("%s s", w.seconds(t.Millis))
 	if t.Failure == "" {
 		all[len(all)-1].When = took
 		return all
@@ -89,10 +89,6 @@ func (v *visit) steps(m helpdesk.Mailbox, t tested) []check {
 	at := failedStep(t.Failure)
 	all[at] = wrong([]string{w.T("Not reached"), w.T("Not signed in"), w.T("Folder not opened")}[at], v.whyFailed(t.Failure), took)
 	return all[:at+1]
-}
-
-func seconds(millis int64) string {
-	return itoa(millis/1000) + "." + itoa(millis%1000/100)
 }
 
 // failedStep returns the step that the text of a failure names.

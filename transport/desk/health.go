@@ -88,7 +88,7 @@ func (v *visit) healthPage() error {
 		return v.notSeen(section{title: "Health"})
 	}
 	var view healthView
-	view.Updated = v.now.In(v.zone).Format("15:04:05")
+	view.Updated = calendars[v.words.lang].format(calendars[v.words.lang].seconds, v.now.In(v.zone))
 	counts, err := v.counts()
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (v *visit) mailFlow(view *healthView) error {
 	view.Days = v.daysFrom(from, whole)
 	view.Wide, view.Slim = v.chartOf(view.Days, 640), v.chartOf(view.Days[max(0, len(view.Days)-7):], 330)
 	today := whole[v.midnight(v.now)]
-	view.Tiles = append(view.Tiles, tile{Title: v.words.T("Mail in, today"), Figure: count(int(today.in)), Text: v.words.T("%s sent", count(int(today.out)))})
+	view.Tiles = append(view.Tiles, tile{Title: v.words.T("Mail in, today"), Figure: count(int(today.in)), Text: v.words.N(int(today.out), "%s sent")})
 	view.Tiles = append(view.Tiles, v.queues(view, h.Queues))
 	return nil
 }
@@ -232,19 +232,13 @@ func (v *visit) daysFrom(from time.Time, counts map[time.Time]flow) []dayCount {
 	var out []dayCount
 	today := v.midnight(v.now)
 	for day := from; !day.After(today); day = v.midnight(day.AddDate(0, 0, 1).Add(2 * time.Hour)) {
-		one := dayCount{Date: v.date(day), In: int(counts[day].in), Out: int(counts[day].out), Today: day.Equal(today)}
+		one := dayCount{Date: v.day(day), In: int(counts[day].in), Out: int(counts[day].out), Today: day.Equal(today)}
 		if one.Today {
 			one.Date = v.words.T("Today")
 		}
 		out = append(out, one)
 	}
 	return out
-}
-
-// date writes a day of this year: 18 Nov.
-func (v *visit) date(t time.Time) string {
-	c := calendars[v.words.lang]
-	return fmt.Sprintf(c.day, t.Day(), c.months[t.Month()-1])
 }
 
 // chartOf draws bars, with a grid line at each half of a round number above them.

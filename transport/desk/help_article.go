@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -431,17 +430,6 @@ func (hv *helpVisit) changeNote(from, to, lang, day string) string {
 		return w.T("“%s” became “%s” in %s on %s", del[0], ins[0], lang, day)
 	}
 	return w.T("%s changed here on %s", lang, day)
-}
-
-// day formats a date: 18 Nov.
-func (v *visit) day(t time.Time) string {
-	t = t.In(v.zone)
-	c := calendars[v.words.lang]
-	month := c.months[t.Month()-1]
-	if t.Year() == v.now.In(v.zone).Year() {
-		return fmt.Sprintf(c.day, t.Day(), month)
-	}
-	return fmt.Sprintf(c.year, t.Day(), month, t.Year())
 }
 
 // ---- Writing ----

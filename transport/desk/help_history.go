@@ -4,7 +4,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -60,7 +59,7 @@ func (hv *helpVisit) history() error {
 			}
 			changed = append(changed, languageName(o.Locale))
 		}
-		row.Changed = strings.Join(changed, ", ")
+		row.Changed = hv.words.list(changed)
 		view.Rows = append(view.Rows, row)
 	}
 	if page.Next != "" {

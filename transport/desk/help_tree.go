@@ -287,7 +287,7 @@ func (hv *helpVisit) articleRows(list []kb.ArticleRevision) []articleRow {
 		if len(missing) > 3 {
 			missing = append(missing[:2], hv.words.N(len(missing)-2, "%s more|%s more"))
 		}
-		r.Missing = strings.Join(missing, ", ")
+		r.Missing = hv.words.list(missing)
 		rows = append(rows, r)
 	}
 	return rows

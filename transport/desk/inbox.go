@@ -373,7 +373,7 @@ func (v *visit) row(l listing, in string, c helpdesk.Conversation, customer stri
 		r.Status = until
 		label = append(label, until)
 	}
-	r.Label = strings.Join(label, ", ")
+	r.Label = v.words.list(label)
 	return r
 }
 
@@ -524,9 +524,9 @@ func (v *visit) titles(l listing) (title, summary string, err error) {
 	kind, id, _ := strings.Cut(l.view, "-")
 	switch kind {
 	case "unassigned":
-		return v.words.T("Unassigned"), v.words.T("%s open", count(int(counts.Unassigned))), nil
+		return v.words.T("Unassigned"), v.words.N(int(counts.Unassigned), "%s open"), nil
 	case "mine":
-		return v.words.T("Mine"), v.words.T("%s open", count(int(counts.Mine))), nil
+		return v.words.T("Mine"), v.words.N(int(counts.Mine), "%s open"), nil
 	case "closed":
 		return v.words.T("Closed"), "", nil
 	case "drafts":
@@ -542,14 +542,14 @@ func (v *visit) titles(l listing) (title, summary string, err error) {
 	case "mailbox":
 		m, err := v.Mailbox(v.ctx(), number(id))
 		n := ofMailbox(counts, m.ID)
-		return m.Name, v.words.T("%s waiting, %s open", count(int(n.Waiting)), count(int(n.Open))), err
+		return m.Name, v.words.waitingAndOpen(n.Waiting, n.Open), err
 	case "team":
 		return v.teamTitle(counts, number(id))
 	case "view":
 		one, err := v.View(v.ctx(), number(id))
 		return one.Name, "", err
 	}
-	return v.words.T("All open"), v.words.T("%s waiting, %s open", count(int(counts.Waiting)), count(int(counts.Open))), nil
+	return v.words.T("All open"), v.words.waitingAndOpen(counts.Waiting, counts.Open), nil
 }
 
 // maxTags is the maximum number of tags in a choice.
@@ -685,4 +685,9 @@ func (v *visit) act(act, value string) (in helpdesk.BulkUpdate, said string, err
 		return in, "", fault.New(fault.Malformed, fmt.Sprintf("There is no action %q.", act))
 	}
 	return in, acts[act], nil
+}
+
+// waitingAndOpen says how many conversations of a list wait for an answer, and how many are open.
+func (w words) waitingAndOpen(waiting, open int64) string {
+	return w.list([]string{w.N(int(waiting), "%s waiting"), w.N(int(open), "%s open")})
 }

@@ -3,7 +3,6 @@ package desk
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
@@ -55,22 +54,22 @@ func (v *visit) fillRules(view *membersView, roles []identity.Role) error {
 				names = append(names, v.roleName(r))
 			}
 		}
-		row.Roles = strings.Join(names, ", ")
-		row.Boxes = namesOf(boxes, rule.MailboxIDs)
+		row.Roles = v.words.list(names)
+		row.Boxes = v.namesOf(boxes, rule.MailboxIDs)
 		view.Rules = append(view.Rules, row)
 	}
 	return nil
 }
 
 // namesOf returns the names of the chosen mailboxes that the member sees.
-func namesOf(boxes []tick, ids []int64) string {
+func (v *visit) namesOf(boxes []tick, ids []int64) string {
 	var names []string
 	for _, b := range boxes {
 		if slices.Contains(ids, number(b.ID)) {
 			names = append(names, b.Text)
 		}
 	}
-	return strings.Join(names, ", ")
+	return v.words.list(names)
 }
 
 func (v *visit) addRule() error {

@@ -41,15 +41,6 @@ func (v *visit) sendLater(then string) (later bool, at time.Time) {
 	return true, at
 }
 
-// moment formats a time with its hour, however far away it is: Mon 09:00, 18 Nov 09:00.
-func (v *visit) moment(t time.Time) string {
-	text := v.when(t)
-	if hour := t.In(v.zone).Format("15:04"); !strings.HasSuffix(text, hour) {
-		text += " " + hour
-	}
-	return text
-}
-
 // showLater shows when a reply will be sent, with buttons to send it now or call it back.
 func (v *visit) showLater(e *entry, i helpdesk.Interaction) {
 	base := v.at(fmt.Sprintf("/c/%d/i/%d", i.ConversationID, i.ID))

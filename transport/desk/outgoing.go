@@ -151,7 +151,7 @@ func (v *visit) sendingSteps(m helpdesk.Mailbox, t tested) []check {
 		all = append(all, good(w.T("Signed in"), w.T("as %s", out.Username), ""))
 	}
 	all = append(all, good(w.T("Takes mail"), w.T("from %s", m.Email), ""))
-	took := w.T("%s s", seconds(t.Millis))
+	took := w.T("%s s", w.seconds(t.Millis))
 	if t.Failure == "" {
 		all[len(all)-1].When = took
 		return all

@@ -74,6 +74,7 @@ type screen struct {
 type frame struct {
 	Title   string
 	Lang    string
+	Dir     string // of its script: ltr or rtl
 	Bare    bool
 	Sidebar *sidebar
 	Toast   *toast
@@ -93,7 +94,7 @@ const heardHeader = "Desk-Heard"
 
 // show answers with a page, or with the requested parts of it.
 func (v *visit) show(s screen) error {
-	f := frame{Title: s.title, Lang: v.words.lang, Bare: s.bare, Prefix: v.h.cfg.Prefix, At: v.h.url(v.r.URL.RequestURI()), ID: v.id, Me: v.user.ID}
+	f := frame{Title: s.title, Lang: v.words.lang, Dir: direction(v.words.lang), Bare: s.bare, Prefix: v.h.cfg.Prefix, At: v.h.url(v.r.URL.RequestURI()), ID: v.id, Me: v.user.ID}
 	if !s.bare {
 		var err error
 		if f.Sidebar, err = v.sidebar(s.nav); err != nil {

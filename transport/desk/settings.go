@@ -169,7 +169,7 @@ func (v *visit) notSeen(s section) error {
 		return err
 	}
 	if len(names) > 0 {
-		p.Text = v.words.T("Ask an admin: %s.", strings.Join(names, ", "))
+		p.Text = v.words.T("Ask an admin: %s.", v.words.list(names))
 	}
 	return v.show(screen{template: "problem", title: p.Title, data: p, status: http.StatusForbidden})
 }

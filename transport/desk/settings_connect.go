@@ -393,7 +393,7 @@ type appearanceView struct {
 func (v *visit) appearancePage() error {
 	view := appearanceView{Action: v.at("/settings/appearance")}
 	for _, lang := range languages {
-		view.Languages = append(view.Languages, tick{ID: lang, Text: map[string]string{"en": "English", "de": "Deutsch"}[lang], On: lang == v.words.lang})
+		view.Languages = append(view.Languages, tick{ID: lang, Text: languageName(lang), On: lang == v.words.lang})
 	}
 	return v.settingsPage("appearance", v.words.T("Appearance"), view, 0)
 }

@@ -161,7 +161,7 @@ func (v *visit) replySaved(id int64, files []*multipart.FileHeader, path, done s
 		if err != nil {
 			why := refused.Message
 			if refused.Kind == fault.Conflict {
-				why = v.words.T("it already has %s files", helpdesk.MaxReplyFiles)
+				why = v.words.N(helpdesk.MaxReplyFiles, "it already has %s files")
 			}
 			for _, problem := range v.problems(err) {
 				why = problem

@@ -110,7 +110,7 @@ func (v *visit) memberRows(members []identity.Membership, roles []identity.Role)
 				names = append(names, v.roleName(r))
 			}
 		}
-		row.Roles = strings.Join(names, ", ")
+		row.Roles = v.words.list(names)
 		rows = append(rows, row)
 	}
 	return rows, nil

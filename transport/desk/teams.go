@@ -98,7 +98,7 @@ func (v *visit) teamTitle(counts helpdesk.Counts, id int64) (title, summary stri
 		err = v.missing()
 	}
 	n := ofTeam(counts, id)
-	return names[id], v.words.T("%s open, %s unassigned", count(int(n.Open)), count(int(n.Unassigned))), err
+	return names[id], v.words.list([]string{v.words.N(int(n.Open), "%s open"), v.words.N(int(n.Unassigned), "%s unassigned")}), err
 }
 
 // teamChoice returns the filter by team, if there are teams.

@@ -202,9 +202,9 @@ func (v *visit) message(c helpdesk.Conversation, i helpdesk.Interaction, people 
 	case helpdesk.TypeNote:
 		e.Kind = "note"
 	default:
-		e.Kind, e.To = "agent", v.words.T("to %s", strings.Join(slices.Concat(i.To, i.Cc), ", "))
+		e.Kind, e.To = "agent", v.words.T("to %s", v.words.list(slices.Concat(i.To, i.Cc)))
 		if i.IsForward {
-			e.To = v.words.T("forwarded to %s", strings.Join(slices.Concat(i.To, i.Cc), ", "))
+			e.To = v.words.T("forwarded to %s", v.words.list(slices.Concat(i.To, i.Cc)))
 		}
 	}
 	if e.Kind != "customer" {

@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	decimal "golang.org/x/text/number"
 )
 
 // The translations of the desk. English is the text in templates and code, so a text without a translation appears in
@@ -24,15 +28,41 @@ var wordFiles embed.FS
 // languages are the desk's languages; the first one is the default.
 var languages = []string{"en", "de"}
 
+// phrase is a translation: a text, or if it depends on a number, the text for each plural category of CLDR that the language
+// has (zero, one, two, few, many, other).
+type phrase struct {
+	text  string
+	forms map[string]string
+}
+
+// UnmarshalJSON reads a string, or an object of categories.
+func (p *phrase) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '{' {
+		return json.Unmarshal(b, &p.forms)
+	}
+	return json.Unmarshal(b, &p.text)
+}
+
+// of returns the form of a plural category.
+func (p phrase) of(category string) string {
+	if p.forms == nil {
+		return p.text
+	}
+	if form, ok := p.forms[category]; ok {
+		return form
+	}
+	return p.forms["other"]
+}
+
 // wordsOf maps the English texts to each language's translation.
-var wordsOf = sync.OnceValue(func() map[string]map[string]string {
-	all := map[string]map[string]string{}
+var wordsOf = sync.OnceValue(func() map[string]map[string]phrase {
+	all := map[string]map[string]phrase{}
 	for _, lang := range languages[1:] {
 		text, err := wordFiles.ReadFile("words/" + lang + ".json")
 		if err != nil {
 			panic("desk: " + err.Error())
 		}
-		var own map[string]string
+		var own map[string]phrase
 		if err := json.Unmarshal(text, &own); err != nil {
 			panic("desk: words/" + lang + ".json: " + err.Error())
 		}
@@ -44,7 +74,8 @@ var wordsOf = sync.OnceValue(func() map[string]map[string]string {
 // words translates into a language.
 type words struct {
 	lang string
-	own  map[string]string
+	rtl  bool // written from right to left
+	own  map[string]phrase
 }
 
 const languageCookie = "desk_language"
@@ -66,38 +97,84 @@ func chooseWords(r *http.Request) words {
 	return speak(languages[i])
 }
 
-func speak(lang string) words { return words{lang: lang, own: wordsOf()[lang]} }
+func speak(lang string) words {
+	return words{lang: lang, rtl: direction(lang) == "rtl", own: wordsOf()[lang]}
+}
 
 // T returns a text, with args in place of its "%s".
 func (w words) T(text string, args ...any) string {
 	if found, ok := w.own[text]; ok {
-		text = found
+		text = found.of("other")
 	}
-	return fill(text, args)
+	return w.fill(text, args)
 }
 
-// N returns a text for a number of things; the singular form comes before "|" and the plural after it. The number is the
-// first argument.
+// N returns a text for a number of things. In English the singular form comes before "|" and the plural after it; a text
+// without "|" has one form, and may have more in other languages. The number is the first argument.
 func (w words) N(n int, text string, args ...any) string {
+	args = append([]any{count(n)}, args...)
 	if found, ok := w.own[text]; ok {
-		text = found
+		return w.fill(found.of(category(w.lang, n)), args)
 	}
-	one, other, _ := strings.Cut(text, "|")
-	if n == 1 {
-		other = one
+	if one, other, ok := strings.Cut(text, "|"); ok {
+		text = other
+		if n == 1 {
+			text = one
+		}
 	}
-	return fill(other, append([]any{count(n)}, args...))
+	return w.fill(text, args)
 }
 
-func fill(text string, args []any) string {
-	for _, arg := range args {
-		before, after, found := strings.Cut(text, "%s")
-		if !found {
-			break
-		}
-		text = before + strings.ReplaceAll(fmt.Sprint(arg), "%s", "%\u200bs") + after
+// category returns the plural category of a number in a language, by CLDR.
+func category(lang string, n int) string {
+	names := [...]string{plural.Other: "other", plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many"}
+	return names[plural.Cardinal.MatchPlural(language.Make(lang), n, 0, 0, 0, 0)]
+}
+
+// argPlace is where an argument stands in a text: "%s" is the next one, "%[2]s" the second.
+var argPlace = regexp.MustCompile(`%(?:\[(\d)\])?s`)
+
+// fill inserts args into a text. In languages written from right to left, a text is isolated (Unicode UAX 9), so that an
+// address or a name keeps its own direction.
+func (w words) fill(text string, args []any) string {
+	if len(args) == 0 {
+		return text
 	}
-	return text
+	next := 0
+	return argPlace.ReplaceAllStringFunc(text, func(at string) string {
+		i := next
+		if at == "%s" {
+			next++
+		} else {
+			i = int(at[2] - '1')
+		}
+		if i < 0 || i >= len(args) {
+			return at
+		}
+		arg := fmt.Sprint(args[i])
+		if _, isText := args[i].(string); isText && w.rtl && arg != "" {
+			return "\u2068" + arg + "\u2069"
+		}
+		return arg
+	})
+}
+
+// list joins texts of a list: "a, b, c", with the comma of the language.
+func (w words) list(items []string) string {
+	comma := ", "
+	switch w.lang {
+	case "ja":
+		comma = "、"
+	case "ar":
+		comma = "، "
+	}
+	return strings.Join(items, comma)
+}
+
+// seconds formats a duration in seconds with one decimal, by CLDR. Digits are Latin ones, as in most Arabic regions of CLDR.
+func (w words) seconds(millis int64) string {
+	in := message.NewPrinter(language.Make(w.lang + "-u-nu-latn"))
+	return in.Sprint(decimal.Decimal(float64(millis/100)/10, decimal.Scale(1)))
 }
 
 // count shortens a number for people.
@@ -106,91 +183,6 @@ func count(n int) string {
 		return strconv.Itoa(n/1000) + "k+"
 	}
 	return strconv.Itoa(n)
-}
-
-var calendars = map[string]struct {
-	days      [7]string
-	months    [12]string
-	day, year string // formats
-}{
-	"en": {
-		[7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
-		[12]string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}, "%d %s", "%d %s %d",
-	},
-	"de": {
-		[7]string{"So", "Mo", "Di", "Mi", "Do", "Fr", "Sa"},
-		[12]string{"Jan.", "Feb.", "März", "Apr.", "Mai", "Juni", "Juli", "Aug.", "Sept.", "Okt.", "Nov.", "Dez."}, "%d. %s", "%d. %s %d",
-	},
-}
-
-// when formats a time as short as it is unambiguous: 09:52, Mon 09:52, 18 Nov, 18 Nov 2024.
-func (v *visit) when(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	t, now := t.In(v.zone), v.now.In(v.zone)
-	c := calendars[v.words.lang]
-	month := c.months[t.Month()-1]
-	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, v.zone)
-	day := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, v.zone)
-	switch days := midnight.Sub(day).Hours() / 24; {
-	case day.Equal(midnight):
-		return t.Format("15:04")
-	case days < 6.5 && days > -6.5:
-		return c.days[t.Weekday()] + t.Format(" 15:04")
-	case t.Year() == now.Year():
-		return fmt.Sprintf(c.day, t.Day(), month)
-	}
-	return fmt.Sprintf(c.year, t.Day(), month, t.Year())
-}
-
-// month formats the month of a time.
-func (v *visit) month(t time.Time) string {
-	t = t.In(v.zone)
-	name := calendars[v.words.lang].months[t.Month()-1]
-	if t.Year() == v.now.In(v.zone).Year() {
-		return name
-	}
-	return fmt.Sprintf("%s %d", name, t.Year())
-}
-
-// full formats a time completely, for tooltips.
-func (v *visit) full(t time.Time) string {
-	t = t.In(v.zone)
-	c := calendars[v.words.lang]
-	return c.days[t.Weekday()] + " " + fmt.Sprintf(c.year, t.Day(), c.months[t.Month()-1], t.Year()) + t.Format(" 15:04:05 MST")
-}
-
-// lasted formats a duration: 3 min, 6 h, 1 d 3 h.
-func (w words) lasted(d time.Duration) string {
-	switch h := int(d.Hours()); {
-	case d < time.Minute:
-		return w.T("now")
-	case h < 1:
-		return w.T("%s min", int(d.Minutes()))
-	case h < 24:
-		return w.T("%s h", h)
-	case h < 7*24 && h%24 > 0:
-		return w.T("%s d %s h", h/24, h%24)
-	default:
-		return w.T("%s d", h/24)
-	}
-}
-
-// ago says how long something is past.
-func (w words) ago(d time.Duration) string {
-	if d < time.Minute {
-		return w.T("just now")
-	}
-	return w.T("%s ago", w.lasted(d))
-}
-
-// waiting says how long a customer has been waiting.
-func (w words) waiting(d time.Duration) string {
-	if d < time.Minute {
-		return w.T("Just arrived")
-	}
-	return w.T("Waiting %s", w.lasted(d))
 }
 
 const zoneCookie = "desk_zone"

@@ -334,7 +334,7 @@ document.addEventListener("reset", () => setTimeout(picked));
 /** Says how many conversations are ticked. */
 function picked() {
   const n = $$(".tick input:checked").length, out = $("#picked"), all = /** @type {HTMLInputElement | null} */ ($("#all"));
-  if (out) { out.dataset.words ??= out.textContent || ""; out.textContent = `${n} ${out.dataset.words.toLocaleLowerCase()}`; }
+  if (out) { out.dataset.words ??= out.textContent || ""; out.textContent = `${out.dataset.words}: ${n}`; }
   if (all) all.checked = n > 0 && n === $$(".tick input").length;
 }
 
