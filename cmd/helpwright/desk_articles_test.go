@@ -21,6 +21,7 @@ func TestDeskArticles(t *testing.T) {
 	a.run("Colleague", (*agents).crossColleague)
 	a.run("Discard", (*agents).discardArticle)
 	a.run("Kinds", (*agents).translateKinds)
+	a.run("App", (*agents).stopServer) // nothing answers from then on
 }
 
 const noNetwork = `window.there ??= window.fetch; window.fetch = () => Promise.reject(new TypeError("no network")); 0`
@@ -135,6 +136,7 @@ func (a *agents) crossColleague() {
 	theirs("By a colleague")
 	tab.Open(address)
 	tab.Wait("[data-forget]")
+	tab.Problems() // the status 409
 	a.expect("the page", seen(tab, "#main"), "Somebody else has saved this text")
 	a.expect("the page", seen(tab, "#main .shown h2"), "By a colleague")
 	a.expect("mine", valueOf(tab, "name"), "(mine)")
@@ -142,7 +144,9 @@ func (a *agents) crossColleague() {
 	typeInto(tab, "name", " too")
 	tab.Open(address) // the page is left again, before anything was chosen
 	tab.Wait("[data-forget]")
-	a.expect("mine", valueOf(tab, "name"), "(mine) too")
+	tab.Problems() // the status 409
+	a.expect("mine", valueOf(tab, "name"), "(mine)")
+	a.expect("mine", valueOf(tab, "name"), " too")
 	tab.Click("[data-forget]")
 	testenv.Eventually(a.t, "theirs is there", func() bool { return valueOf(tab, "name") == "By a colleague" })
 	tab.Open(address)
@@ -155,6 +159,7 @@ func (a *agents) crossColleague() {
 	theirs("By another colleague")
 	tab.Open(address)
 	tab.Wait("[data-forget]")
+	tab.Problems() // the status 409
 	tab.Click(".pane.text .pane-head [name=then]")
 	testenv.Eventually(a.t, "mine is saved", func() bool { title, _ := a.draftOf("3"); return strings.Contains(title, "(mine again)") })
 	tab.Wait("#tag")
@@ -215,7 +220,29 @@ func (a *agents) translateKinds() {
 		}]
 		a.ok("GET", fmt.Sprintf("/sites/1/articles/%d/draft", made.Data.ID), nil, &draft)
 		de := draft.Data.Translations["de"].Markdown
-		a.t.Log(de)
 		return strings.HasPrefix(de, "## Zuerst\n\n> [!WARNING]\n> Stecker ziehen.\n\n![The handle](") && strings.HasSuffix(de, "| Seal | 5 min |")
 	})
+	tab.Problems() // there is no such picture
+}
+
+// stopServer stops the server: a page that is opened then says so, in the browser that had the desk open.
+func (a *agents) stopServer() {
+	tab := a.member(browser.View{})
+	tab.Open(a.at + "/inbox/all")
+	testenv.Eventually(a.t, "the service worker is there", func() bool {
+		return browser.Eval[bool](tab, `navigator.serviceWorker.controller !== null`)
+	})
+	kept := browser.Eval[string](tab, `caches.keys().then(async (names) => (await Promise.all(names.map(async (name) => (await (await caches.open(name)).keys()).map((r) => new URL(r.url).pathname)))).flat().sort().join(" "))`)
+	if !regexp.MustCompile(`^/desk/assets/desk\.[0-9a-f]+\.css /desk/assets/mark\.[0-9a-f]+\.svg /desk/offline$`).MatchString(kept) {
+		a.t.Errorf("the browser keeps %s", kept)
+	}
+	_ = a.cmd.Process.Kill()
+	_, _ = a.cmd.Process.Wait()
+	tab.Open(a.at + "/c/1")
+	a.expect("the page", tab.Text("#main"), "You are offline")
+	for _, v := range views {
+		tab.Look(v.View)
+		picture(a.t, tab, os.Getenv(testenv.EnvScreens), "offline-page-"+v.name)
+	}
+	tab.Problems()
 }

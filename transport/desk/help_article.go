@@ -70,9 +70,8 @@ type articleView struct {
 
 // conflict is a version saved by another member in the meantime.
 type conflict struct {
-	Name, Theirs string
-	Shown        template.HTML // theirs, with the differences from ours marked
-	URL          string
+	Name, Summary, Shown template.HTML // theirs, with the differences from ours marked
+	URL                  string
 }
 
 // langTab is a language of an article with its state.
@@ -635,7 +634,7 @@ func (hv *helpVisit) answerSaved(a ArticleDraft, p postedText, publish bool, err
 		view := articleView{To: p.to}
 		hv.tag(&view, a)
 		o, _ := a.Revision.Translation(p.to)
-		return hv.json(map[string]string{"saved": view.Saved, "seen": seenOf(o), "tag": view.Tag, "at": hv.here("/a/" + itoa(a.Article.ID))})
+		return hv.json(map[string]string{"saved": view.Saved, "seen": seenOf(o), "tag": view.Tag, "at": hv.here("/a/" + itoa(a.Article.ID)), "work": hv.workLeft(a.Revision.Text, p.to)})
 	}
 	back := hv.here("/a/" + itoa(a.Article.ID))
 	if p.to != a.Revision.SourceLocale {
@@ -678,12 +677,23 @@ func (hv *helpVisit) showRefused(p postedText, err error, status int) error {
 		view.Done = append(view.Done, key)
 	}
 	if status == http.StatusConflict {
-		view.Conflict = &conflict{Name: theirs.Name, Theirs: theirs.Text, Shown: editsHTML(lineEdits(p.text, theirs.Text)), URL: hv.here("/a/" + itoa(a.Article.ID) + "?to=" + url.QueryEscape(p.to))}
+		view.Conflict = &conflict{
+			Name: replaced(p.name, theirs.Name), Summary: replaced(p.summary, theirs.Summary), Shown: editsHTML(lineEdits(p.text, theirs.Text)),
+			URL: hv.here("/a/" + itoa(a.Article.ID) + "?to=" + url.QueryEscape(p.to)),
+		}
 	} else {
 		view.Error, view.Errors = hv.firstProblem(err), hv.problems(err)
 		view.Shown = rendered(view.Text, hv.address(p.to))
 	}
 	return hv.showArticle(view, status)
+}
+
+// replaced shows a line that differs from another as a whole.
+func replaced(from, to string) template.HTML {
+	if from == to || from == "" {
+		return editsHTML([]edit{{Text: to}})
+	}
+	return editsHTML([]edit{{from, "del"}, {Text: " "}, {to, "ins"}})
 }
 
 // lineEdits compares texts line by line, and changed lines word by word.

@@ -105,7 +105,7 @@ func kindOf(block string) string {
 	case strings.HasPrefix(first, "|"):
 		return "table"
 	case calloutOf(first) != "":
-		return "callout " + calloutOf(first)
+		return "callout-" + calloutOf(first)
 	case strings.HasPrefix(first, ">"):
 		return "quote"
 	case pictures.MatchString(block):
@@ -524,6 +524,9 @@ func shownContent(content string, address func(string) string) template.HTML {
 				case "alt", "title", "width", "height", "colspan", "rowspan", "start", "dir", "lang", "open":
 					kept = append(kept, a)
 				}
+			}
+			if look := calloutClass(t.Attr); look != "" {
+				kept = append(kept, html.Attribute{Key: "class", Val: look})
 			}
 			t.Attr = kept
 			out.WriteString(t.String())

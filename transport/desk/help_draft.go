@@ -91,6 +91,17 @@ func (hv *helpVisit) fromScript() bool {
 	return strings.Contains(hv.r.Header.Get("Accept"), "application/json")
 }
 
+// workLeft says how much of a translation needs work.
+func (hv *helpVisit) workLeft(t kb.Text, to string) string {
+	if to == t.SourceLocale {
+		return ""
+	}
+	if open, of := hv.beside(t, to).work(); open > 0 {
+		return hv.words.T("%s of %s need work", open, of)
+	}
+	return hv.words.T("Up to date")
+}
+
 // begun reports whether the form is the one on which an article was begun, and readers have never seen the article: what is
 // written there changes its first revision.
 func (hv *helpVisit) begun(a ArticleDraft) bool {

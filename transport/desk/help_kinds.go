@@ -3,6 +3,8 @@ package desk
 import (
 	"regexp"
 	"strings"
+
+	"golang.org/x/net/html"
 )
 
 // A block keeps its kind when it is translated: what is typed beside a heading is a heading, whether or not it was typed as
@@ -26,6 +28,21 @@ func calloutOf(block string) string {
 	switch kind := strings.ToLower(m[1]); kind {
 	case "note", "tip", "important", "warning", "caution":
 		return kind
+	}
+	return ""
+}
+
+// calloutClass returns the desk's class for an element of a callout of the help centre; "" for other elements.
+func calloutClass(of []html.Attribute) string {
+	for _, a := range of {
+		kind, ok := strings.CutPrefix(a.Val, "markdown-alert markdown-alert-")
+		switch {
+		case a.Key != "class":
+		case a.Val == "markdown-alert-title":
+			return "callout-title"
+		case ok && calloutOf("> [!"+kind+"]") == kind:
+			return "callout callout-" + kind
+		}
 	}
 	return ""
 }

@@ -131,6 +131,8 @@ function changed(desk) {
   }
   const name = $(".shown > .name", f);
   if (name) name.textContent = value(f, "name");
+  const heading = f.dataset.preview && value(f, "name") ? $(".editing > .bar h1 bdi") : null;
+  if (heading) heading.textContent = value(f, "name");
   if (f.dataset.preview && $("#preview")) { clearTimeout(desk.showing); desk.showing = window.setTimeout(() => show(desk), 400); }
 }
 
@@ -157,6 +159,8 @@ function save(desk) {
     note(made.saved);
     const tag = $("#tag");
     if (tag) tag.textContent = made.tag;
+    const left = $("[data-work]", f);
+    if (left && made.work && !$("[name=done]", f)) left.textContent = made.work;
   }).catch(() => { desk.dirty = true; keep(desk.form); note(words.kept || ""); desk.timer = window.setTimeout(() => save(desk), 5000); });
 }
 
