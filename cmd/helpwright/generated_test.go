@@ -11,29 +11,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the generated parts of the README")
+var update = flag.Bool("update", false, "write the generated parts of the README and the manual")
 
-//go:generate go test -run ^TestReadmeIsGenerated$ . -update
+//go:generate go test -run ^TestDocumentsAreGenerated$ . -update
 
-// TestReadmeIsGenerated keeps the README's example and tables in line with the code.
-func TestReadmeIsGenerated(t *testing.T) {
+// TestDocumentsAreGenerated keeps the README's example and the manual's tables in line with the code.
+func TestDocumentsAreGenerated(t *testing.T) {
 	t.Parallel()
-	const path = "../../README.md"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := replacePart(t, string(text), "settings", settingsTable(t))
-	want = replacePart(t, want, "commands", commandsTable(t))
-	want = replacePart(t, want, "example", exampleProgram(t))
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+	for _, part := range []struct{ path, name, text string }{
+		{"../../README.md", "example", exampleProgram(t)},
+		{"manual/reference/settings.md", "settings", settingsTable(t)},
+		{"manual/reference/commands.md", "commands", commandsTable(t)},
+	} {
+		text, err := os.ReadFile(part.path)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return
-	}
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Errorf("run go generate ./cmd/helpwright:\n%s", diff)
+		want := replacePart(t, string(text), part.name, part.text)
+		if *update {
+			if err := os.WriteFile(part.path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(want, string(text)); diff != "" {
+			t.Errorf("%s: run go generate ./cmd/helpwright:\n%s", part.path, diff)
+		}
 	}
 }
 
@@ -43,7 +46,7 @@ func replacePart(t *testing.T, text, name, part string) string {
 	before, rest, ok := strings.Cut(text, begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("the README has no part %s", name)
+		t.Fatalf("there is no part %s", name)
 	}
 	return before + begin + part + end + after
 }

@@ -15,21 +15,16 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
-// readmeCommands are the blocks of commands in a section of the README.
-func readmeCommands(t *testing.T, section string) []string {
+// manualCommands are the blocks of commands in a page of the manual.
+func manualCommands(t *testing.T, page string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("manual/" + page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, ok := strings.Cut(string(text), "\n## "+section+"\n")
-	rest, _, ok2 := strings.Cut(rest, "\n## ")
-	if !ok || !ok2 {
-		t.Fatalf("the README has no section %q", section)
-	}
 	var blocks []string
 	inside := false
-	for line := range strings.Lines(rest) {
+	for line := range strings.Lines(string(text)) {
 		command, is := strings.CutPrefix(line, "    ")
 		switch {
 		case is && inside:
@@ -58,10 +53,10 @@ func (s *process) shell(dir, script string) (out string) {
 	return string(text)
 }
 
-// TestReadmeBackup runs the README's commands for backups.
-func TestReadmeBackup(t *testing.T) {
+// TestManualBackup runs the manual's commands for backups.
+func TestManualBackup(t *testing.T) {
 	t.Parallel()
-	commands := readmeCommands(t, "Back it up, restore it")
+	commands := manualCommands(t, "keep/backup.md")
 	if len(commands) != 4 {
 		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
 	}
@@ -95,10 +90,10 @@ func TestReadmeBackup(t *testing.T) {
 	})
 }
 
-// TestReadmeErase runs the README's commands for erasing customers, with an earlier backup that is restored.
-func TestReadmeErase(t *testing.T) {
+// TestManualErase runs the manual's commands for erasing customers, with an earlier backup that is restored.
+func TestManualErase(t *testing.T) {
 	t.Parallel()
-	commands := readmeCommands(t, "Erase a customer")
+	commands := manualCommands(t, "keep/erase.md")
 	if len(commands) != 3 {
 		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
 	}
@@ -127,10 +122,10 @@ func TestReadmeErase(t *testing.T) {
 	}
 }
 
-// TestReadmeMove runs the README's commands for old mail.
-func TestReadmeMove(t *testing.T) {
+// TestManualMove runs the manual's commands for old mail.
+func TestManualMove(t *testing.T) {
 	t.Parallel()
-	commands := readmeCommands(t, "Move in with your old mail")
+	commands := manualCommands(t, "move-in/old-mail.md")
 	if len(commands) != 1 {
 		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
 	}
@@ -154,10 +149,10 @@ func TestReadmeMove(t *testing.T) {
 	}
 }
 
-// TestReadmeKeys runs the README's commands for keys, with the restarts between them.
-func TestReadmeKeys(t *testing.T) {
+// TestManualKeys runs the manual's commands for keys, with the restarts between them.
+func TestManualKeys(t *testing.T) {
 	t.Parallel()
-	commands := readmeCommands(t, "Rotate keys")
+	commands := manualCommands(t, "keep/keys.md")
 	if len(commands) != 3 {
 		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
 	}
@@ -179,10 +174,10 @@ func TestReadmeKeys(t *testing.T) {
 	}
 }
 
-// TestReadmeServers starts three servers as the README describes.
-func TestReadmeServers(t *testing.T) {
+// TestManualServers starts three servers as the manual describes.
+func TestManualServers(t *testing.T) {
 	t.Parallel()
-	commands := readmeCommands(t, "Run several servers behind nginx")
+	commands := manualCommands(t, "run/several-servers.md")
 	if len(commands) != 1 {
 		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
 	}
@@ -204,7 +199,7 @@ func TestReadmeServers(t *testing.T) {
 		replace(fmt.Sprintf("--listen 127.0.0.1:808%d", n+1), "--listen "+addresses[n])
 		replace(fmt.Sprintf("--intake-listen 127.0.0.1:252%d", n+1), "--intake-listen "+freeAddress(t))
 	}
-	script = strings.NewReplacer(changes...).Replace(script) // all at once: a port may begin like one of the README
+	script = strings.NewReplacer(changes...).Replace(script) // all at once: a port may begin like one of the manual
 	cmd := exec.Command("sh", "-e", "-c", script+"wait\n")
 	cmd.Dir, cmd.Env = dir, []string{"PATH=" + filepath.Dir(path) + ":" + os.Getenv("PATH"), "HOME=" + dir}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -225,10 +220,10 @@ func TestReadmeServers(t *testing.T) {
 	}
 }
 
-// TestReadmeWatch queries a server as the README describes.
-func TestReadmeWatch(t *testing.T) {
+// TestManualWatch queries a server as the manual describes.
+func TestManualWatch(t *testing.T) {
 	t.Parallel()
-	commands := readmeCommands(t, "Watch it")
+	commands := manualCommands(t, "run/watch.md")
 	if len(commands) != 1 {
 		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
 	}
