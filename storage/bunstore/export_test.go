@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
 // SystemTxWithoutHook is InSystemTx, without asking whether there is a tracer.
@@ -91,17 +90,6 @@ func Tables(ctx context.Context, db *DB) (all []string, err error) {
 
 // Plain is the pool that writes, and whether it is PostgreSQL's.
 func Plain(db *DB) (pool *sql.DB, postgres bool) { return db.write.DB, db.postgres }
-
-// RecallToken is what TokenByHash does with what is read.
-func RecallToken(db *DB, hash string, read func() (identity.AccessToken, error)) (identity.AccessToken, error) {
-	return recall(&db.remembered, &db.remembered.tokens, mostTokens, hash, read)
-}
-
-// Tokens is how many tokens a DB remembers, and may remember.
-func Tokens(db *DB) (n, most int) { return len(db.remembered.tokens), mostTokens }
-
-// SetClock lets a DB remember by another clock.
-func SetClock(db *DB, now func() time.Time) { db.remembered.now = now }
 
 // MakePartitions makes the partitions of n months from a time's on.
 func MakePartitions(ctx context.Context, db *DB, at time.Time, n int) error {

@@ -525,7 +525,6 @@ CREATE TABLE hw_tags (
     color TEXT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    version BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (account_id, id)
 );
 CREATE UNIQUE INDEX hw_tags_key ON hw_tags (account_id, name_key);
@@ -1358,13 +1357,6 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION hw_tag_version() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    NEW.version := (random() * 9e15)::bigint;
-    RETURN NEW;
-END
-$$;
-
 CREATE FUNCTION hw_tags_created() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE hw_conversation_tags SET created_at = NEW.created_at WHERE account_id = NEW.account_id AND conversation_id = NEW.id;
@@ -1391,5 +1383,3 @@ CREATE TRIGGER hw_conversation_tags_created BEFORE INSERT ON hw_conversation_tag
 CREATE TRIGGER hw_conversations_created_tags AFTER UPDATE OF created_at ON hw_conversations FOR EACH ROW WHEN (new.created_at <> old.created_at) EXECUTE FUNCTION hw_tags_created();
 
 CREATE TRIGGER hw_article_revisions_brief BEFORE INSERT OR UPDATE OF translations ON hw_article_revisions FOR EACH ROW EXECUTE FUNCTION hw_brief_texts();
-
-CREATE TRIGGER hw_tags_version BEFORE UPDATE ON hw_tags FOR EACH ROW EXECUTE FUNCTION hw_tag_version();

@@ -523,7 +523,6 @@ CREATE TABLE hw_tags (
     color TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    version INTEGER NOT NULL DEFAULT 0,
     UNIQUE (account_id, id)
 ) STRICT;
 CREATE UNIQUE INDEX hw_tags_key ON hw_tags (account_id, name_key);
@@ -1327,10 +1326,6 @@ END;
 
 CREATE TRIGGER hw_tag_counts_forget AFTER DELETE ON hw_tags BEGIN
     DELETE FROM hw_conversation_counts WHERE account_id = OLD.account_id AND tag_id = OLD.id;
-END;
-
-CREATE TRIGGER hw_tags_version AFTER UPDATE ON hw_tags WHEN NEW.version = OLD.version BEGIN
-    UPDATE hw_tags SET version = random() WHERE id = NEW.id;
 END;
 
 CREATE TRIGGER hw_article_revisions_brief AFTER INSERT ON hw_article_revisions BEGIN

@@ -2,10 +2,8 @@ package bunstore_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
@@ -198,7 +196,7 @@ func changed(ctx context.Context, db *bunstore.DB, unit bool, change func(ctx co
 	return u.Commit(inner, nil)
 }
 
-// In other processes it takes effect a moment later, by their own clock. New permissions work at once.
+// In other processes too. New permissions work at once.
 func TestRevokedElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, database := range databases {
@@ -209,8 +207,6 @@ func TestRevokedElsewhere(t *testing.T) {
 			t.Parallel()
 			url := database.url(t)
 			here, there := open(t, url, bunstore.Config{SyncNormal: true}), open(t, url, bunstore.Config{SyncNormal: true})
-			now := time.Now()
-			bunstore.SetClock(there, func() time.Time { return now })
 			one, other := service(t, here), service(t, there)
 			n := 0
 			for name, r := range revocations {
@@ -226,7 +222,6 @@ func TestRevokedElsewhere(t *testing.T) {
 				if err := r.by(t.Context(), one, s); err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
-				now = now.Add(999 * time.Millisecond)
 				if err := s.enters(t.Context(), other, secret); fault.Of(err) != r.kind {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -235,31 +230,8 @@ func TestRevokedElsewhere(t *testing.T) {
 	}
 }
 
-// A follower of an account's events sees a change of a member when the event is read, whatever the clock.
-func TestRememberedUntilEvents(t *testing.T) {
-	t.Parallel()
-	url := databases[0].url(t)
-	here, there := open(t, url, bunstore.Config{SyncNormal: true}), open(t, url, bunstore.Config{SyncNormal: true})
-	now := time.Now()
-	bunstore.SetClock(there, func() time.Time { return now })
-	one, other := service(t, here), service(t, there)
-	s := newStaff(t, one, "a", "")
-	if err := s.enters(t.Context(), other, s.secret); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.owner.RemoveMember(t.Context(), s.member.ID); err != nil {
-		t.Fatal(err)
-	}
-	if events, err := there.Events(t.Context(), s.account, 0, 100); err != nil || len(events) == 0 {
-		t.Fatal(events, err)
-	}
-	if err := s.enters(t.Context(), other, s.secret); !fault.Is(err, fault.NotFound) {
-		t.Error(err)
-	}
-}
-
 // A unit sees its own changes, and others do not before its end.
-func TestRememberedAndUnits(t *testing.T) {
+func TestRevokedInUnit(t *testing.T) {
 	t.Parallel()
 	for _, database := range databases {
 		if database.name == "SQLiteMemory" {
@@ -288,53 +260,4 @@ func TestRememberedAndUnits(t *testing.T) {
 			has(t.Context(), true)
 		})
 	}
-}
-
-// Values read before a change are not cached after it, nor are missing ones, and the cache is bounded.
-func TestRemembered(t *testing.T) {
-	t.Parallel()
-	db := open(t, databases[1].url(t), bunstore.Config{})
-	now := time.Now()
-	bunstore.SetClock(db, func() time.Time { return now })
-	failed := errors.New("read again")
-	read := func() (identity.AccessToken, error) { return identity.AccessToken{ID: 1}, nil }
-	again := func() (identity.AccessToken, error) { return identity.AccessToken{}, failed }
-	recalled := func(hash string, want bool) {
-		t.Helper()
-		if token, err := bunstore.RecallToken(db, hash, again); want && (err != nil || token.ID != 1) || !want && !errors.Is(err, failed) {
-			t.Errorf("%s: %v, %v", hash, token, err)
-		}
-	}
-	recalled("a", false)
-	recalled("a", false) // and the failure is not remembered
-	if _, err := bunstore.RecallToken(db, "a", read); err != nil {
-		t.Fatal(err)
-	}
-	recalled("a", true)
-	now = now.Add(899 * time.Millisecond)
-	recalled("a", true)
-	now = now.Add(time.Millisecond)
-	recalled("a", false)
-
-	_, err := bunstore.RecallToken(db, "b", func() (identity.AccessToken, error) {
-		err := db.InSystemTx(t.Context(), func(context.Context, helpdesk.SystemTx) error { return nil })
-		return identity.AccessToken{ID: 1}, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	recalled("b", false)
-
-	_, most := bunstore.Tokens(db)
-	for i := range most + 10 {
-		if _, err := bunstore.RecallToken(db, fmt.Sprint(i), read); err != nil {
-			t.Fatal(err)
-		}
-		if n, _ := bunstore.Tokens(db); n > most {
-			t.Fatalf("%d tokens are remembered", n)
-		}
-	}
-	recalled(fmt.Sprint(most+9), true)
-	db.WakeWorkers() // after a transaction of the caller's own
-	recalled(fmt.Sprint(most+9), false)
 }
