@@ -79,6 +79,19 @@ func (in *Intake) KeepRefreshToken(ctx context.Context, accountID, mailboxID int
 	})
 }
 
+// RefreshToken returns the stored refresh token of a mailbox, "" if it has none that can be read.
+func (in *Intake) RefreshToken(ctx context.Context, accountID, mailboxID int64) (string, error) {
+	r, err := in.desk(accountID).Read(receive)
+	if err != nil {
+		return "", err
+	}
+	m, err := r.Mailboxes().Get(ctx, mailboxID)
+	if err != nil || m.Inbound.Auth != ledger.AuthOAuth2 {
+		return "", err
+	}
+	return in.svc.fetchSource(m).RefreshToken, nil
+}
+
 // Taken returns those of the given positions of a source, at most 500, that are in a mailbox's ledger.
 func (in *Intake) Taken(ctx context.Context, accountID, mailboxID int64, source string, positions []string) ([]string, error) {
 	r, err := in.desk(accountID).Read(receive)
