@@ -43,7 +43,7 @@ func (s *Service) fetchSource(m Mailbox) ledger.FetchSource {
 	if m.Inbound.Auth == ledger.AuthOAuth2 {
 		var secrets oauthSecrets
 		secrets, err = s.oauthSecrets(m)
-		source.ClientSecret, source.RefreshToken = secrets.ClientSecret, secrets.RefreshToken
+		source.ClientSecret, source.RefreshToken = s.clientSecret(m.Inbound.OAuth, secrets.ClientSecret), secrets.RefreshToken
 	} else {
 		var password []byte
 		password, err = s.cfg.Sealer.Open(m.Inbound.SealedPassword, passwordContext(&m))
