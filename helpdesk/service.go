@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -83,6 +84,10 @@ type Config struct {
 	// Relays connects to mailboxes' own relays, for [Desk.TestOutbound]. If nil, that method returns a Disabled fault.
 	Relays Relays
 
+	// MailProviders are the providers whose mailboxes members connect by signing in there, see [Desk.BeginMailSignIn] and package
+	// mailsignin. If empty, mailboxes are connected with passwords, or with refresh tokens from elsewhere.
+	MailProviders []mailserver.Provider
+
 	// DNS looks up a domain's records and returns one result for each, in the same order; see package dnscheck. If nil, domains
 	// cannot be verified.
 	DNS func(ctx context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error)
@@ -135,6 +140,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	cfg.Retention.check(&problems)
 	checkProviders(cfg.Providers, &problems)
+	checkMailProviders(cfg.MailProviders, &problems)
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
