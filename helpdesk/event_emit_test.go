@@ -225,7 +225,7 @@ func reach(functions map[string]calls, methods map[string][]string, start string
 			visit("." + called)
 		}
 		for _, called := range c.methods {
-			if _, same := functions[receiver+"."+called]; same {
+			if _, same := functions[receiver+"."+called]; same && receiver != "" { // a function of this package is no selector
 				visit(receiver + "." + called)
 				continue
 			}
