@@ -18,7 +18,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
-	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -99,7 +98,7 @@ func commitFailure(ctx context.Context, err error) error {
 
 // notCommitted reports that a commit has certainly failed: it was never sent, or the database refused it.
 func notCommitted(err error) bool {
-	if errors.Is(err, errShared) || errors.Is(err, trips.ErrNotBegun) {
+	if errors.Is(err, errShared) {
 		return true
 	}
 	if e, ok := ofPostgres(err); ok {
@@ -197,7 +196,7 @@ func passing(err error) bool {
 			return true
 		}
 	}
-	return errors.Is(err, errShared) || errors.Is(err, trips.ErrNotBegun)
+	return errors.Is(err, errShared)
 }
 
 // readOnly reports that the database can be read, but not changed.

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
-
-	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 )
 
 // errSlow is the cause when something ended because the database did not answer in time.
@@ -87,13 +85,13 @@ func (l *lifetime) within(fn func() error) error {
 	return err
 }
 
-// begin begins the transaction, with its first statement if there is one. The driver may wait with both for the next one.
-func (l *lifetime) begin(db *DB, first *trips.Statement) (tx databaseTx, err error) {
+// begin begins the transaction.
+func (l *lifetime) begin(db *DB) (tx databaseTx, err error) {
 	err = l.within(func() error {
 		if db.turns != nil {
 			tx, err = db.turns.begin(l.ctx)
 		} else {
-			tx, err = db.write.DB.BeginTx(trips.WithFirst(l.ctx, first), nil)
+			tx, err = db.write.DB.BeginTx(l.ctx, nil)
 		}
 		return err
 	})
