@@ -98,9 +98,6 @@ func commitFailure(ctx context.Context, err error) error {
 
 // notCommitted reports that a commit has certainly failed: it was never sent, or the database refused it.
 func notCommitted(err error) bool {
-	if errors.Is(err, errShared) {
-		return true
-	}
 	if e, ok := ofPostgres(err); ok {
 		// An error that ends the session may follow the commit, for instance while it waits for standbys.
 		return e.severity == "ERROR" && e.code != pgCompletionUnknown && e.code != pgResolutionUnknown
@@ -196,7 +193,7 @@ func passing(err error) bool {
 			return true
 		}
 	}
-	return errors.Is(err, errShared)
+	return false
 }
 
 // readOnly reports that the database can be read, but not changed.

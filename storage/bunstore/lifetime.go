@@ -2,6 +2,7 @@ package bunstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"time"
 
@@ -86,13 +87,9 @@ func (l *lifetime) within(fn func() error) error {
 }
 
 // begin begins the transaction.
-func (l *lifetime) begin(db *DB) (tx databaseTx, err error) {
+func (l *lifetime) begin(db *DB) (tx *sql.Tx, err error) {
 	err = l.within(func() error {
-		if db.turns != nil {
-			tx, err = db.turns.begin(l.ctx)
-		} else {
-			tx, err = db.write.DB.BeginTx(l.ctx, nil)
-		}
+		tx, err = db.write.DB.BeginTx(l.ctx, nil)
 		return err
 	})
 	return tx, err
@@ -101,9 +98,9 @@ func (l *lifetime) begin(db *DB) (tx databaseTx, err error) {
 // detach lets the transaction outlive its request, unless the request has ended.
 func (l *lifetime) detach() bool { return l.stop() && l.ctx.Err() == nil }
 
-func (l *lifetime) commit(tx databaseTx) error { return l.within(tx.Commit) }
+func (l *lifetime) commit(tx *sql.Tx) error { return l.within(tx.Commit) }
 
-func (l *lifetime) rollback(tx databaseTx) {
+func (l *lifetime) rollback(tx *sql.Tx) {
 	l.stop() // interrupting a rollback costs the connection
 	_ = l.within(tx.Rollback)
 }

@@ -69,7 +69,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 // sortOnDisk makes SQLite sort on disk until the returned function is called: building the index of a large table in memory
 // would take too much of it.
 func (db *DB) sortOnDisk(ctx context.Context) (until func()) {
-	if db.turns == nil {
+	if db.postgres || !db.owned {
 		return func() {}
 	}
 	set := func(where string) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -69,9 +70,6 @@ func (db *DB) Within(s helpdesk.Scope) helpdesk.Reader {
 //
 // Until its commit begins, the transaction ends with ctx. After that it waits for the database's answer; without an answer
 // the error is an OutcomeUnknown fault.
-//
-// On SQLite, transactions take turns and share a commit: InTx may return only after the functions of others that waited for
-// their turns. A function must therefore not wait for another call of InTx to return.
 func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return db.transact(ctx, s.AccountID, func(ctx context.Context, q *querier) error {
 		q.tx.changed = append(q.tx.changed, s.AccountID)
@@ -140,17 +138,10 @@ func (db *DB) again(ctx context.Context, fn func() error) error {
 	}
 }
 
-// databaseTx is a transaction of the database.
-type databaseTx interface {
-	bun.IConn
-	Commit() error
-	Rollback() error
-}
-
 // opened is a transaction of its own with its lifetime.
 type opened struct {
 	*lifetime
-	tx         databaseTx
+	tx         *sql.Tx
 	committing bool
 }
 
@@ -198,6 +189,9 @@ func (db *DB) attempt(ctx context.Context, account int64, fn func(context.Contex
 		outer.close()
 	}()
 	if err := fn(ctx, s); err != nil {
+		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // the end of the request is why the transaction is over
+			return failure(ctx, ctx.Err(), "transaction", 0)
+		}
 		return err
 	}
 	return db.commit(ctx, outer, s)
