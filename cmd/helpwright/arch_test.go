@@ -72,8 +72,6 @@ var rules = []rule{
 		reason: "whoever embeds a server links the driver of their own store only"},
 	{of: []string{"storage/bunstore"}, not: []string{"modernc.org/...", "github.com/jackc/...", "storage/bunstore/both", "storage/bunstore/postgres", "storage/bunstore/sqlite"},
 		reason: "a program links the driver of its own database only: bunstore/sqlite, bunstore/postgres"},
-	{of: []string{"storage/bunstore/internal/trips"}, only: []string{},
-		reason: "the store and its drivers share what it puts into contexts, and nothing that belongs to a database"},
 	{of: []string{"storage/bunstore/sqlite"}, not: []string{"github.com/jackc/...", "storage/bunstore/postgres"},
 		reason: "as above"},
 	{of: []string{"storage/bunstore/postgres"}, not: []string{"modernc.org/...", "storage/bunstore/sqlite"},

@@ -134,7 +134,6 @@ func (r reader) tagged(ids []int64, walk bool) filter {
 
 var conversations = table[writer, helpdesk.Conversation, helpdesk.ConversationOrder, conversationRow]{
 	sparse: true, plain: true,
-	free: []string{"status", "priority", "subject", "preview", "awaiting_since", "snoozed_until", "spam_at", "updated_at"},
 	Noun: nouns.Conversations, row: conversationRowOf, item: (*conversationRow).conversation,
 	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.conversationsInScope(q) },
 	admit: func(_ context.Context, w writer, all []*helpdesk.Conversation) error {
@@ -263,16 +262,8 @@ func (w writer) AddParticipants(ctx context.Context, conversationID int64, keys 
 	for i, key := range keys {
 		rows[i] = participantRow{AccountID: w.scope.AccountID, ConversationID: conversationID, AddressKey: key}
 	}
-	_, err := w.inserts(&rows).On("CONFLICT DO NOTHING").Exec(w.besides(ctx, conversationID))
+	_, err := w.inserts(&rows).On("CONFLICT DO NOTHING").Exec(ctx)
 	return failure(ctx, err, "conversation", conversationID)
-}
-
-// besides returns the context for a statement about a conversation that can only fail if it is not there: see later.
-func (s *querier) besides(ctx context.Context, conversationID int64) context.Context {
-	if isThere[conversationRow](s, conversationID) {
-		return s.later(ctx)
-	}
-	return ctx
 }
 
 // requireConversation refuses a conversation outside the scope. For a whole account a foreign key does that.

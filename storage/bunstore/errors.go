@@ -18,7 +18,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/kb"
-	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -99,9 +98,6 @@ func commitFailure(ctx context.Context, err error) error {
 
 // notCommitted reports that a commit has certainly failed: it was never sent, or the database refused it.
 func notCommitted(err error) bool {
-	if errors.Is(err, errShared) || errors.Is(err, trips.ErrNotBegun) {
-		return true
-	}
 	if e, ok := ofPostgres(err); ok {
 		// An error that ends the session may follow the commit, for instance while it waits for standbys.
 		return e.severity == "ERROR" && e.code != pgCompletionUnknown && e.code != pgResolutionUnknown
@@ -197,7 +193,7 @@ func passing(err error) bool {
 			return true
 		}
 	}
-	return errors.Is(err, errShared) || errors.Is(err, trips.ErrNotBegun)
+	return false
 }
 
 // readOnly reports that the database can be read, but not changed.

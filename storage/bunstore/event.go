@@ -180,10 +180,6 @@ func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64
 		AS e (type, subject, mailbox, conversation, actor, data, at, place)) SELECT `+waking+`, count(told) FROM counted`,
 		pgdialect.Array(all.types), pgdialect.Array(all.subjects), pgdialect.Array(all.mailboxes), pgdialect.Array(all.conversations),
 		pgdialect.Array(all.actors), pgdialect.Array(all.data), pgdialect.Array(all.times))
-	if s.tx.holds && account == s.tx.entered { // nobody can delete the account
-		_, err := s.raw(text.String(), args...).Exec(s.later(ctx))
-		return len(jobs) > 0, failure(ctx, err, "account", account)
-	}
 	var jobsQueued, counted int
 	err = s.raw(text.String(), args...).Scan(ctx, &jobsQueued, &counted)
 	if err == nil && counted == 0 {

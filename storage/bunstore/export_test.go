@@ -17,26 +17,6 @@ func SystemTxWithoutHook(ctx context.Context, db *DB, fn func(ctx context.Contex
 	})
 }
 
-// MinShared is how many transactions that wait share a commit, however fast commits are.
-const MinShared = minShared
-
-// ShareForLong has commits take in others as long as any wait.
-func ShareForLong(db *DB) { SharePace(db, time.Hour) }
-
-// SharePace has commits take in others as if the last commit had taken so long, without another limit.
-func SharePace(db *DB, pace time.Duration) {
-	db.turns.mu.Lock()
-	defer db.turns.mu.Unlock()
-	db.turns.longest, db.turns.pace = time.Hour, pace
-}
-
-// Commits is how often transactions were committed, alone or together. Waiting is how many wait for their turn.
-func Commits(db *DB) (commits int64, waiting int) {
-	db.turns.mu.Lock()
-	defer db.turns.mu.Unlock()
-	return db.turns.commits, len(db.turns.waiting)
-}
-
 // ExecIn runs a statement in a transaction of [DB.InSystemTx].
 func ExecIn(ctx context.Context, tx helpdesk.SystemTx, query string) error {
 	q := tx.(systemTx).querier //nolint:forcetypeassert // of this package

@@ -180,12 +180,8 @@ func (db *DB) PoolStats() map[string]sql.DBStats {
 	if db.replica != nil {
 		return map[string]sql.DBStats{"all": db.write.DB.Stats(), "replica": db.replica.db.DB.Stats()}
 	}
-	write := db.write.DB.Stats()
-	if db.turns != nil {
-		write = db.turns.stats()
-	}
 	if db.read == db.write {
-		return map[string]sql.DBStats{"all": write}
+		return map[string]sql.DBStats{"all": db.write.DB.Stats()}
 	}
-	return map[string]sql.DBStats{"read": db.read.DB.Stats(), "write": write}
+	return map[string]sql.DBStats{"read": db.read.DB.Stats(), "write": db.write.DB.Stats()}
 }

@@ -34,12 +34,10 @@ func (db *DB) Noted(ctx context.Context, key []byte, now time.Time) (storage.Not
 // Note implements [storage.Idempotency].
 func (db *DB) Note(ctx context.Context, n storage.Note, now time.Time) error {
 	var holder string
-	err := db.outside(ctx, func(ctx context.Context, q *querier) error {
-		return q.raw(`INSERT INTO hw_idempotency (key, request, holder, until, answer) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (key) DO UPDATE SET request = excluded.request, holder = excluded.holder, until = excluded.until,
-			answer = excluded.answer WHERE hw_idempotency.until <= ? OR hw_idempotency.holder = excluded.holder RETURNING holder`,
-			n.Key, n.Request, n.Holder, micros(n.Until), n.Answer, micros(now)).Scan(ctx, &holder)
-	})
+	err := db.queue().raw(`INSERT INTO hw_idempotency (key, request, holder, until, answer) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (key) DO UPDATE SET request = excluded.request, holder = excluded.holder, until = excluded.until,
+		answer = excluded.answer WHERE hw_idempotency.until <= ? OR hw_idempotency.holder = excluded.holder RETURNING holder`,
+		n.Key, n.Request, n.Holder, micros(n.Until), n.Answer, micros(now)).Scan(ctx, &holder)
 	if errors.Is(err, sql.ErrNoRows) {
 		return storage.ErrNoted
 	}

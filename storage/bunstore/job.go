@@ -98,13 +98,10 @@ func (db *DB) Claim(ctx context.Context, most map[string]int, now, lease time.Ti
 	if err != nil {
 		return nil, failure(ctx, err, "job", 0)
 	}
-	err = db.outside(ctx, func(ctx context.Context, q *querier) error {
-		rows = nil
-		return q.raw(`UPDATE hw_jobs SET attempt = attempt + 1, claimed_due = due_at, holder = ?, lease_until = ?,
-				due_at = CASE WHEN run_at > ? THEN run_at ELSE ? END
-			WHERE id IN (?) RETURNING `+jobColumns, holder, micros(lease), micros(lease), micros(lease), db.due(kinds, most, now)).
-			Scan(ctx, &rows)
-	})
+	err = db.queue().raw(`UPDATE hw_jobs SET attempt = attempt + 1, claimed_due = due_at, holder = ?, lease_until = ?,
+			due_at = CASE WHEN run_at > ? THEN run_at ELSE ? END
+		WHERE id IN (?) RETURNING `+jobColumns, holder, micros(lease), micros(lease), micros(lease), db.due(kinds, most, now)).
+		Scan(ctx, &rows)
 	if err != nil {
 		rows = nil // drop the rows already read as well
 		return nil, failure(ctx, err, "job", 0)
@@ -144,22 +141,9 @@ func (db *DB) due(kinds []string, most map[string]int, now time.Time) *bun.RawQu
 // open.
 func (db *DB) queue() *querier { return &querier{store: db, db: db.write} }
 
-// outside runs one statement in a transaction of its own, or in that of the context's unit if it is open. On SQLite the
-// statement takes its turn and shares a commit with transactions.
-func (db *DB) outside(ctx context.Context, statement func(ctx context.Context, q *querier) error) error {
-	if u := db.unit(ctx); db.turns == nil || u != nil && u.whole != nil {
-		return statement(ctx, db.queue())
-	}
-	return db.attempts(ctx, 0, statement)
-}
-
-// queued runs a statement that returns no rows: see outside.
-func (db *DB) queued(ctx context.Context, query string, args ...any) (res sql.Result, err error) {
-	err = db.outside(ctx, func(ctx context.Context, q *querier) error {
-		res, err = q.raw(query, args...).Exec(ctx)
-		return err
-	})
-	return res, err
+// queued runs a statement that returns no rows.
+func (db *DB) queued(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return db.queue().raw(query, args...).Exec(ctx)
 }
 
 // held restricts a statement to a job that an attempt still holds.

@@ -2,12 +2,11 @@ package bunstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"time"
 
 	"github.com/uptrace/bun"
-
-	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 )
 
 // errSlow is the cause when something ended because the database did not answer in time.
@@ -87,14 +86,10 @@ func (l *lifetime) within(fn func() error) error {
 	return err
 }
 
-// begin begins the transaction, with its first statement if there is one. The driver may wait with both for the next one.
-func (l *lifetime) begin(db *DB, first *trips.Statement) (tx databaseTx, err error) {
+// begin begins the transaction.
+func (l *lifetime) begin(db *DB) (tx *sql.Tx, err error) {
 	err = l.within(func() error {
-		if db.turns != nil {
-			tx, err = db.turns.begin(l.ctx)
-		} else {
-			tx, err = db.write.DB.BeginTx(trips.WithFirst(l.ctx, first), nil)
-		}
+		tx, err = db.write.DB.BeginTx(l.ctx, nil)
 		return err
 	})
 	return tx, err
@@ -103,9 +98,9 @@ func (l *lifetime) begin(db *DB, first *trips.Statement) (tx databaseTx, err err
 // detach lets the transaction outlive its request, unless the request has ended.
 func (l *lifetime) detach() bool { return l.stop() && l.ctx.Err() == nil }
 
-func (l *lifetime) commit(tx databaseTx) error { return l.within(tx.Commit) }
+func (l *lifetime) commit(tx *sql.Tx) error { return l.within(tx.Commit) }
 
-func (l *lifetime) rollback(tx databaseTx) {
+func (l *lifetime) rollback(tx *sql.Tx) {
 	l.stop() // interrupting a rollback costs the connection
 	_ = l.within(tx.Rollback)
 }

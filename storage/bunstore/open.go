@@ -70,9 +70,6 @@ type Pools struct {
 	// Snapshot marks a read-only copy of a SQLite database, whose schema may be of an earlier release; it can still list the
 	// blobs it refers to.
 	Snapshot bool
-	// Shares lets the transactions of a SQLite database share commits. Once SQLite has rolled a transaction back, its statements
-	// must fail.
-	Shares bool
 	// Replica is a replica of a PostgreSQL database; nil: there is none.
 	Replica *ReplicaPools
 }
@@ -85,8 +82,7 @@ type DB struct {
 	patience      time.Duration
 	cfg           Config
 	postgres      bool
-	deferred      bool   // SQLite transactions may begin deferred, see attempt
-	turns         *turns // of a SQLite database that is owned; nil: package sql and SQLite decide who writes next
+	deferred      bool // SQLite transactions may begin deferred, see attempt
 	owned         bool
 	snapshot      bool
 	has           []blobColumn // of a snapshot
@@ -125,9 +121,6 @@ func Own(ctx context.Context, pools Pools, cfg Config) (*DB, error) {
 	}
 	db := newDB(pools.Write, pools.Read, cfg)
 	db.owned, db.deferred, db.path, db.snapshot = true, false, pools.File, pools.Snapshot
-	if !db.postgres && pools.Shares {
-		db.turns = newTurns(db.write.DB)
-	}
 	err := db.Ping(ctx)
 	if err == nil && db.snapshot {
 		err = db.look(ctx)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 )
 
 // querier runs statements: in the pool, each on its own snapshot, or in one transaction. While the transaction of the
@@ -27,15 +26,6 @@ func (s *querier) state() error {
 		return errEnded
 	}
 	return nil
-}
-
-// later returns the context for a statement that cannot fail by what is in the database, and whose result nobody needs:
-// PostgreSQL may get it together with the next one. In a transaction of a caller, who would get its error, it runs at once.
-func (s *querier) later(ctx context.Context) context.Context {
-	if s.tx == nil || !s.tx.holds {
-		return ctx
-	}
-	return trips.Later(ctx)
 }
 
 // conn returns the connection for statements.

@@ -68,9 +68,6 @@ type table[P place, T, F, R any] struct {
 	// plain says that a caller cannot change a value's parts in place. A transaction then remembers the rows that it locks, for
 	// sparse updates on both databases. On SQLite it remembers those of short lists, too, since nobody else can write.
 	plain bool
-	// free are columns that an update of a locked row can always write: they refer to no other row, and rows may have the same
-	// values in them.
-	free []string
 	// stays says that a lock may let others add references to the row: only transactions that are alone delete such rows.
 	stays bool
 	// remove runs before a row, which exists and is locked, is deleted.
@@ -539,17 +536,9 @@ func (s stored[P, T, F, R]) write(ctx context.Context, id int64, old, row *R) er
 			return checkText(row)
 		}
 		*old = *row // for the same row once more
-		if s.unfailing(columns) {
-			ctx = s.later(ctx)
-		}
 	}
 	res, err := s.updates(row).Column(columns...).ApplyQueryBuilder(s.within).Where("id = ?", id).Exec(ctx)
 	return changed(ctx, res, err, s.of.Name, id)
-}
-
-// unfailing reports whether an update of some columns of a locked row always succeeds.
-func (s stored[P, T, F, R]) unfailing(columns []string) bool {
-	return s.of.free != nil && !slices.ContainsFunc(columns, func(name string) bool { return !slices.Contains(s.of.free, name) })
 }
 
 // columns returns the columns that an update writes. The keys that other rows refer to cannot change; SQLite would read all of

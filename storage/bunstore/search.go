@@ -310,7 +310,7 @@ func (w writer) SetSearchTerms(ctx context.Context, conversationID int64, terms 
 		FROM hw_conversations AS c WHERE c.account_id = ? AND c.id = ? ?
 		ON CONFLICT (account_id, conversation_id) DO UPDATE SET customer = excluded.customer, own = excluded.own`,
 		pgdialect.Array(termsOf(terms)), w.scope.AccountID, conversationID, within)
-	res, err := q.Exec(w.besides(ctx, conversationID))
+	res, err := q.Exec(ctx)
 	return changed(ctx, res, err, "conversation", conversationID)
 }
 
@@ -330,7 +330,7 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 	if isThere[customerRow](w.querier, customerID) { // it is new, and these are its first terms
 		delete(w.tx.there[reflect.TypeFor[customerRow]()], customerID)
 		_, err := w.raw("INSERT INTO hw_customer_search (account_id, customer_id, terms) VALUES (?, ?, array_to_tsvector(?::text[]))",
-			account, customerID, array).Exec(w.later(ctx))
+			account, customerID, array).Exec(ctx)
 		return failure(ctx, err, "customer", customerID)
 	}
 	var first int // whether these are the customer's first terms

@@ -17,7 +17,6 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -28,16 +27,11 @@ const (
 	attemptPause = 4 * time.Millisecond
 )
 
-// maxLost is how many transactions in a row may find that their connection was lost while it was idle.
-const maxLost = 100
-
 // transaction is the state of a querier that ends with its transaction.
 type transaction struct {
-	conn    bun.IConn
-	own     bool  // the store commits it, and then wakes the workers of this process
-	entered int64 // the account that it has entered, see enter
-	holds   bool  // statements whose result nobody needs may wait for the next one, see later
-	ended   atomic.Bool
+	conn  bun.IConn
+	own   bool // the store commits it, and then wakes the workers of this process
+	ended atomic.Bool
 	// The outbox is written just before the commit, events last: the row that counts events stays locked from then on. The log
 	// thus has no gaps and follows the order of commits, and other transactions wait only briefly.
 	jobs   []jobRow
@@ -76,9 +70,6 @@ func (db *DB) Within(s helpdesk.Scope) helpdesk.Reader {
 //
 // Until its commit begins, the transaction ends with ctx. After that it waits for the database's answer; without an answer
 // the error is an OutcomeUnknown fault.
-//
-// On SQLite, transactions take turns and share a commit: InTx may return only after the functions of others that waited for
-// their turns. A function must therefore not wait for another call of InTx to return.
 func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
 	return db.transact(ctx, s.AccountID, func(ctx context.Context, q *querier) error {
 		q.tx.changed = append(q.tx.changed, s.AccountID)
@@ -114,18 +105,7 @@ func (db *DB) attempts(ctx context.Context, account int64, fn func(context.Conte
 // enter admits a PostgreSQL transaction to an account before it locks anything there: many at once, or one alone, see
 // [storage.Alone]. Without it, a transaction that deletes rows that many refer to would deadlock again and again with those
 // that wait for it while holding some of these rows. Later transactions queue behind the waiting lock.
-func (db *DB) enter(ctx context.Context, conn bun.IConn, lock *trips.Statement) error {
-	if lock == nil || lock.Ran {
-		return nil
-	}
-	ctx, cancel := db.bounded(ctx)
-	defer cancel()
-	_, err := conn.ExecContext(ctx, lock.Query)
-	return failure(ctx, err, "transaction", 0)
-}
-
-// entrance is the statement with which a transaction enters an account, or nil. The transaction may begin with it.
-func (db *DB) entrance(ctx context.Context, account int64) *trips.Statement {
+func (db *DB) enter(ctx context.Context, conn bun.IConn, account int64) error {
 	if !db.postgres || account == 0 {
 		return nil
 	}
@@ -133,7 +113,10 @@ func (db *DB) entrance(ctx context.Context, account int64) *trips.Statement {
 	if storage.IsAlone(ctx) {
 		lock = "pg_advisory_xact_lock"
 	}
-	return &trips.Statement{Query: fmt.Sprintf("SELECT %s(%d, %d)", lock, accountLocks, int32(account))} // two accounts may share a lock
+	ctx, cancel := db.bounded(ctx)
+	defer cancel()
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("SELECT %s(%d, %d)", lock, accountLocks, int32(account))) // two accounts may share a lock
+	return failure(ctx, err, "transaction", 0)
 }
 
 // accountLocks is the first key of the locks of enter.
@@ -141,12 +124,8 @@ const accountLocks = 0x68770001
 
 // again runs fn until it meets no transient conflict.
 func (db *DB) again(ctx context.Context, fn func() error) error {
-	for attempt, lost := 1, 0; ; attempt++ {
+	for attempt := 1; ; attempt++ {
 		err := fn()
-		if errors.Is(err, trips.ErrNotBegun) && lost < maxLost && db.write.DB.Stats().Idle > 0 {
-			attempt, lost = attempt-1, lost+1
-			continue
-		}
 		if err == nil || attempt == maxAttempts || !passing(err) {
 			return err
 		}
@@ -159,29 +138,22 @@ func (db *DB) again(ctx context.Context, fn func() error) error {
 	}
 }
 
-// databaseTx is a transaction of the database.
-type databaseTx interface {
-	bun.IConn
-	Commit() error
-	Rollback() error
-}
-
 // opened is a transaction of its own with its lifetime.
 type opened struct {
 	*lifetime
-	tx         databaseTx
+	tx         *sql.Tx
 	committing bool
 }
 
-// begin begins a writing transaction, and enters an account, see entrance.
-func (db *DB) begin(ctx context.Context, lock *trips.Statement) (*opened, error) {
+// begin begins a writing transaction, and enters an account, see enter.
+func (db *DB) begin(ctx context.Context, account int64) (*opened, error) {
 	o := &opened{lifetime: db.newLifetime(ctx)}
 	var err error
-	if o.tx, err = o.lifetime.begin(db, lock); err != nil {
+	if o.tx, err = o.lifetime.begin(db); err != nil {
 		o.end()
 		return nil, failure(ctx, err, "transaction", 0)
 	}
-	if err := db.enter(ctx, o.tx, lock); err != nil {
+	if err := db.enter(ctx, o.tx, account); err != nil {
 		o.close()
 		return nil, err
 	}
@@ -206,17 +178,20 @@ func (o *opened) close() {
 
 // attempt runs fn in a transaction of its own.
 func (db *DB) attempt(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
-	outer, err := db.begin(ctx, db.entrance(ctx, account))
+	outer, err := db.begin(ctx, account)
 	if err != nil {
 		return err
 	}
 	s := &querier{store: db, db: db.write, tx: newTransaction(outer.tx)}
-	s.tx.own, s.tx.holds, s.tx.entered = true, db.postgres, account
+	s.tx.own = true
 	defer func() { // also when fn panics
 		s.tx.ended.Store(true)
 		outer.close()
 	}()
 	if err := fn(ctx, s); err != nil {
+		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // the end of the request is why the transaction is over
+			return failure(ctx, ctx.Err(), "transaction", 0)
+		}
 		return err
 	}
 	return db.commit(ctx, outer, s)

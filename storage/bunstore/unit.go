@@ -81,7 +81,7 @@ func (p pooled) QueryRowContext(ctx context.Context, query string, args ...any) 
 func (u *unit) part(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
 	if u.whole != nil {
 		return u.db.savepoint(ctx, u.whole.conn, func(q *querier) error {
-			if err := u.db.enter(ctx, u.whole.conn, u.db.entrance(ctx, account)); err != nil {
+			if err := u.db.enter(ctx, u.whole.conn, account); err != nil {
 				return err
 			}
 			return u.run(ctx, q, fn)
@@ -89,9 +89,7 @@ func (u *unit) part(ctx context.Context, account int64, fn func(context.Context,
 	}
 	return u.db.again(ctx, func() error {
 		return u.open(ctx, account, func() error {
-			tx := newTransaction(u.outer.tx)
-			tx.holds = u.db.postgres
-			return u.run(ctx, &querier{store: u.db, db: u.db.write, tx: tx}, fn)
+			return u.run(ctx, &querier{store: u.db, db: u.db.write, tx: newTransaction(u.outer.tx)}, fn)
 		})
 	})
 }
@@ -114,12 +112,12 @@ func (u *unit) run(ctx context.Context, q *querier, fn func(context.Context, *qu
 
 // open begins the transaction and runs fn in it. On failure it leaves no transaction open.
 func (u *unit) open(ctx context.Context, account int64, fn func() error) error {
-	outer, err := u.db.begin(u.ctx, u.db.entrance(ctx, account))
+	outer, err := u.db.begin(u.ctx, account)
 	if err != nil {
 		return err
 	}
 	u.outer, u.whole = outer, newTransaction(outer.tx)
-	u.whole.own, u.whole.holds, u.whole.entered = true, u.db.postgres, account
+	u.whole.own = true
 	opened := false
 	defer func() { // also when fn panics
 		if !opened {

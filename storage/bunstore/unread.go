@@ -33,6 +33,6 @@ func (w writer) SaveReadMark(ctx context.Context, m helpdesk.ReadMark) error {
 		AccountID: w.scope.AccountID, ConversationID: m.ConversationID, UserID: m.UserID, InteractionID: m.InteractionID,
 	}
 	_, err := w.inserts(&row).On("CONFLICT (account_id, conversation_id, user_id) DO UPDATE").
-		Set("interaction_id = EXCLUDED.interaction_id").Exec(w.besides(ctx, m.ConversationID))
+		Set("interaction_id = EXCLUDED.interaction_id").Exec(ctx)
 	return failure(ctx, err, "conversation", m.ConversationID)
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/helpwright/helpwright/storage/bunstore/internal/lift"
 	"github.com/helpwright/helpwright/storage/bunstore/internal/metered"
-	"github.com/helpwright/helpwright/storage/bunstore/internal/trips"
 )
 
 // bun writes values into statements, so that each has its own text, and PostgreSQL would parse and plan every one of them,
@@ -60,7 +59,6 @@ type preparingConn struct {
 	seed     maphash.Seed
 	seen     map[uint64]bool // by the hash of a text
 	memo     lift.Memo
-	held     holding
 }
 
 // QueryContext implements [driver.QueryerContext].
@@ -69,20 +67,9 @@ func (c *preparingConn) QueryContext(ctx context.Context, query string, args []d
 	return metered.Rows(ctx, rows, err)
 }
 
-// rows runs a query, along with statements that wait.
+// rows runs a query.
 func (c *preparingConn) rows(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if c.held.failed != nil {
-		return nil, c.held.failed
-	}
 	text, values := c.prepared(query, args)
-	if len(c.held.waiting) > 0 && len(args) == 0 {
-		if rows, err := c.query(ctx, c.heldOf(text, values)); rows != nil || err != nil {
-			return rows, err
-		}
-	}
-	if err := c.release(ctx); err != nil {
-		return nil, err
-	}
 	rows, err := c.pgxConn.QueryContext(ctx, text, values)
 	if c.again(err) {
 		rows, err = c.pgxConn.QueryContext(ctx, text, values)
@@ -92,19 +79,6 @@ func (c *preparingConn) rows(ctx context.Context, query string, args []driver.Na
 
 // ExecContext implements [driver.ExecerContext].
 func (c *preparingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if c.held.failed != nil {
-		return nil, c.held.failed
-	}
-	if c.hold(ctx, query, args) {
-		return driver.RowsAffected(1), nil
-	}
-	if len(c.held.waiting) > 0 && len(args) == 0 {
-		tag, err := c.run(ctx, c.heldOf(c.prepared(query, nil)))
-		return driver.RowsAffected(tag.RowsAffected()), err
-	}
-	if err := c.release(ctx); err != nil {
-		return nil, err
-	}
 	text, values := c.prepared(query, args)
 	result, err := c.pgxConn.ExecContext(ctx, text, values)
 	if c.again(err) {
@@ -129,13 +103,13 @@ func (c *preparingConn) ResetSession(ctx context.Context) error {
 	return c.pgxConn.ResetSession(ctx)
 }
 
-// BeginTx implements [driver.ConnBeginTx].
+// BeginTx implements [driver.ConnBeginTx]. A connection that is lost with BEGIN has changed nothing: package sql takes another one.
 func (c *preparingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	first := trips.First(ctx)
-	if first == nil || opts != (driver.TxOptions{}) || c.Conn().IsClosed() || c.prepares == pgx.QueryExecModeSimpleProtocol {
-		return c.pgxConn.BeginTx(ctx, opts)
+	tx, err := c.pgxConn.BeginTx(ctx, opts)
+	if err != nil && c.Conn().IsClosed() && ctx.Err() == nil {
+		return nil, driver.ErrBadConn
 	}
-	return c.begin(ctx, first), nil
+	return tx, err
 }
 
 // again reports whether a statement failed because its prepared form is outdated, for instance after a migration by another

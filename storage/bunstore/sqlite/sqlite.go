@@ -53,7 +53,7 @@ func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, 
 	writer.SetMaxOpenConns(1) // there is only one writer at a time
 	write := bun.NewDB(writer, sqlitedialect.New())
 	if memory { // the connection is the database
-		return bunstore.Own(ctx, bunstore.Pools{Write: write, Shares: true}, cfg)
+		return bunstore.Own(ctx, bunstore.Pools{Write: write}, cfg)
 	}
 	reader, err := Pool(name + params + "&_pragma=query_only(1)")
 	if err != nil {
@@ -66,7 +66,7 @@ func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, 
 	}
 	reader.SetMaxOpenConns(conns)
 	reader.SetMaxIdleConns(conns)
-	return bunstore.Own(ctx, bunstore.Pools{Write: write, Read: bun.NewDB(reader, sqlitedialect.New()), File: path, Shares: true}, cfg)
+	return bunstore.Own(ctx, bunstore.Pools{Write: write, Read: bun.NewDB(reader, sqlitedialect.New()), File: path}, cfg)
 }
 
 // ownerOnly restricts the file of a database, and SQLite's files next to it, to their owner, whatever the folder. Files that
