@@ -78,7 +78,7 @@ func orEmpty(m map[string]string) map[string]string {
 func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
 	w := v.words
 	if m.Inbound.Type == ledger.InboundForward {
-		return good(w.T("Forwarding"), v.InternalAddress(m), ""), nil
+		return v.forwardingState(m)
 	}
 	status, err := v.FetchStatus(v.ctx(), m.ID)
 	if err != nil {
@@ -238,10 +238,17 @@ func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
 	if state.Link.URL != "" { // shown as a notice with a button
 		view.SignIn.Needed, state.Link = state.Text, Link{}
 	}
+	forwarded := m.Inbound.Type == ledger.InboundForward
+	if forwarded && state.Class != "ok" && m.Email != "" {
+		state.Link = Link{Text: w.T("Send a test mail"), URL: "mailto:" + m.Email}
+	}
 	view.Checks = []check{state}
 	view.Live = w.T("Live. New mail arrives within seconds.")
 	if state.Class != "ok" {
 		view.Live = w.T("New mail waits on its server.")
+		if forwarded {
+			view.Live = w.T("It shows what is forwarded to it.")
+		}
 	}
 	last, err := v.InboundMails(v.ctx(), ledger.Filter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
 	if err != nil {

@@ -330,6 +330,9 @@ func (v *visit) setUpMailbox() error {
 	if v.r.PostFormValue("act") == "start" && found {
 		return v.startMailbox(old)
 	}
+	if v.r.PostFormValue("act") == "skip" && found {
+		return v.skipMailbox(old)
+	}
 	if found && old.Inbound.Auth == ledger.AuthOAuth2 && v.r.PostFormValue("password") == "" && strings.TrimSpace(v.r.PostFormValue("email")) == old.Email {
 		if _, err := v.tryBoth(old); err != nil {
 			return err
