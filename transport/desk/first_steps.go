@@ -8,6 +8,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // firstSteps lists what a team needs to work, for those who can set it up; nil when all of it is done.
@@ -132,4 +133,16 @@ func (v *visit) skipMailbox(m helpdesk.Mailbox) error {
 		}
 	}
 	return v.see(v.at("/setup/colleagues"))
+}
+
+// firstVisit leads a visitor who is not signed in to the set-up while nobody can sign in; else it returns err.
+func (v *visit) firstVisit(err error) error {
+	if v.h.cfg.Authenticate != nil || !fault.Is(err, fault.Unauthenticated) {
+		return err
+	}
+	ready, failed := v.service().SetUp(v.ctx())
+	if failed != nil || ready {
+		return err
+	}
+	return v.see(v.h.url("/setup"))
 }

@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/memstore"
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
@@ -83,5 +88,50 @@ func TestSkippedMailbox(t *testing.T) {
 	m, err := b.desk.Mailbox(t.Context(), b.box.ID)
 	if err != nil || m.Inbound.Type != ledger.InboundForward {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// The first visitor of a server whose owner has no password yet is led to the set-up, and can still sign in otherwise.
+func TestFirstVisit(t *testing.T) {
+	t.Parallel()
+	store := memstore.New()
+	sealer, err := storage.NewSealer(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := helpdesk.New(helpdesk.Config{Store: store, Blobs: memblob.New(), Sealer: sealer, SigningKey: []byte(strings.Repeat("k", 32))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := desk.New(desk.Config{Service: service, Once: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	visit := func(path string) (int, string) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		return w.Code, w.Header().Get("Location")
+	}
+	operator := service.Operator()
+	owner, err := operator.CreateUser(t.Context(), identity.UserInput{Email: "owner@localhost"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, to := visit("/"); status != http.StatusSeeOther || to != "/setup" {
+		t.Errorf("%d %s", status, to)
+	}
+	if status, _ := visit("/sign-in"); status != http.StatusOK {
+		t.Errorf("%d", status)
+	}
+	token, err := operator.CreatePasswordToken(t.Context(), owner.ID, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.ChoosePassword(t.Context(), token, identity.PasswordChoice{Password: "correct horse"}); err != nil {
+		t.Fatal(err)
+	}
+	if status, to := visit("/"); status != http.StatusSeeOther || to != "/sign-in" {
+		t.Errorf("%d %s", status, to)
 	}
 }
