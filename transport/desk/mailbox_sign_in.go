@@ -210,6 +210,9 @@ func (v *visit) otherAccount(out helpdesk.MailSignedIn) string {
 	return v.words.T("You signed in as %s, but the address of the mailbox is %s.", out.Signed, m.Email)
 }
 
+// withdrawn is how package ingest begins to say that a grant is gone.
+const withdrawn = "access was withdrawn or has expired: it must be granted again "
+
 // whyNotFetched is whyFailed for a mailbox that may be signed in to its provider.
 func (v *visit) whyNotFetched(m helpdesk.Mailbox, failure string) string {
 	if m.Inbound.Auth == ledger.AuthOAuth2 {
@@ -217,7 +220,7 @@ func (v *visit) whyNotFetched(m helpdesk.Mailbox, failure string) string {
 		case strings.HasPrefix(rest, "login: "):
 			return v.words.T("The server refuses this user. Check that IMAP is allowed for the account. (%s)", strings.TrimPrefix(rest, "login: "))
 		case failedStep(failure) == 1:
-			return v.words.T("The access has ended or was withdrawn. (%s)", strings.TrimPrefix(rest, "token: "))
+			return v.words.T("The access has ended or was withdrawn. (%s)", strings.Trim(strings.TrimPrefix(strings.TrimPrefix(rest, "token: "), withdrawn), "()"))
 		}
 	}
 	return v.whyFailed(failure)
