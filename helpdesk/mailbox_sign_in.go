@@ -93,10 +93,6 @@ func (d *Desk) BeginMailSignIn(ctx context.Context, in MailSignIn) (identity.Sig
 	if err != nil {
 		return identity.SignInStart{}, err
 	}
-	p, err := d.svc.mailProvider(in.Provider)
-	if err != nil {
-		return identity.SignInStart{}, err
-	}
 	login := in.Account
 	if in.MailboxID != 0 {
 		m, err := r.Mailboxes().Get(ctx, in.MailboxID)
@@ -104,6 +100,10 @@ func (d *Desk) BeginMailSignIn(ctx context.Context, in MailSignIn) (identity.Sig
 			return identity.SignInStart{}, err
 		}
 		login = cmp.Or(login, signedInAs(m), m.Email)
+	}
+	p, err := d.svc.mailProvider(in.Provider)
+	if err != nil {
+		return identity.SignInStart{}, err
 	}
 	if len(in.Next) > maxNext {
 		in.Next = ""
@@ -130,6 +130,11 @@ func (d *Desk) mayConnect(mailboxID int64) (Reader, error) {
 	}
 	if _, err := d.guard.Write(need); err != nil {
 		return nil, err
+	}
+	if mailboxID == 0 {
+		if err := d.reachesAll(); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := d.guard.Write(identity.MailboxesConnection); err != nil {
 		return nil, err

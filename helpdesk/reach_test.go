@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/helpdesk/subscription"
@@ -65,6 +66,7 @@ func (w *beyond) givenUp() int64 {
 func newBeyond(t *testing.T) *beyond {
 	t.Helper()
 	b := newBundle(t, withProviders).with(func(cfg *helpdesk.Config) {
+		cfg.MailProviders = []mailserver.Provider{mailProvider(mailserver.Grant{})}
 		withProviders(cfg)
 		cfg.ParseKey, cfg.MailServers, cfg.Feed = parseKey, &answering{}, noFeed{}
 		cfg.DNS = func(_ context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error) {
@@ -166,7 +168,10 @@ func reachOf() map[string]struct {
 	return map[string]entry{
 		"AccountID": {own, nil}, "UserID": {own, nil}, "Scope": {own, nil}, "Holds": {own, nil}, "Permissions": {own, nil},
 		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil}, "Lagging": {own, nil},
-		"TaggedAddress":    {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.TaggedAddress(c, w.box.ID)) }},
+		"TaggedAddress": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.TaggedAddress(c, w.box.ID)) }},
+		"BeginMailSignIn": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.BeginMailSignIn(c, helpdesk.MailSignIn{Provider: "post", MailboxID: w.box.ID}))
+		}},
 		"TestMailbox":      {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.TestMailbox(c, w.box.ID)) }},
 		"TestOutbound":     {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.TestOutbound(c, w.box.ID)) }},
 		"ReconcileMailbox": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.ReconcileMailbox(c, w.box.ID)) }},

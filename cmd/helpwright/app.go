@@ -161,6 +161,9 @@ func (a *app) assemble(keys [][]byte, changes []change) (err error) {
 	if cfg.Desk.Providers, err = a.identityProviders(); err != nil {
 		return fmt.Errorf("the identity provider (HELPWRIGHT_OIDC_ISSUER): %w", err)
 	}
+	if cfg.Desk.MailProviders, err = a.mailProviders(); err != nil {
+		return err
+	}
 	if cfg.Desk.Passkeys, err = a.settings.passkeys(); err != nil {
 		return fmt.Errorf("passkeys (HELPWRIGHT_BASE_URL): %w", err)
 	}

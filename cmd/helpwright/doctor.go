@@ -48,6 +48,7 @@ func (doctorCmd) Run(s *session) error {
 	d.intake()
 	d.relay()
 	d.openID()
+	d.mailSignIn()
 	d.passkeys()
 	if d.failed > 0 {
 		return errSick

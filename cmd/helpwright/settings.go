@@ -61,6 +61,12 @@ type Settings struct {
 	OIDCDomains      []string `env:"HELPWRIGHT_OIDC_DOMAINS" name:"oidc-domains" help:"Mail domains that the provider vouches for, separated by commas; * for all. Only an address there finds a user who has it, and makes members by the rules of an account. Empty: members connect the provider themselves, while they are signed in." placeholder:"DOMAIN"`
 	OIDCSecondFactor string   `env:"HELPWRIGHT_OIDC_SECOND_FACTOR" name:"oidc-second-factor" default:"never" help:"When a sign-in with the provider counts as one with two factors: never, amr (it reports mfa), always, or acr= and a value that it is asked for." placeholder:"RULE"`
 
+	GoogleClientID        string `env:"HELPWRIGHT_GOOGLE_CLIENT_ID" name:"google-client-id" help:"Client id from Google Cloud, with which mailboxes are connected by signing in with Google. The address to register there: helpwright doctor shows it." placeholder:"ID"`
+	GoogleClientSecret    string `env:"HELPWRIGHT_GOOGLE_CLIENT_SECRET" name:"google-client-secret" secret:"all" help:"Its secret." placeholder:"SECRET"`
+	MicrosoftClientID     string `env:"HELPWRIGHT_MICROSOFT_CLIENT_ID" name:"microsoft-client-id" help:"Application id from Microsoft Entra, with which mailboxes are connected by signing in with Microsoft. The address to register there: helpwright doctor shows it." placeholder:"ID"`
+	MicrosoftClientSecret string `env:"HELPWRIGHT_MICROSOFT_CLIENT_SECRET" name:"microsoft-client-secret" secret:"all" help:"The value of a client secret of the application." placeholder:"SECRET"`
+	MicrosoftTenant       string `env:"HELPWRIGHT_MICROSOFT_TENANT" name:"microsoft-tenant" default:"common" help:"Whose accounts may sign in: common, organizations, consumers, or a tenant's id or domain for an application of one organization." placeholder:"TENANT"`
+
 	AllowPrivateHosts bool          `env:"HELPWRIGHT_ALLOW_PRIVATE_HOSTS" help:"Allow mailboxes, webhooks and the image proxy to connect to loopback and private addresses."`
 	DNSServer         string        `env:"HELPWRIGHT_DNS_SERVER" name:"dns-server" help:"DNS resolver for domain verification and doctor, HOST:PORT. Default: the system's." placeholder:"ADDR"`
 	SPF               string        `env:"HELPWRIGHT_SPF" name:"spf" default:"a mx" help:"SPF mechanisms that authorize the relay, for the SPF record that domains are shown, such as include:spf.example.net." placeholder:"TERMS"`
@@ -146,6 +152,7 @@ func (s *Settings) check() error {
 	problems.Check(s.SecretKey == "" || err == nil, "HELPWRIGHT_SECRET_KEY", "must have at least 32 characters; openssl rand -hex 32 makes one")
 	problems.Check(s.BootstrapToken == "" || len(s.BootstrapToken) >= 20 && len(s.BootstrapToken) <= 200, "HELPWRIGHT_BOOTSTRAP_TOKEN", "must have 20 to 200 printable characters")
 	s.checkOpenID(&problems)
+	s.checkMailSignIn(&problems)
 	s.checkLimits(&problems)
 	_, err = logLevel(s.LogLevel)
 	problems.Check(err == nil, "HELPWRIGHT_LOG_LEVEL", "must be debug, info, warn or error")

@@ -37,10 +37,13 @@ type tested struct {
 	Mailbox int64  `json:"m"`
 	Failure string `json:"f,omitempty"`
 	Millis  int64  `json:"t"`
-	Out     bool   `json:"o,omitempty"` // it was of outgoing mail
 }
 
-const testCookie = "desk_test"
+// The cookies with results of tests: of fetching, and of sending.
+const (
+	testCookie    = "desk_test"
+	testOutCookie = "desk_test_out"
+)
 
 // try tests the connection of a mailbox, and keeps the result for the next page.
 func (v *visit) try(id int64) (tested, error) {
@@ -59,9 +62,11 @@ func (v *visit) try(id int64) (tested, error) {
 	return out, nil
 }
 
-// lastTest returns the result of the last test of a mailbox, if it was made in this browser a moment ago.
-func (v *visit) lastTest(id int64) (tested, bool) {
-	c, err := v.r.Cookie(testCookie)
+// lastTest returns the result of the last test of fetching a mailbox, if it was made in this browser a moment ago.
+func (v *visit) lastTest(id int64) (tested, bool) { return v.lastTestIn(testCookie, id) }
+
+func (v *visit) lastTestIn(name string, id int64) (tested, bool) {
+	c, err := v.r.Cookie(name)
 	if err != nil {
 		return tested{}, false
 	}
@@ -87,7 +92,7 @@ func (v *visit) steps(m helpdesk.Mailbox, t tested) []check {
 		return all
 	}
 	at := failedStep(t.Failure)
-	all[at] = wrong([]string{w.T("Not reached"), w.T("Not signed in"), w.T("Folder not opened")}[at], v.whyFailed(t.Failure), took)
+	all[at] = wrong([]string{w.T("Not reached"), w.T("Not signed in"), w.T("Folder not opened")}[at], v.whyNotFetched(m, t.Failure), took)
 	return all[:at+1]
 }
 

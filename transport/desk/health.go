@@ -35,7 +35,10 @@ type healthView struct {
 type queueLine struct{ Name, N, Text string }
 
 // need is a problem that needs attention.
-type need struct{ Icon, Title, Text, URL string }
+type need struct {
+	Icon, Title, Text, URL string
+	SignIn                 string // signs a mailbox in again; "" if that is not the remedy
+}
 
 // tile is a large figure.
 type tile struct {
@@ -219,7 +222,7 @@ func spark(days []dayCount) string {
 func (v *visit) needsOf(row healthBox) []need {
 	var out []need
 	if row.State.Class == "bad" || row.State.Class == "warn" {
-		out = append(out, need{Icon: "mail", Title: v.words.T("%s gets no mail", row.Name), Text: row.State.Text, URL: row.URL})
+		out = append(out, need{Icon: "mail", Title: v.words.T("%s gets no mail", row.Name), Text: row.State.Text, URL: row.URL, SignIn: row.State.Link.URL})
 	}
 	if row.NotImported > 0 {
 		out = append(out, need{Icon: "note", Title: v.words.N(row.NotImported, "%s mail was not imported|%s mails were not imported"), Text: row.Name, URL: v.at("/settings/ledger")})

@@ -448,7 +448,8 @@ type inboxView struct {
 	Search      bool
 	Empty       string
 	EmptyMore   string
-	CanSaveView bool // filters were chosen
+	Steps       []check // of setting up a team that has no mail yet
+	CanSaveView bool    // filters were chosen
 	SaveView    string
 	Asked       [][2]string // the parameters of the filters
 }
@@ -494,6 +495,10 @@ func (v *visit) list(l listing) error {
 	}
 	if l.view == "search" || l.tag != 0 || l.team != 0 || l.words != "" || l.user != "" || l.priority != "" {
 		view.Empty, view.EmptyMore = v.words.T("Nothing found"), v.words.T("Try other words, or fewer filters.")
+	} else if len(view.Rows) == 0 && l.view != "spam" {
+		if view.Steps, err = v.firstSteps(); err != nil {
+			return err
+		}
 	}
 	if view.Tools, err = v.tools(l, view.CanSaveView); err != nil {
 		return err

@@ -47,7 +47,7 @@ func (v *visit) outgoing(m helpdesk.Mailbox) *outgoingView {
 	if v.sendsNothing(m) {
 		view.Missing = v.words.T("No outgoing mail is set up on this server. Replies stay here until you enter an SMTP server.")
 	}
-	if t, ok := v.lastTest(m.ID); ok && t.Out && out.Type == sending.OutboundSMTP {
+	if t, ok := v.lastTestIn(testOutCookie, m.ID); ok && out.Type == sending.OutboundSMTP {
 		view.Tested = v.sendingSteps(m, t)
 	}
 	return view
@@ -137,7 +137,7 @@ func (v *visit) tryOutgoing(id int64) (failure string, err error) {
 	if err != nil {
 		return "", err
 	}
-	c := v.setting(testCookie, pack(tested{Mailbox: id, Failure: got.Failure, Millis: time.Since(began).Milliseconds(), Out: true}))
+	c := v.setting(testOutCookie, pack(tested{Mailbox: id, Failure: got.Failure, Millis: time.Since(began).Milliseconds()}))
 	c.MaxAge = 600
 	http.SetCookie(v.w, c)
 	return got.Failure, nil
@@ -170,6 +170,9 @@ func (v *visit) sendingSteps(m helpdesk.Mailbox, t tested) []check {
 	case "authenticate":
 		at, name = 1, w.T("Not signed in")
 		text = w.T("The password was refused. Some providers want an app password. (%s)", reason)
+		if out.Auth == sending.OutboundOAuth2 {
+			text = w.T("The server refuses this user. Check that sending by SMTP is allowed for the account. (%s)", reason)
+		}
 	case "sender":
 		at, name = len(all)-1, w.T("Address refused")
 		text = w.T("The server does not take mail from this address. (%s)", reason)

@@ -67,6 +67,7 @@ func (h *Handler) route() {
 		"POST /customers/{id}/merge":             (*visit).mergeCustomers,
 		"GET /customers/{id}/erase":              (*visit).erasePage,
 		"POST /customers/{id}/erase":             (*visit).eraseCustomer,
+		"GET /mailbox-sign-in/{provider}":        (*visit).signMailboxIn,
 	} {
 		h.mux.HandleFunc(below(pattern), h.member(fn))
 	}
@@ -84,11 +85,12 @@ func (h *Handler) routeSignIn() {
 
 		"POST /sign-in/code": (*visit).signInCode,
 
-		"GET /sign-in/with/{provider}":      (*visit).signInWith,
-		"GET /sign-in/with/{provider}/done": (*visit).signedInWith,
-		"GET /connected":                    (*visit).connectedPage,
-		"POST /connected/{provider}":        (*visit).connect,
-		"POST /disconnect/{id}":             (*visit).disconnect,
+		"GET /sign-in/with/{provider}":         (*visit).signInWith,
+		"GET /sign-in/with/{provider}/done":    (*visit).signedInWith,
+		"GET /mailbox-sign-in/{provider}/done": (*visit).mailboxSignedIn,
+		"GET /connected":                       (*visit).connectedPage,
+		"POST /connected/{provider}":           (*visit).connect,
+		"POST /disconnect/{id}":                (*visit).disconnect,
 
 		"POST /sign-in/passkey":       (*visit).signInWithPasskey,
 		"POST /sign-in/passkey/begin": (*visit).beginPasskeySignIn,

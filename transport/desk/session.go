@@ -119,7 +119,7 @@ func (v *visit) signOut() error {
 // home redirects a member to the account that they used last, or to their first one.
 func (v *visit) home() error {
 	if err := v.signedIn(); err != nil {
-		return err
+		return v.firstVisit(err)
 	}
 	admin, err := v.service().Admin(v.ctx(), v.caller)
 	if err != nil {

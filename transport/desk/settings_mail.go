@@ -32,12 +32,14 @@ type mailboxesView struct {
 	Errors     map[string]string
 	Action     string
 	MayConnect bool
+	SignIn     *mailSignIn // nil: with a password only
 }
 
 type mailboxRow struct {
 	Name, Email, URL string
 	Default          bool
 	State            check
+	SignIn           string // signs it in again; "" if that is not needed
 }
 
 func (v *visit) mailboxesPage() error {
@@ -51,12 +53,14 @@ func (v *visit) listMailboxes(form connectionForm, problems map[string]string, s
 	}
 	view := mailboxesView{Form: form, Errors: orEmpty(problems), Action: v.at("/settings/mailboxes"), CanCreate: v.may(identity.MailboxesCreate),
 		MayConnect: v.may(identity.MailboxesConnection), Next: v.older("/settings/mailboxes", page.Next)}
+	view.SignIn = v.mailSignInOf(helpdesk.Mailbox{}, "")
 	for _, m := range page.Items {
 		row := mailboxRow{Name: m.Name, Email: m.Email, URL: v.at("/settings/mailboxes/" + itoa(m.ID)), Default: m.IsDefault}
 		if view.MayConnect {
 			if row.State, err = v.liveState(m); err != nil {
 				return err
 			}
+			row.SignIn = row.State.Link.URL
 		}
 		view.Boxes = append(view.Boxes, row)
 	}
@@ -74,7 +78,7 @@ func orEmpty(m map[string]string) map[string]string {
 func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
 	w := v.words
 	if m.Inbound.Type == ledger.InboundForward {
-		return good(w.T("Forwarding"), v.InternalAddress(m), ""), nil
+		return v.forwardingState(m)
 	}
 	status, err := v.FetchStatus(v.ctx(), m.ID)
 	if err != nil {
@@ -84,7 +88,7 @@ func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
 	last := v.since(status.LastSuccessAt)
 	switch state := status.State(); {
 	case status.NeedsReauth:
-		return wrong(w.T("Signed out"), v.whyFailed(status.LastError), v.since(status.LastErrorAt)), nil
+		return v.signedOut(m, status), nil
 	case state == ledger.FetchConnected:
 		return good(w.T("Connected"), w.T("Watching %s for new mail", cmp.Or(folders, w.T("Inbox"))), last), nil
 	case state == ledger.FetchFailing:
@@ -118,7 +122,7 @@ func (v *visit) connectionFrom() connectionForm {
 
 func (v *visit) addMailbox() error {
 	f := v.connectionFrom()
-	in := helpdesk.MailboxInput{Email: storage.Some(f.Email), Name: storage.Some(cmp.Or(strings.TrimSpace(v.r.PostFormValue("name")), mailboxName(f.Email)))}
+	in := helpdesk.MailboxInput{Email: storage.Some(f.Email), Name: storage.Some(cmp.Or(strings.TrimSpace(v.r.PostFormValue("name")), helpdesk.MailboxName(f.Email)))}
 	fetched := f.Type != string(ledger.InboundForward)
 	if fetched {
 		inbound := f.inbound(v.r.PostFormValue("password"))
@@ -165,6 +169,7 @@ type mailboxView struct {
 	Domain              *domainCard
 	Signature           *signatureForm // nil if the member may not change it
 	List                string
+	SignIn              *mailSignIn // nil: with a password only
 }
 
 type hold struct {
@@ -196,7 +201,7 @@ func (v *visit) mailboxView(m helpdesk.Mailbox) (mailboxView, error) {
 	}
 	view.Holds = v.holds(int(v.account.SendHold / time.Second))
 	if view.CanConnect {
-		view.Outgoing = v.outgoing(m)
+		view.Outgoing, view.SignIn = v.outgoing(m), v.mailSignInOf(m, "")
 		if err := v.connectionState(m, &view); err != nil {
 			return view, err
 		}
@@ -230,10 +235,20 @@ func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
 	if err != nil {
 		return err
 	}
+	if state.Link.URL != "" { // shown as a notice with a button
+		view.SignIn.Needed, state.Link = state.Text, Link{}
+	}
+	forwarded := m.Inbound.Type == ledger.InboundForward
+	if forwarded && state.Class != "ok" && m.Email != "" {
+		state.Link = Link{Text: w.T("Send a test mail"), URL: "mailto:" + m.Email}
+	}
 	view.Checks = []check{state}
 	view.Live = w.T("Live. New mail arrives within seconds.")
 	if state.Class != "ok" {
 		view.Live = w.T("New mail waits on its server.")
+		if forwarded {
+			view.Live = w.T("It shows what is forwarded to it.")
+		}
 	}
 	last, err := v.InboundMails(v.ctx(), ledger.Filter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
 	if err != nil {
@@ -254,7 +269,7 @@ func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
 		c.Link = Link{Text: w.T("Look"), URL: v.at("/settings/ledger")}
 		view.Checks = append(view.Checks, c)
 	}
-	if t, ok := v.lastTest(m.ID); ok && !t.Out && m.Inbound.Type != ledger.InboundForward {
+	if t, ok := v.lastTest(m.ID); ok && m.Inbound.Type != ledger.InboundForward {
 		view.Tested = v.steps(m, t)
 	}
 	return nil

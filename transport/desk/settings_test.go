@@ -491,7 +491,7 @@ func TestHealthFigures(t *testing.T) {
 	}
 	b.asks("ada@example.net", "The door is stuck", "It does not open")
 	got := b.get("/health")
-	for _, text := range []string{"The door is stuck", "of 1 open", "<svg", "Show numbers", "Forwarding"} {
+	for _, text := range []string{"The door is stuck", "of 1 open", "<svg", "Show numbers", "Waiting for its first mail"} {
 		if !strings.Contains(got.body, text) {
 			t.Errorf("%q is not there", text)
 		}

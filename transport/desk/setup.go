@@ -12,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
+	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -41,7 +42,8 @@ type setUpView struct {
 	Found     string         // its server, in words
 	Checks    []check
 	Connected bool
-	Past      bool // older mail can be chosen
+	Past      bool        // older mail can be chosen
+	SignIn    *mailSignIn // nil: with a password only
 	Mailbox   int64
 
 	Addresses string // of colleagues
@@ -283,6 +285,10 @@ func (v *visit) setUpMailboxPage() error {
 		view.Form, view.Mailbox = formOf(m), m.ID
 		if t, ok := v.lastTest(m.ID); ok {
 			view.Checks, view.Connected = v.steps(m, t), t.Failure == ""
+			if out, ok := v.lastTestIn(testOutCookie, m.ID); ok && m.Outbound.Type == sending.OutboundSMTP {
+				steps := v.sendingSteps(m, out)
+				view.Checks = append(view.Checks, steps[len(steps)-1])
+			}
 		}
 		view.Past = m.Inbound.Type == ledger.InboundIMAP
 	}
@@ -290,6 +296,13 @@ func (v *visit) setUpMailboxPage() error {
 }
 
 func (v *visit) askForMailbox(view setUpView, status int) error {
+	if view.SignIn == nil {
+		m, _, err := v.firstMailbox()
+		if err != nil {
+			return err
+		}
+		view.SignIn = v.mailSignInOf(m, nextSetUp)
+	}
 	view.Action, view.Skip = v.at("/setup/mailbox"), v.at("/setup/colleagues")
 	if view.Form.Host != "" {
 		view.Found = v.words.T("%s, port %s, %s", view.Form.Host, view.Form.Port, v.encryption(view.Form.Encryption))
@@ -317,6 +330,15 @@ func (v *visit) setUpMailbox() error {
 	if v.r.PostFormValue("act") == "start" && found {
 		return v.startMailbox(old)
 	}
+	if v.r.PostFormValue("act") == "skip" && found {
+		return v.skipMailbox(old)
+	}
+	if found && old.Inbound.Auth == ledger.AuthOAuth2 && v.r.PostFormValue("password") == "" && strings.TrimSpace(v.r.PostFormValue("email")) == old.Email {
+		if _, err := v.tryBoth(old); err != nil {
+			return err
+		}
+		return v.see(v.at("/setup/mailbox"))
+	}
 	form := v.typed()
 	if form.Host == "" && form.Email != "" || found && form.Email != old.Email && form.Host == old.Inbound.Host {
 		s := v.h.guess(v.ctx(), form.Email)
@@ -340,7 +362,7 @@ func (v *visit) setUpMailbox() error {
 	} else if found {
 		m, err = v.UpdateMailbox(v.ctx(), old.ID, in)
 	} else {
-		in.Name = storage.Some(mailboxName(form.Email))
+		in.Name = storage.Some(helpdesk.MailboxName(form.Email))
 		m, err = v.CreateMailbox(v.ctx(), in)
 	}
 	if fault.Is(err, fault.Invalid) {
@@ -354,16 +376,6 @@ func (v *visit) setUpMailbox() error {
 		return err
 	}
 	return v.see(v.at("/setup/mailbox"))
-}
-
-// mailboxName derives a display name from an address.
-func mailboxName(email string) string {
-	local, _, _ := strings.Cut(email, "@")
-	runes := []rune(local)
-	if len(runes) == 0 {
-		return email
-	}
-	return strings.ToUpper(string(runes[:1])) + string(runes[1:])
 }
 
 // startMailbox imports older mail as chosen.

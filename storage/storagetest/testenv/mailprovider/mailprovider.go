@@ -270,3 +270,10 @@ func reply(w http.ResponseWriter, status int, body map[string]any) {
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // of plain values
 }
+
+// Holder returns the address of the account that an access token is for, "" if it is not valid.
+func (p *Provider) Holder(token string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.access[token]
+}
