@@ -19,7 +19,7 @@ import (
 func saidTexts(t *testing.T) map[string]bool {
 	t.Helper()
 	said := map[string]bool{}
-	call := regexp.MustCompile(`[{(\s](t|n \S+) ("(?:[^"\\]|\\.)*")`)
+	call := regexp.MustCompile(`[{(\s](t|n (?:\S+|\([^)]*\))) ("(?:[^"\\]|\\.)*")`)
 	err := fs.WalkDir(templateFiles, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
