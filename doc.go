@@ -1,60 +1,52 @@
-// Package helpwright is an overview of the module: a help desk with a multilingual knowledge base, to embed in Go programs
-// or to run as a server.
+// Package helpwright is the map of the module: a help desk with a multilingual knowledge base, to embed in Go programs or to
+// run as a server. There are three doors.
 //
-// To embed everything in your program, with inbound and outbound mail, API and help centres:
+//   - You want everything in your program: transport/server has one Config, a http.Handler and Run.
+//   - You want a part of it: helpdesk.New is the help desk, kb.New the knowledge base. Both work on any store, such as
+//     storage/bunstore/sqlite or storage/bunstore/postgres, also in your own pool and transactions.
+//   - You want it on your own database or file store: storage is the contract, storage/storagetest the suite that proves yours.
 //
-//   - transport/server: one Config, a http.Handler, and Run
+// The folder examples has small complete programs for each. cmd/helpwright is the server, whose manual is in
+// cmd/helpwright/manual.
 //
-// To embed the help desk in your program, part by part:
+// # The help desk
 //
-//   - helpdesk: conversations, customers, mailboxes; start with helpdesk.New. Its rooms are
-//     helpdesk/identity (accounts, users, roles), helpdesk/ledger (inbound mail), helpdesk/sending
-//     (outbound mail) and helpdesk/mailaddr (email addresses)
-//   - storage/bunstore: stores them in SQLite or PostgreSQL, in your own transaction if you like;
-//     bunstore/sqlite and bunstore/postgres open them, and link one driver each
-//   - storage/fileblob: stores raw mails and attachments in a folder
-//   - storage/s3blob: stores them in a bucket of an S3 server
-//   - transport/api: the HTTP API as a http.Handler; transport is the engine below it, which can
-//     serve an application's own operations too
+//   - helpdesk: accounts, mailboxes, customers, conversations, interactions; all rules and permissions
+//   - helpdesk/identity, helpdesk/ledger, helpdesk/sending, helpdesk/subscription: its nouns with their part of the store:
+//     users and roles; received mail; deliveries and domains; events and webhooks
+//   - helpdesk/message, helpdesk/mailaddr, helpdesk/mailserver: the words that parsers, mail servers and the help desk share
+//   - helpdesk/ingest: fetches mailboxes and files mail. Its sources are ingest/imap, ingest/pop3 and ingest/smtpin (SMTP and
+//     LMTP); ingest/archive reads mbox files and Maildirs
+//   - helpdesk/outbound: composes and sends answers, through a relay or into a spool folder
+//   - helpdesk/mail, helpdesk/mailhtml: RFC 5322 messages and their HTML, made safe; useful on their own
+//   - helpdesk/mailauth, helpdesk/dnscheck, helpdesk/pgp: SPF, DKIM and DMARC; the DNS records of domains; OpenPGP keys
+//   - helpdesk/mailsignin, helpdesk/oidc, helpdesk/passkey: mailboxes of Google and Microsoft; members who sign in elsewhere
+//   - helpdesk/webhook, helpdesk/imageproxy: sends events, signed; fetches the images of mails. Receivers verify events with
+//     helpdesk/webhook/signature, which needs the standard library only
+//   - helpdesk/netguard: connects to addresses that others have named, only if they are public
+//   - helpdesk/movein: imports an account of another help desk, read by movein/zendesk, movein/helpscout, movein/freescout
 //
-// To embed the knowledge base, alone or beside the help desk:
+// # The knowledge base
 //
-//   - kb: sites, collections, categories, articles, search; start with kb.New
-//   - transport/site: the public help centres, as a http.Handler
-//   - kb/exchange: imports and exports a site as a folder of Markdown, fit for git
-//   - kb/contenthtml, kb/theme: safe article HTML, and sandboxed templates; also useful on
-//     their own
-//   - storage/bunstore: its method KB returns the store in the same database
+//   - kb: sites, collections, categories, articles with revisions, search, feedback, files, themes; all rules and permissions
+//   - kb/exchange: a site as a folder of Markdown, and back
+//   - kb/contenthtml, kb/theme: HTML and Markdown of articles made safe; templates in a sandbox; useful on their own
 //
-// For inbound and outbound mail:
+// # Storage
 //
-//   - helpdesk/ingest: fetches mailboxes (ingest/imap, ingest/pop3), receives forwarded
-//     mail (ingest/smtpin) and files it
-//   - helpdesk/movein: imports an account of another help desk, read by movein/zendesk,
-//     movein/helpscout and movein/freescout
-//   - helpdesk/mailauth: SPF, DKIM and DMARC of inbound mail
-//   - helpdesk/outbound: sends replies through a relay or into a spool folder
-//   - helpdesk/webhook: sends events to webhooks, signed; receivers verify with
-//     helpdesk/webhook/signature, which links nothing else
-//   - helpdesk/netguard: connects to addresses given by others, only if they are public
-//   - storage/jobs: runs the jobs that these packages enqueue
-//   - storage/backup: writes archives of a whole help desk while it is in use, checks and restores them
-//   - storage/transfer, helpdesk/transfer, kb/transfer: archives of a whole account, for any store
-//   - storage/blobs: removes files that no row refers to, ties a database to its files, and copies
-//     them to another store while they are in use
-//   - helpdesk/mail, helpdesk/mailhtml: RFC 5322 messages and their HTML; also useful on
-//     their own
-//   - helpdesk/dnscheck, helpdesk/pgp: look up the DNS records of domains, and read and
-//     use PGP keys; connect them through helpdesk.Config's DNS and ParseKey
+//   - storage, storage/fault: paging, optional values, jobs, events, files, sealed secrets; the error type
+//   - storage/bunstore: SQLite and PostgreSQL; storage/memstore: in memory
+//   - storage/fileblob, storage/s3blob, storage/memblob: files in a folder, a bucket, in memory
+//   - storage/jobs, storage/events: runs jobs, with leases, on several processes; follows event logs as they grow
+//   - storage/backup; storage/transfer, helpdesk/transfer, kb/transfer: archives of a whole help desk; of one account
+//   - storage/blobs: removes files that no row names, ties a database to its files, copies them to another store
+//   - storage/guard, storage/gather, storage/search, storage/plain, storage/filetype: what both domains share: permissions
+//     before each access, observations that are written later, terms of texts, plain text, types of files
 //
-// To add your own database or file store:
+// # Transport
 //
-//   - storage: the contract; it imports the standard library only
-//   - storage/storagetest: the suite that checks your implementation
-//   - storage/memstore, storage/memblob: the models that it is compared with
-//   - storage/plain: cleans plain text for storage
-//   - storage/guard: how the handles of both domains access a store
-//   - examples/customstore: a store and a file store from scratch; examples/auditstore: a wrapper
-//
-// To run it: cmd/helpwright is the reference server. The folder examples contains small complete programs.
+//   - transport/api: the operations of the HTTP API, a file for each noun; transport is the engine below: one route table makes
+//     the routes, the OpenAPI document and the tests, for an application's own operations, too
+//   - transport/site: the help centres that readers see; transport/desk: the pages that agents work in
+//   - transport/mcp: lets assistants work in a help desk, by the Model Context Protocol
 package helpwright

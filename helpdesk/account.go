@@ -115,6 +115,6 @@ func (d *Desk) DeleteAccount(ctx context.Context) error {
 		if err := tx.DeleteAccount(ctx); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, purgePrefix(accountPrefix(d.scope.AccountID)))
+		return tx.Enqueue(ctx, purgePrefix(accountPrefix(d.scope.AccountID))...)
 	})
 }

@@ -2,8 +2,9 @@ package helpdesk
 
 import (
 	"context"
-	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 )
 
 const (

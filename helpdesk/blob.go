@@ -3,13 +3,10 @@ package helpdesk
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // Kinds of jobs. The program that runs the jobs registers a handler for each: see helpdesk/ingest, helpdesk/outbound,
@@ -72,72 +69,20 @@ func fileKey(accountID int64) string {
 	return accountPrefix(accountID) + "attachments/" + strings.ToLower(rand.Text())
 }
 
-// purge is the payload of JobPurgeBlobs.
-type purge struct {
-	Prefix string   `json:"prefix,omitempty"`
-	Keys   []string `json:"keys,omitempty"`
+func purgePrefix(prefix string) []storage.Job {
+	return storage.BlobPurge{Prefix: prefix}.Jobs(JobPurgeBlobs, 0)
 }
 
-func purgePrefix(prefix string) storage.Job {
-	payload, _ := json.Marshal(purge{Prefix: prefix})
-	return storage.Job{Kind: JobPurgeBlobs, Payload: payload}
-}
-
-// purgeKeys returns jobs of at most 200 keys each, since payloads are limited.
 func purgeKeys(accountID int64, keys []string) []storage.Job {
-	var jobs []storage.Job
-	for len(keys) > 0 {
-		n := min(200, len(keys))
-		payload, _ := json.Marshal(purge{Keys: keys[:n]})
-		jobs = append(jobs, storage.Job{Kind: JobPurgeBlobs, AccountID: accountID, Payload: payload})
-		keys = keys[n:]
-	}
-	return jobs
+	return storage.BlobPurge{Keys: keys}.Jobs(JobPurgeBlobs, accountID)
 }
 
-// discardTime limits the time for removing files that no row refers to.
-const discardTime = 10 * time.Second
-
-// discard removes files whose rows were not written because of err. If the outcome is unknown, a row may refer to them, so
-// they stay; the sweep of storage/blobs finds those without a row.
+// discard deletes files whose rows were not written because of err.
 func (s *Service) discard(ctx context.Context, err error, keys ...string) {
-	if !fault.Certain(err) {
-		s.cfg.Logger.WarnContext(ctx, "files stay until it is known whether rows name them", "files", len(keys), "error", err)
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
-	defer cancel()
-	for _, key := range keys {
-		if err := s.cfg.Blobs.Delete(ctx, key); err != nil {
-			s.cfg.Logger.WarnContext(ctx, "a file without a row stays behind", "error", err)
-		}
-	}
+	storage.DiscardBlobs(ctx, s.cfg.Blobs, s.cfg.Logger, err, keys...)
 }
 
 // PurgeBlobs runs a job of kind [JobPurgeBlobs]: it removes files whose rows are gone. It is idempotent.
 func (s *Service) PurgeBlobs(ctx context.Context, job storage.ClaimedJob) error {
-	var p purge
-	if err := json.Unmarshal(job.Payload, &p); err != nil {
-		return fault.Wrap(fault.Internal, "Service.PurgeBlobs", err)
-	}
-	for _, key := range p.Keys {
-		if err := s.cfg.Blobs.Delete(ctx, key); err != nil {
-			return err
-		}
-	}
-	for p.Prefix != "" {
-		blobs, err := s.cfg.Blobs.List(ctx, p.Prefix, "", 500)
-		if err != nil {
-			return err
-		}
-		for _, b := range blobs {
-			if err := s.cfg.Blobs.Delete(ctx, b.Key); err != nil {
-				return err
-			}
-		}
-		if len(blobs) < 500 {
-			return nil
-		}
-	}
-	return nil
+	return storage.RunBlobPurge(ctx, s.cfg.Blobs, job)
 }

@@ -59,10 +59,11 @@ func (f *filing) bounce(ctx context.Context, tx Tx, row *ledger.Mail, mailbox Ma
 	if err := tx.Deliveries().Update(ctx, storage.Pointers(changed)...); err != nil {
 		return false, err
 	}
-	bounced := slices.DeleteFunc(slices.Clone(changed), func(d sending.Delivery) bool { return d.State != sending.Bounced })
-	if err := (&Outgoing{svc: f.svc}).conclude(ctx, tx, f.accountID, c, i, bounced, f.now); err != nil {
+	ended := slices.DeleteFunc(slices.Clone(changed), func(d sending.Delivery) bool { return d.State == sending.Sent })
+	if err := (&Outgoing{svc: f.svc}).conclude(ctx, tx, f.accountID, c, i, ended, f.now); err != nil {
 		return false, err
 	}
+	bounced := slices.DeleteFunc(ended, func(d sending.Delivery) bool { return d.State != sending.Bounced })
 	// With several recipients, any one could forge a report about another, unless the report came to an address that only one
 	// recipient's servers have seen.
 	if len(deliveries) == 1 || about.deliveryID != 0 {
@@ -143,7 +144,7 @@ func (f *filing) reportedIn(ctx context.Context, tx Tx) (returned, error) {
 		}
 		for _, answer := range answers {
 			for _, d := range deliveries {
-				if d.InteractionID == answer && d.State == sending.Sent && slices.Contains(keys, d.AddressKey) {
+				if d.InteractionID == answer && d.State.Accepted() && slices.Contains(keys, d.AddressKey) {
 					return returned{interactionID: answer}, nil
 				}
 			}
@@ -183,11 +184,11 @@ func (f *filing) believe(all []sending.Delivery, about returned) (known bool, ch
 		}
 		known = true
 		d := &all[at]
-		if d.State != sending.Sent {
-			continue // only sent messages can bounce, and only once
+		if !d.State.Accepted() || d.State == sending.Delivered && r.State != sending.Bounced {
+			continue // only sent messages can bounce, and only once; what was delivered is no longer on its way
 		}
-		if r.State == sending.Bounced {
-			d.State = sending.Bounced
+		if r.State == sending.Bounced || r.State == sending.Delivered {
+			d.State = r.State
 		}
 		d.Code, d.EnhancedCode, d.Response = 0, plain.Cut(plain.Line(r.EnhancedCode), 20), plain.Cut(plain.Line(r.Response), 500)
 		if r.State == sending.Deferred {

@@ -1,6 +1,7 @@
 package helpdesk_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -273,6 +275,53 @@ func TestBouncesByReplyToken(t *testing.T) {
 	listed := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items
 	if len(listed) != 1 || listed[0].Key != "ada@example.com" {
 		t.Errorf("suppressed are %+v", listed)
+	}
+}
+
+// A report says what became of a sent answer; what reached a mailbox is no longer on its way, but may still come back.
+func TestDeliveryReports(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		reports []sending.State
+		want    sending.State
+		events  int // of type interaction.delivery_delivered
+	}{
+		"delivered":             {[]sending.State{sending.Delivered}, sending.Delivered, 1},
+		"relayed":               {[]sending.State{sending.Sent}, sending.Sent, 0},
+		"delayed, delivered":    {[]sending.State{sending.Deferred, sending.Delivered}, sending.Delivered, 1},
+		"delivered, delayed":    {[]sending.State{sending.Delivered, sending.Deferred}, sending.Delivered, 1},
+		"delivered twice":       {[]sending.State{sending.Delivered, sending.Delivered}, sending.Delivered, 1},
+		"delivered, and failed": {[]sending.State{sending.Delivered, sending.Bounced}, sending.Bounced, 1},
+		"failed, and delivered": {[]sending.State{sending.Bounced, sending.Delivered}, sending.Bounced, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			id := b.receive(opening()).ConversationID
+			i := b.answer(id, helpdesk.InteractionInput{})
+			report(b, begin(b, i.ID), sending.Sent)
+			for n, state := range tt.reports {
+				m := reportOf(i.MessageID, sending.ReportedRecipient{Address: "ada@example.com", State: state, EnhancedCode: "2.0.0"})
+				m.MessageID = fmt.Sprint("report ", n)
+				b.receive(m)
+			}
+			if d := b.deliveries(i.ID)[0]; d.State != tt.want {
+				t.Errorf("the delivery is %s, want %s", d.State, tt.want)
+			}
+			page := must(b.desk.Events(b.ctx, subscription.EventQuery{}, storage.PageRequest{Limit: storage.MaxLimit}))(t)
+			events := 0
+			for _, e := range page.Items {
+				if e.Type == "interaction.delivery_delivered" {
+					events++
+				}
+			}
+			if events != tt.events {
+				t.Errorf("%d events, want %d", events, tt.events)
+			}
+			if n := len(b.interactions(id)); n != 2 {
+				t.Errorf("the conversation has %d messages", n)
+			}
+		})
 	}
 }
 

@@ -56,7 +56,7 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, erro
 		return Caller{}, fault.New(fault.Unauthenticated, "The access token has expired.")
 	}
 	if now.Sub(token.LastUsedAt) >= time.Minute {
-		s.mark(ctx, mark{kind: tokenUsed, id: token.ID}, now)
+		s.marks.Add(ctx, mark{kind: tokenUsed, id: token.ID}, now)
 	}
 	return Caller{userID: token.UserID, tokenID: token.ID, scopes: token.Scopes, session: token.Session, expires: token.ExpiresAt, factors: token.Factors}, nil
 }

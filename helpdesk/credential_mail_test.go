@@ -184,13 +184,6 @@ func TestCredentialMails(t *testing.T) {
 				w.t.Error(err)
 			}
 		}, []string{"An account was connected for signing in", "An account was disconnected"}, ""},
-		"disconnected by the operator": {func(w *factored, svc *helpdesk.Service) {
-			w.connect(svc)
-			w.credentialMails()
-			if err := svc.Operator().UnlinkUser(w.ctx, w.user.ID); err != nil {
-				w.t.Error(err)
-			}
-		}, []string{"An account was disconnected"}, operator},
 		"disconnected by an admin": {func(w *factored, svc *helpdesk.Service) {
 			w.connect(svc)
 			w.credentialMails()

@@ -15,5 +15,3 @@
 // reach. A caller who is not a member gets a NotFound fault. Every method of a handle checks a permission, then validates
 // its input, then touches data. Errors are faults (package storage/fault).
 package helpdesk
-
-import ()

@@ -2,10 +2,11 @@ package helpdesk
 
 import (
 	"context"
-	"github.com/helpwright/helpwright/helpdesk/sending"
-	"github.com/helpwright/helpwright/storage/plain"
 	"slices"
 	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // sealing determines how a reply is encrypted.

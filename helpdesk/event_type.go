@@ -50,6 +50,7 @@ func EventTypes() []storage.EventType {
 		{Name: "interaction.delivery_failed", Description: "A reply could not be delivered to a recipient."},
 		{Name: "interaction.delivery_queued", Description: "A failed reply will be sent again."},
 		{Name: "interaction.delivery_sent", Description: "The relay accepted a reply."},
+		{Name: "interaction.delivery_delivered", Description: "A delivery report says that a reply reached the recipient's mailbox."},
 		{Name: "interaction.delivery_suppressed", Description: "A reply was not sent to a recipient whose address is suppressed."},
 		{Name: "interaction.moved", Description: "An interaction moved to another conversation."},
 		{Name: "interaction.posted", Description: "A draft was posted."},

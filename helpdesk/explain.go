@@ -3,10 +3,11 @@ package helpdesk
 import (
 	"context"
 	"fmt"
-	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"slices"
 	"strings"
+
+	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/helpdesk/ledger"
 )
 
 // ThreadingExplanation explains why an interaction is in its conversation. It omits conversations that the member does not

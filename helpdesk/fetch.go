@@ -43,7 +43,7 @@ func (s *Service) fetchSource(m Mailbox) ledger.FetchSource {
 	if m.Inbound.Auth == ledger.AuthOAuth2 {
 		var secrets oauthSecrets
 		secrets, err = s.oauthSecrets(m)
-		source.ClientSecret, source.RefreshToken = secrets.ClientSecret, secrets.RefreshToken
+		source.ClientSecret, source.RefreshToken = s.clientSecret(m.Inbound.OAuth, secrets.ClientSecret), secrets.RefreshToken
 	} else {
 		var password []byte
 		password, err = s.cfg.Sealer.Open(m.Inbound.SealedPassword, passwordContext(&m))
@@ -77,6 +77,19 @@ func (in *Intake) KeepRefreshToken(ctx context.Context, accountID, mailboxID int
 		}
 		return tx.Mailboxes().Update(ctx, &m)
 	})
+}
+
+// RefreshToken returns the stored refresh token of a mailbox, "" if it has none that can be read.
+func (in *Intake) RefreshToken(ctx context.Context, accountID, mailboxID int64) (string, error) {
+	r, err := in.desk(accountID).Read(receive)
+	if err != nil {
+		return "", err
+	}
+	m, err := r.Mailboxes().Get(ctx, mailboxID)
+	if err != nil || m.Inbound.Auth != ledger.AuthOAuth2 {
+		return "", err
+	}
+	return in.svc.fetchSource(m).RefreshToken, nil
 }
 
 // Taken returns those of the given positions of a source, at most 500, that are in a mailbox's ledger.

@@ -202,9 +202,6 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 		"Unlink": {hidden, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) {
 			return nil, a.Unlink(c, "", 1)
 		}},
-		"UnlinkUser": {refused, func(c context.Context, a *helpdesk.Admin, w world) (any, error) {
-			return nil, a.UnlinkUser(c, w.other.ID)
-		}},
 		"SecondFactor": {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.SecondFactor(c)) }},
 		"BeginSecondFactor": {own, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) {
 			return say(a.BeginSecondFactor(c, "", "x"))

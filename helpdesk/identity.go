@@ -365,14 +365,3 @@ func (d *Desk) UnlinkMember(ctx context.Context, membershipID int64) error {
 		return identities().removeAll(ctx, tx, d.svc, userID, d.userID, d.caller.tokenID)
 	})
 }
-
-// UnlinkUser is [Desk.UnlinkMember] of any user; operators only.
-func (a *Admin) UnlinkUser(ctx context.Context, userID int64) error {
-	begin, err := a.guard.Write(operate)
-	if err != nil {
-		return err
-	}
-	return begin(ctx, func(ctx context.Context, tx SystemTx) error {
-		return identities().removeAll(ctx, tx, a.svc, userID, 0, 0)
-	})
-}

@@ -2,14 +2,15 @@ package helpdesk
 
 import (
 	"fmt"
-	"github.com/helpwright/helpwright/helpdesk/mailaddr"
-	"github.com/helpwright/helpwright/storage/plain"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // mailCommands are the commands in the first lines of a member's mail.

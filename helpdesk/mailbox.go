@@ -439,7 +439,7 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 		if err := tx.Mailboxes().Delete(ctx, id); err != nil {
 			return err
 		}
-		if err := tx.Enqueue(ctx, purgePrefix(mailboxPrefix(d.scope.AccountID, id))); err != nil {
+		if err := tx.Enqueue(ctx, purgePrefix(mailboxPrefix(d.scope.AccountID, id))...); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "mailbox.deleted", id, id)

@@ -123,7 +123,7 @@ func (s *Service) relay(m Mailbox) *sending.Relay {
 		var secrets oauthSecrets
 		secrets, err = s.oauthSecrets(m)
 		in := m.Inbound.OAuth
-		relay.OAuth = sending.OAuth{ClientID: in.ClientID, TokenURL: in.TokenURL, Scope: in.Scope, ClientSecret: secrets.ClientSecret, RefreshToken: secrets.RefreshToken}
+		relay.OAuth = sending.OAuth{ClientID: in.ClientID, TokenURL: in.TokenURL, Scope: in.Scope, ClientSecret: s.clientSecret(in, secrets.ClientSecret), RefreshToken: secrets.RefreshToken}
 	default:
 		var password []byte
 		password, err = s.cfg.Sealer.Open(m.Outbound.SealedPassword, outboundContext(&m))

@@ -3,11 +3,12 @@ package helpdesk
 import (
 	"encoding/binary"
 	"fmt"
-	"github.com/helpwright/helpwright/helpdesk/mailaddr"
-	"github.com/helpwright/helpwright/storage/plain"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/storage/plain"
 )
 
 // memberTag marks the Reply-To address of notification mails, for members' replies.

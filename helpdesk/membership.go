@@ -29,7 +29,7 @@ func (d *Desk) Touch(ctx context.Context) error {
 	if _, err := d.guard.Write(anyMember); err != nil {
 		return err
 	}
-	d.svc.mark(ctx, mark{kind: memberActive, account: d.scope.AccountID, id: d.membershipID}, d.svc.now())
+	d.svc.marks.Add(ctx, mark{kind: memberActive, account: d.scope.AccountID, id: d.membershipID}, d.svc.now())
 	return nil
 }
 

@@ -407,7 +407,7 @@ func (o *Outgoing) apply(deliveries []sending.Delivery, outcomes []Outcome, post
 			continue
 		}
 		d := &deliveries[at]
-		if d.HeldBy == 0 && (d.State == sending.Sent || d.State == out.State) && out.State != sending.Suppressed {
+		if d.HeldBy == 0 && (d.State.Accepted() || d.State == out.State) && out.State != sending.Suppressed {
 			continue // already reported: an earlier report was written, but its caller did not learn so
 		}
 		d.State, d.Code, d.EnhancedCode = out.State, out.Code, plain.Cut(plain.Line(out.EnhancedCode), 20)
@@ -443,7 +443,7 @@ func sendBackoff(attempts int) time.Duration {
 // conclude updates the desk with a message's outcomes.
 func (o *Outgoing) conclude(ctx context.Context, tx Tx, accountID int64, c Conversation, i Interaction, changed []sending.Delivery, now time.Time) error {
 	var events []storage.Event
-	for _, state := range []sending.State{sending.Sent, sending.Deferred, sending.Failed, sending.Bounced, sending.Suppressed} {
+	for _, state := range []sending.State{sending.Sent, sending.Delivered, sending.Deferred, sending.Failed, sending.Bounced, sending.Suppressed} {
 		if slices.ContainsFunc(changed, func(d sending.Delivery) bool { return d.State == state }) {
 			kind := "interaction.delivery_" + string(state)
 			events = append(events, storage.Event{Type: kind, Subject: i.ID, MailboxID: c.MailboxID, ConversationID: c.ID, Data: eventData(i.ID), Time: now})

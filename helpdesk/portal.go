@@ -117,7 +117,7 @@ func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token
 		return nil, fault.New(fault.Unauthenticated, "The portal token's email is not an email address.")
 	}
 	if now.Sub(key.LastUsedAt) >= time.Minute {
-		s.mark(ctx, mark{kind: portalKeyUsed, account: accountID, id: id}, now)
+		s.marks.Add(ctx, mark{kind: portalKeyUsed, account: accountID, id: id}, now)
 	}
 	return s.portal(accountID, claims.Email, claims.Name), nil
 }

@@ -1,7 +1,5 @@
 package helpdesk
 
-import ()
-
 // Priority is the urgency of a conversation. It does not affect the order of lists.
 type Priority string
 

@@ -155,7 +155,6 @@ func reachOf() map[string]struct {
 		call func(ctx context.Context, d *helpdesk.Desk, w *beyond) (any, error)
 	}
 	type (
-		ctx  = context.Context
 		desk = *helpdesk.Desk
 		w    = *beyond
 	)
@@ -167,57 +166,69 @@ func reachOf() map[string]struct {
 	return map[string]entry{
 		"AccountID": {own, nil}, "UserID": {own, nil}, "Scope": {own, nil}, "Holds": {own, nil}, "Permissions": {own, nil},
 		"Online": {own, nil}, "InternalAddress": {own, nil}, "Rehearsal": {own, nil}, "Lagging": {own, nil},
-		"TaggedAddress":    {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TaggedAddress(c, w.box.ID)) }},
-		"TestMailbox":      {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TestMailbox(c, w.box.ID)) }},
-		"TestOutbound":     {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.TestOutbound(c, w.box.ID)) }},
-		"ReconcileMailbox": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReconcileMailbox(c, w.box.ID)) }},
-		"Backfill": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"TaggedAddress":    {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.TaggedAddress(c, w.box.ID)) }},
+		"TestMailbox":      {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.TestMailbox(c, w.box.ID)) }},
+		"TestOutbound":     {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.TestOutbound(c, w.box.ID)) }},
+		"ReconcileMailbox": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.ReconcileMailbox(c, w.box.ID)) }},
+		"Backfill": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return done(d.Backfill(c, w.box.ID, w.clock.Now().Add(-time.Hour)))
 		}},
-		"Follow": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"Follow": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.Follow(c, helpdesk.FollowInput{ConversationID: w.conversation.ID}))
 		}},
-		"LastEvent": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.LastEvent(c)) }},
+		"LastEvent": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.LastEvent(c)) }},
 
-		"Account": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Account(c)) }},
-		"UpdateAccount": {refused, func(c ctx, d desk, _ w) (any, error) {
+		"Account": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Account(c)) }},
+		"UpdateAccount": {refused, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.UpdateAccount(c, identity.AccountUpdate{Name: "x"}))
 		}},
-		"DeleteAccount": {refused, func(c ctx, d desk, _ w) (any, error) { return done(d.DeleteAccount(c)) }},
-		"AuditLog":      {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.AuditLog(c, helpdesk.AuditFilter{}, page)) }},
+		"DeleteAccount": {refused, func(c context.Context, d desk, _ w) (any, error) { return done(d.DeleteAccount(c)) }},
+		"AuditLog": {cut, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.AuditLog(c, helpdesk.AuditFilter{}, page))
+		}},
 
-		"Erasures":   {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.Erasures(c, "", page)) }},
-		"BuriedJobs": {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.BuriedJobs(c, helpdesk.BuriedJobFilter{}, page)) }},
-		"RetryJob":   {refused, func(c ctx, d desk, w w) (any, error) { return done(d.RetryJob(c, w.givenUp())) }},
-		"DropJob":    {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DropJob(c, w.givenUp())) }},
+		"Erasures": {refused, func(c context.Context, d desk, _ w) (any, error) { return say(d.Erasures(c, "", page)) }},
+		"BuriedJobs": {refused, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.BuriedJobs(c, helpdesk.BuriedJobFilter{}, page))
+		}},
+		"RetryJob": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.RetryJob(c, w.givenUp())) }},
+		"DropJob":  {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DropJob(c, w.givenUp())) }},
 
-		"CopyAttachments": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"CopyAttachments": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.CopyAttachments(c, w.conversation.ID, w.answer.ID, w.answer.ID))
 		}},
-		"CreateAttachment": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"CreateAttachment": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.CreateAttachment(c, w.conversation.ID, w.answer.ID, helpdesk.Upload{Filename: "a.txt", Content: strings.NewReader("a")}))
 		}},
-		"Attachments":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Attachments(c, w.conversation.ID, w.question.ID)) }},
-		"AttachmentsOf": {cut, func(c ctx, d desk, w w) (any, error) { return say(d.AttachmentsOf(c, []int64{w.question.ID})) }},
-		"Attachment": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"Attachments": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Attachments(c, w.conversation.ID, w.question.ID))
+		}},
+		"AttachmentsOf": {cut, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.AttachmentsOf(c, []int64{w.question.ID}))
+		}},
+		"Attachment": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.Attachment(c, w.conversation.ID, w.question.ID, w.file.ID))
 		}},
-		"OpenSource": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"OpenSource": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.OpenSource(c, w.conversation.ID, w.question.ID, 0))
 		}},
-		"Source":         {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Source(c, w.conversation.ID, w.question.ID)) }},
-		"OpenAttachment": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.OpenAttachment(c, w.file, 0, -1)) }},
-		"LinkAttachment": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.LinkAttachment(c, w.file, storage.BlobDownload{})) }},
-		"DeleteAttachment": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"Source": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Source(c, w.conversation.ID, w.question.ID))
+		}},
+		"OpenAttachment": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.OpenAttachment(c, w.file, 0, -1)) }},
+		"LinkAttachment": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.LinkAttachment(c, w.file, storage.BlobDownload{}))
+		}},
+		"DeleteAttachment": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return done(d.DeleteAttachment(c, w.conversation.ID, w.question.ID, w.file.ID))
 		}},
 
-		"Availability": {own, func(c ctx, d desk, w w) (any, error) { return say(d.Availability(c, w.boss.ID)) }},
-		"SetAvailability": {refused, func(c ctx, d desk, w w) (any, error) {
+		"Availability": {own, func(c context.Context, d desk, w w) (any, error) { return say(d.Availability(c, w.boss.ID)) }},
+		"SetAvailability": {refused, func(c context.Context, d desk, w w) (any, error) {
 			no := storage.Some(false)
 			return say(d.SetAvailability(c, w.boss.ID, identity.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: no}))
 		}},
-		"ShowBodies": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"ShowBodies": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			if d == w.desk {
 				return say(d.ShowBodies(c, []helpdesk.Interaction{w.question}, helpdesk.BodyView{}))
 			}
@@ -225,299 +236,347 @@ func reachOf() map[string]struct {
 			return found, err
 		}},
 
-		"UpdateConversations": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"UpdateConversations": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdateConversations(c, []int64{w.conversation.ID}, helpdesk.BulkUpdate{Status: storage.Some(helpdesk.StatusClosed)}))
 		}},
-		"CreateConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"CreateConversation": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.CreateConversation(c, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", MailboxID: w.box.ID}))
 		}},
-		"Conversation": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Conversation(c, w.conversation.ID)) }},
-		"Conversations": {cut, func(c ctx, d desk, _ w) (any, error) {
+		"Conversation": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.Conversation(c, w.conversation.ID)) }},
+		"Conversations": {cut, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.Conversations(c, helpdesk.ConversationQuery{}, page))
 		}},
-		"MarkedConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"MarkedConversation": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.MarkedConversation(c, w.conversation.ID))
 		}},
-		"MarkedConversations": {cut, func(c ctx, d desk, _ w) (any, error) {
+		"MarkedConversations": {cut, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.MarkedConversations(c, helpdesk.ConversationQuery{}, page))
 		}},
-		"ConversationsByID": {cut, func(c ctx, d desk, w w) (any, error) {
+		"ConversationsByID": {cut, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.ConversationsByID(c, []int64{w.conversation.ID, w.near.ID}))
 		}},
-		"Counts":   {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.Counts(c)) }},
-		"CountsOf": {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.CountsOf(c, nil)) }},
-		"UpdateConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"Counts":   {cut, func(c context.Context, d desk, _ w) (any, error) { return say(d.Counts(c)) }},
+		"CountsOf": {cut, func(c context.Context, d desk, _ w) (any, error) { return say(d.CountsOf(c, nil)) }},
+		"UpdateConversation": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdateConversation(c, w.near.ID, helpdesk.ConversationUpdate{MailboxID: storage.Some(w.box.ID)}))
 		}},
-		"DeleteConversation": {hidden, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteConversation(c, w.conversation.ID)) }},
-		"DeleteConversations": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"DeleteConversation": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return done(d.DeleteConversation(c, w.conversation.ID))
+		}},
+		"DeleteConversations": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return done(d.DeleteConversations(c, []int64{w.conversation.ID}))
 		}},
-		"MergeConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"MergeConversation": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.MergeConversation(c, w.near.ID, w.conversation.ID))
 		}},
-		"SplitConversation": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"SplitConversation": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.SplitConversation(c, w.conversation.ID, helpdesk.SplitInput{InteractionID: w.answer.ID}))
 		}},
-		"MoveInteraction": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"MoveInteraction": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.MoveInteraction(c, w.conversation.ID, w.answer.ID, w.near.ID))
 		}},
-		"Rethread": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Rethread(c, w.conversation.ID, w.question.ID)) }},
-		"ExplainThreading": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"Rethread": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Rethread(c, w.conversation.ID, w.question.ID))
+		}},
+		"ExplainThreading": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.ExplainThreading(c, w.conversation.ID, w.question.ID))
 		}},
-		"Unread": {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Unread(c, []int64{w.near.ID})) }},
-		"Reached": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"Unread": {cut, func(c context.Context, d desk, w w) (any, error) { return say(d.Unread(c, []int64{w.near.ID})) }},
+		"Reached": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			found, err := d.Reached(c, []int64{w.conversation.ID})
 			if err == nil && !found[w.conversation.ID] {
 				err = helpdesk.ErrNotFound
 			}
 			return found, err
 		}},
-		"MarkRead":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.MarkRead(c, w.conversation.ID)) }},
-		"MarkUnread": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.MarkUnread(c, w.conversation.ID)) }},
+		"MarkRead":   {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.MarkRead(c, w.conversation.ID)) }},
+		"MarkUnread": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.MarkUnread(c, w.conversation.ID)) }},
 
 		// Customers are the account's. Their addresses open conversations to the portal, and keys decide how mail leaves.
-		"CreateCustomer": {own, func(c ctx, d desk, _ w) (any, error) {
+		"CreateCustomer": {own, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.CreateCustomer(c, helpdesk.CustomerInput{FirstName: "x"}))
 		}},
-		"UpdateCustomer": {refused, func(c ctx, d desk, w w) (any, error) {
+		"UpdateCustomer": {refused, func(c context.Context, d desk, w w) (any, error) {
 			emails := []helpdesk.Item{{ID: w.grace.Emails[0].ID, Value: w.grace.Emails[0].Email}, {Value: "me@evil.example"}}
 			return say(d.UpdateCustomer(c, w.grace.ID, helpdesk.CustomerInput{FirstName: "x", Emails: storage.Some(emails)}))
 		}},
-		"SetCustomerNote": {own, func(c ctx, d desk, w w) (any, error) { return say(d.SetCustomerNote(c, w.grace.ID, "x")) }},
-		"Customer":        {own, func(c ctx, d desk, w w) (any, error) { return say(d.Customer(c, w.grace.ID)) }},
-		"CustomerStats":   {cut, func(c ctx, d desk, w w) (any, error) { return say(d.CustomerStats(c, w.grace.ID)) }},
-		"CustomersByID":   {own, func(c ctx, d desk, w w) (any, error) { return say(d.CustomersByID(c, []int64{w.grace.ID})) }},
-		"Customers":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Customers(c, helpdesk.CustomerQuery{}, page)) }},
-		"DeleteCustomer":  {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteCustomer(c, w.grace.ID, true)) }},
-		"EraseCustomer":   {refused, func(c ctx, d desk, w w) (any, error) { return done(d.EraseCustomer(c, w.grace.ID)) }},
-		"ExportCustomer":  {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ExportCustomer(c, w.grace.ID)) }},
-		"MergeCustomers": {refused, func(c ctx, d desk, w w) (any, error) {
+		"SetCustomerNote": {own, func(c context.Context, d desk, w w) (any, error) { return say(d.SetCustomerNote(c, w.grace.ID, "x")) }},
+		"Customer":        {own, func(c context.Context, d desk, w w) (any, error) { return say(d.Customer(c, w.grace.ID)) }},
+		"CustomerStats":   {cut, func(c context.Context, d desk, w w) (any, error) { return say(d.CustomerStats(c, w.grace.ID)) }},
+		"CustomersByID":   {own, func(c context.Context, d desk, w w) (any, error) { return say(d.CustomersByID(c, []int64{w.grace.ID})) }},
+		"Customers": {own, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.Customers(c, helpdesk.CustomerQuery{}, page))
+		}},
+		"DeleteCustomer": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DeleteCustomer(c, w.grace.ID, true)) }},
+		"EraseCustomer":  {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.EraseCustomer(c, w.grace.ID)) }},
+		"ExportCustomer": {cut, func(c context.Context, d desk, w w) (any, error) { return say(d.ExportCustomer(c, w.grace.ID)) }},
+		"MergeCustomers": {refused, func(c context.Context, d desk, w w) (any, error) {
 			other, err := w.desk.CreateCustomer(c, helpdesk.CustomerInput{FirstName: "Other"})
 			if err != nil {
 				return nil, err
 			}
 			return say(d.MergeCustomers(c, w.grace.ID, other.ID))
 		}},
-		"CreatePGPKey": {refused, func(c ctx, d desk, w w) (any, error) {
+		"CreatePGPKey": {refused, func(c context.Context, d desk, w w) (any, error) {
 			if err := w.desk.DeletePGPKey(c, w.grace.ID, w.pgpKey.ID); err != nil && !errors.Is(err, helpdesk.ErrNotFound) {
 				return nil, err
 			}
 			return say(d.CreatePGPKey(c, w.grace.ID, w.key(w.t)))
 		}},
-		"PGPKey":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.PGPKey(c, w.grace.ID, w.pgpKey.ID)) }},
-		"PGPKeys": {own, func(c ctx, d desk, w w) (any, error) { return say(d.PGPKeys(c, w.grace.ID, page)) }},
-		"UpdatePGPKey": {own, func(c ctx, d desk, w w) (any, error) {
+		"PGPKey":  {own, func(c context.Context, d desk, w w) (any, error) { return say(d.PGPKey(c, w.grace.ID, w.pgpKey.ID)) }},
+		"PGPKeys": {own, func(c context.Context, d desk, w w) (any, error) { return say(d.PGPKeys(c, w.grace.ID, page)) }},
+		"UpdatePGPKey": {own, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdatePGPKey(c, w.grace.ID, w.pgpKey.ID, "its name"))
 		}},
-		"DeletePGPKey":         {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeletePGPKey(c, w.grace.ID, w.pgpKey.ID)) }},
-		"Present":              {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Present(c, w.conversation.ID, helpdesk.Reading)) }},
-		"PresenceOf":           {cut, func(c ctx, d desk, w w) (any, error) { return say(d.PresenceOf(c, []int64{w.conversation.ID})) }},
-		"Notifications":        {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.Notifications(c, false, page)) }},
-		"UnreadNotifications":  {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.UnreadNotifications(c)) }},
-		"BrowserNotifications": {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.BrowserNotifications(c, 0)) }},
-		"ReadNotification":     {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReadNotification(c, w.told[d.UserID()])) }},
-		"ReadNotifications":    {own, func(c ctx, d desk, w w) (any, error) { return done(d.ReadNotifications(c, w.conversation.ID, 0)) }},
-		"Signature":            {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Signature(c)) }},
-		"SetSignature":         {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SetSignature(c, "x")) }},
-		"SignatureIn":          {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.SignatureIn(c, w.box.ID)) }},
-		"NotifyChoices":        {own, func(c ctx, d desk, _ w) (any, error) { return say(d.NotifyChoices(c)) }},
-		"ChooseNotifications":  {own, func(c ctx, d desk, _ w) (any, error) { return say(d.ChooseNotifications(c, nil)) }},
-		"Followers":            {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Followers(c, []int64{w.conversation.ID})) }},
-		"FollowConversation":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FollowConversation(c, w.conversation.ID, true)) }},
-		"Mentionable":          {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Mentionable(c, w.conversation.ID)) }},
-		"ScheduledOf":          {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ScheduledOf(c, []int64{w.conversation.ID})) }},
-		"SavedReply":           {own, func(c ctx, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
-		"SavedReplies":         {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
-		"CreateSavedReply": {own, func(c ctx, d desk, _ w) (any, error) {
+		"DeletePGPKey": {refused, func(c context.Context, d desk, w w) (any, error) {
+			return done(d.DeletePGPKey(c, w.grace.ID, w.pgpKey.ID))
+		}},
+		"Present": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Present(c, w.conversation.ID, helpdesk.Reading))
+		}},
+		"PresenceOf": {cut, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.PresenceOf(c, []int64{w.conversation.ID}))
+		}},
+		"Notifications":        {cut, func(c context.Context, d desk, _ w) (any, error) { return say(d.Notifications(c, false, page)) }},
+		"UnreadNotifications":  {cut, func(c context.Context, d desk, _ w) (any, error) { return say(d.UnreadNotifications(c)) }},
+		"BrowserNotifications": {cut, func(c context.Context, d desk, _ w) (any, error) { return say(d.BrowserNotifications(c, 0)) }},
+		"ReadNotification": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.ReadNotification(c, w.told[d.UserID()]))
+		}},
+		"ReadNotifications": {own, func(c context.Context, d desk, w w) (any, error) {
+			return done(d.ReadNotifications(c, w.conversation.ID, 0))
+		}},
+		"Signature":           {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Signature(c)) }},
+		"SetSignature":        {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.SetSignature(c, "x")) }},
+		"SignatureIn":         {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.SignatureIn(c, w.box.ID)) }},
+		"NotifyChoices":       {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.NotifyChoices(c)) }},
+		"ChooseNotifications": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.ChooseNotifications(c, nil)) }},
+		"Followers": {cut, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Followers(c, []int64{w.conversation.ID}))
+		}},
+		"FollowConversation": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.FollowConversation(c, w.conversation.ID, true))
+		}},
+		"Mentionable":  {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.Mentionable(c, w.conversation.ID)) }},
+		"SavedReply":   {own, func(c context.Context, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
+		"SavedReplies": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
+		"CreateSavedReply": {own, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.CreateSavedReply(c, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: storage.Some(true)}))
 		}},
-		"UpdateSavedReply": {refused, func(c ctx, d desk, w w) (any, error) {
+		"UpdateSavedReply": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdateSavedReply(c, w.reply.ID, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: storage.Some(true)}))
 		}},
-		"DeleteSavedReply": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteSavedReply(c, w.reply.ID)) }},
-		"FillReply":        {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FillReply(c, w.conversation.ID, w.reply.ID)) }},
-		"ReplyFiles":       {own, func(c ctx, d desk, w w) (any, error) { return say(d.ReplyFiles(c, w.reply.ID)) }},
-		"ReplyFilesOf":     {own, func(c ctx, d desk, w w) (any, error) { return say(d.ReplyFilesOf(c, []int64{w.reply.ID})) }},
-		"ReplyFile":        {own, func(c ctx, d desk, w w) (any, error) { return say(d.ReplyFile(c, w.reply.ID, w.replyFile.ID)) }},
-		"OpenReplyFile":    {own, func(c ctx, d desk, w w) (any, error) { return say(d.OpenReplyFile(c, w.replyFile, 0, -1)) }},
-		"CreateReplyFile": {refused, func(c ctx, d desk, w w) (any, error) {
+		"DeleteSavedReply": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DeleteSavedReply(c, w.reply.ID)) }},
+		"FillReply": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.FillReply(c, w.conversation.ID, w.reply.ID))
+		}},
+		"ReplyFiles":   {own, func(c context.Context, d desk, w w) (any, error) { return say(d.ReplyFiles(c, w.reply.ID)) }},
+		"ReplyFilesOf": {own, func(c context.Context, d desk, w w) (any, error) { return say(d.ReplyFilesOf(c, []int64{w.reply.ID})) }},
+		"ReplyFile": {own, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.ReplyFile(c, w.reply.ID, w.replyFile.ID))
+		}},
+		"OpenReplyFile": {own, func(c context.Context, d desk, w w) (any, error) { return say(d.OpenReplyFile(c, w.replyFile, 0, -1)) }},
+		"CreateReplyFile": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.CreateReplyFile(c, w.reply.ID, helpdesk.Upload{Filename: "a.txt", Content: strings.NewReader("a")}))
 		}},
-		"DeleteReplyFile": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteReplyFile(c, w.reply.ID, w.replyFile.ID)) }},
-		"AttachReplyFiles": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"DeleteReplyFile": {refused, func(c context.Context, d desk, w w) (any, error) {
+			return done(d.DeleteReplyFile(c, w.reply.ID, w.replyFile.ID))
+		}},
+		"AttachReplyFiles": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.AttachReplyFiles(c, w.conversation.ID, w.answer.ID, w.reply.ID))
 		}},
-		"Suppression":    {own, func(c ctx, d desk, w w) (any, error) { return say(d.Suppression(c, w.suppression.ID)) }},
-		"Suppressions":   {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Suppressions(c, page)) }},
-		"BlockedSender":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.BlockedSender(c, w.blocked.ID)) }},
-		"BlockedSenders": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.BlockedSenders(c, "", page)) }},
-		"BlockSender":    {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.BlockSender(c, "eve@example.net")) }},
-		"UnblockSender":  {refused, func(c ctx, d desk, w w) (any, error) { return done(d.UnblockSender(c, w.blocked.ID)) }},
-		"Suppress": {refused, func(c ctx, d desk, _ w) (any, error) {
+		"Suppression":    {own, func(c context.Context, d desk, w w) (any, error) { return say(d.Suppression(c, w.suppression.ID)) }},
+		"Suppressions":   {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Suppressions(c, page)) }},
+		"BlockedSender":  {own, func(c context.Context, d desk, w w) (any, error) { return say(d.BlockedSender(c, w.blocked.ID)) }},
+		"BlockedSenders": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.BlockedSenders(c, "", page)) }},
+		"BlockSender":    {refused, func(c context.Context, d desk, _ w) (any, error) { return say(d.BlockSender(c, "eve@example.net")) }},
+		"UnblockSender":  {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.UnblockSender(c, w.blocked.ID)) }},
+		"Suppress": {refused, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.Suppress(c, sending.SuppressionInput{Email: "grace@example.com"}))
 		}},
-		"LiftSuppression": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.LiftSuppression(c, w.suppression.ID)) }},
+		"LiftSuppression": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.LiftSuppression(c, w.suppression.ID)) }},
 
-		"CreateInteraction": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"CreateInteraction": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.CreateInteraction(c, w.conversation.ID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "x"}))
 		}},
-		"Interaction":  {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Interaction(c, w.conversation.ID, w.question.ID)) }},
-		"Interactions": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Interactions(c, w.conversation.ID, page)) }},
-		"Deliveries":   {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Deliveries(c, []int64{w.answer.ID})) }},
-		"UpdateInteraction": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"Interaction": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Interaction(c, w.conversation.ID, w.question.ID))
+		}},
+		"Interactions": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Interactions(c, w.conversation.ID, page))
+		}},
+		"Deliveries": {cut, func(c context.Context, d desk, w w) (any, error) { return say(d.Deliveries(c, []int64{w.answer.ID})) }},
+		"UpdateInteraction": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdateInteraction(c, w.conversation.ID, w.answer.ID, helpdesk.InteractionUpdate{Body: name("x")}))
 		}},
-		"DeleteInteraction": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"DeleteInteraction": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return done(d.DeleteInteraction(c, w.conversation.ID, w.question.ID))
 		}},
-		"RetryDeliveries": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"RetryDeliveries": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.RetryDeliveries(c, w.conversation.ID, w.answer.ID))
 		}},
-		"CancelSending": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.CancelSending(c, w.conversation.ID, w.answer.ID)) }},
+		"CancelSending": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.CancelSending(c, w.conversation.ID, w.answer.ID))
+		}},
 
-		"CreateDomain": {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateDomain(c, "other.example.org")) }},
-		"UpdateDomain": {refused, func(c ctx, d desk, w w) (any, error) { return say(d.UpdateDomain(c, w.domain.ID, "other.example.org")) }},
-		"VerifyDomain": {own, func(c ctx, d desk, w w) (any, error) { return say(d.VerifyDomain(c, w.domain.ID)) }}, // only reads the state
-		"Domain":       {own, func(c ctx, d desk, w w) (any, error) { return say(d.Domain(c, w.domain.ID)) }},
-		"Domains":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Domains(c, page)) }},
-		"DeleteDomain": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteDomain(c, w.domain.ID)) }},
+		"CreateDomain": {refused, func(c context.Context, d desk, _ w) (any, error) { return say(d.CreateDomain(c, "other.example.org")) }},
+		"UpdateDomain": {refused, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.UpdateDomain(c, w.domain.ID, "other.example.org"))
+		}},
+		"VerifyDomain": {own, func(c context.Context, d desk, w w) (any, error) { return say(d.VerifyDomain(c, w.domain.ID)) }}, // only reads the state
+		"Domain":       {own, func(c context.Context, d desk, w w) (any, error) { return say(d.Domain(c, w.domain.ID)) }},
+		"Domains":      {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Domains(c, page)) }},
+		"DeleteDomain": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DeleteDomain(c, w.domain.ID)) }},
 
-		"Events": {cut, func(c ctx, d desk, _ w) (any, error) {
+		"Events": {cut, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.Events(c, subscription.EventQuery{Types: []string{"mailbox.created", "conversation.created"}}, page))
 		}},
 
-		"CreateMailbox": {refused, func(c ctx, d desk, _ w) (any, error) {
+		"CreateMailbox": {refused, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.CreateMailbox(c, helpdesk.MailboxInput{Name: name("x"), Email: name("x@example.org")}))
 		}},
-		"UpdateMailbox": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"UpdateMailbox": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdateMailbox(c, w.box.ID, helpdesk.MailboxInput{Name: name("x")}))
 		}},
-		"Mailbox":       {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Mailbox(c, w.box.ID)) }},
-		"Mailboxes":     {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.Mailboxes(c, page)) }},
-		"MailboxesByID": {cut, func(c ctx, d desk, w w) (any, error) { return say(d.MailboxesByID(c, []int64{w.box.ID})) }},
-		"DeleteMailbox": {hidden, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteMailbox(c, w.box.ID, true)) }},
-		"MailHealth":    {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.MailHealth(c, time.Hour)) }},
-		"FetchStatus":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FetchStatus(c, w.box.ID)) }},
-		"InboundMails": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"Mailbox":       {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.Mailbox(c, w.box.ID)) }},
+		"Mailboxes":     {cut, func(c context.Context, d desk, _ w) (any, error) { return say(d.Mailboxes(c, page)) }},
+		"MailboxesByID": {cut, func(c context.Context, d desk, w w) (any, error) { return say(d.MailboxesByID(c, []int64{w.box.ID})) }},
+		"DeleteMailbox": {hidden, func(c context.Context, d desk, w w) (any, error) { return done(d.DeleteMailbox(c, w.box.ID, true)) }},
+		"MailHealth":    {cut, func(c context.Context, d desk, _ w) (any, error) { return say(d.MailHealth(c, time.Hour)) }},
+		"FetchStatus":   {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.FetchStatus(c, w.box.ID)) }},
+		"InboundMails": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.InboundMails(c, ledger.Filter{MailboxID: w.box.ID}, page))
 		}},
-		"InboundMail":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.InboundMail(c, w.box.ID, w.mail.ID)) }},
-		"OpenRaw":       {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.OpenRaw(c, w.box.ID, w.mail.ID)) }},
-		"InboundCounts": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.InboundCounts(c, w.box.ID)) }},
-		"ReplayInbound": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReplayInbound(c, w.box.ID, w.mail.ID)) }},
-		"IgnoreInbound": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.IgnoreInbound(c, w.box.ID, w.mail.ID, "x")) }},
-		"ReplayMailbox": {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReplayMailbox(c, w.box.ID)) }},
+		"InboundMail":   {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.InboundMail(c, w.box.ID, w.mail.ID)) }},
+		"OpenRaw":       {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.OpenRaw(c, w.box.ID, w.mail.ID)) }},
+		"InboundCounts": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.InboundCounts(c, w.box.ID)) }},
+		"ReplayInbound": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.ReplayInbound(c, w.box.ID, w.mail.ID)) }},
+		"IgnoreInbound": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.IgnoreInbound(c, w.box.ID, w.mail.ID, "x"))
+		}},
+		"ReplayMailbox": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.ReplayMailbox(c, w.box.ID)) }},
 
-		"Members":    {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Members(c, page)) }},
-		"Member":     {own, func(c ctx, d desk, w w) (any, error) { return say(d.Member(c, w.boss.ID)) }},
-		"Membership": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Membership(c)) }},
-		"Touch":      {own, func(c ctx, d desk, _ w) (any, error) { return done(d.Touch(c)) }},
-		"Roles":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Roles(c)) }},
-		"UsersByID":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.UsersByID(c, []int64{w.boss.UserID})) }},
-		"Context":    {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Context(c)) }},
-		"UpdateMember": {refused, func(c ctx, d desk, w w) (any, error) {
+		"Members":    {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Members(c, page)) }},
+		"Member":     {own, func(c context.Context, d desk, w w) (any, error) { return say(d.Member(c, w.boss.ID)) }},
+		"Membership": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Membership(c)) }},
+		"Touch":      {own, func(c context.Context, d desk, _ w) (any, error) { return done(d.Touch(c)) }},
+		"Roles":      {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Roles(c)) }},
+		"UsersByID":  {own, func(c context.Context, d desk, w w) (any, error) { return say(d.UsersByID(c, []int64{w.boss.UserID})) }},
+		"Context":    {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Context(c)) }},
+		"UpdateMember": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdateMember(c, w.member.ID, identity.MembershipUpdate{RoleIDs: w.boss.RoleIDs, MailboxIDs: storage.Null[[]int64]()}))
 		}},
-		"DisableMember": {refused, func(c ctx, d desk, w w) (any, error) {
+		"DisableMember": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return done(d.DisableMember(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
 		}},
-		"EnableMember": {refused, func(c ctx, d desk, w w) (any, error) {
+		"EnableMember": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return done(d.EnableMember(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
 		}},
-		"ResetMemberSecondFactor": {refused, func(c ctx, d desk, w w) (any, error) {
+		"ResetMemberSecondFactor": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return done(d.ResetMemberSecondFactor(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
 		}},
-		"RemoveMember": {refused, func(c ctx, d desk, w w) (any, error) {
+		"RemoveMember": {refused, func(c context.Context, d desk, w w) (any, error) {
 			third := w.member
 			return done(d.RemoveMember(c, map[bool]int64{true: third.ID, false: w.boss.ID}[d == w.desk]))
 		}},
-		"JoinRules": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.JoinRules(c, page)) }},
-		"JoinRule":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.JoinRule(c, w.joinRule.ID)) }},
-		"JoinRulesApply": {own, func(c ctx, d desk, w w) (any, error) {
+		"JoinRules": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.JoinRules(c, page)) }},
+		"JoinRule":  {own, func(c context.Context, d desk, w w) (any, error) { return say(d.JoinRule(c, w.joinRule.ID)) }},
+		"JoinRulesApply": {own, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.JoinRulesApply(c, []identity.JoinRule{w.joinRule}))
 		}},
-		"CreateJoinRule": {refused, func(c ctx, d desk, w w) (any, error) {
+		"CreateJoinRule": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.CreateJoinRule(c, identity.JoinRuleInput{Provider: "work", Domain: "elsewhere.example", RoleIDs: w.boss.RoleIDs}))
 		}},
-		"UpdateJoinRule": {refused, func(c ctx, d desk, w w) (any, error) {
+		"UpdateJoinRule": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdateJoinRule(c, w.joinRule.ID, identity.JoinRuleInput{Provider: "work", Domain: "elsewhere.example", RoleIDs: w.boss.RoleIDs}))
 		}},
-		"DeleteJoinRule": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteJoinRule(c, w.joinRule.ID)) }},
-		"UnlinkMember": {refused, func(c ctx, d desk, w w) (any, error) {
+		"DeleteJoinRule": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DeleteJoinRule(c, w.joinRule.ID)) }},
+		"UnlinkMember": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return done(d.UnlinkMember(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
 		}},
-		"RemoveMemberPasskeys": {refused, func(c ctx, d desk, w w) (any, error) {
+		"RemoveMemberPasskeys": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return done(d.RemoveMemberPasskeys(c, map[bool]int64{true: w.member.ID, false: w.boss.ID}[d == w.desk]))
 		}},
-		"Invitations": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Invitations(c, page)) }},
-		"Invite": {refused, func(c ctx, d desk, w w) (any, error) {
+		"Invitations": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Invitations(c, page)) }},
+		"Invite": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return two(d.Invite(c, identity.InvitationInput{Email: "x@example.org", RoleIDs: w.boss.RoleIDs}))
 		}},
-		"DeleteInvitation": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteInvitation(c, w.invitation.ID)) }},
-		"ListRoles":        {own, func(c ctx, d desk, _ w) (any, error) { return say(d.ListRoles(c, page)) }},
-		"Role":             {own, func(c ctx, d desk, w w) (any, error) { return say(d.Role(c, w.role.ID)) }},
-		"CreateRole":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateRole(c, identity.RoleInput{Name: "x"})) }},
-		"UpdateRole": {refused, func(c ctx, d desk, w w) (any, error) {
+		"DeleteInvitation": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DeleteInvitation(c, w.invitation.ID)) }},
+		"ListRoles":        {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.ListRoles(c, page)) }},
+		"Role":             {own, func(c context.Context, d desk, w w) (any, error) { return say(d.Role(c, w.role.ID)) }},
+		"CreateRole": {own, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.CreateRole(c, identity.RoleInput{Name: "x"}))
+		}},
+		"UpdateRole": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdateRole(c, w.role.ID, identity.RoleInput{Name: "x"}))
 		}},
-		"DeleteRole": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteRole(c, w.role.ID)) }},
-		"CreatePortalKey": {refused, func(c ctx, d desk, _ w) (any, error) {
+		"DeleteRole": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DeleteRole(c, w.role.ID)) }},
+		"CreatePortalKey": {refused, func(c context.Context, d desk, _ w) (any, error) {
 			return two(d.CreatePortalKey(c, helpdesk.PortalKeyInput{Name: "x", Algorithm: helpdesk.PortalHS256}))
 		}},
-		"PortalKeys":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.PortalKeys(c, page)) }},
-		"DeletePortalKey": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeletePortalKey(c, w.portalKey.ID)) }},
+		"PortalKeys":      {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.PortalKeys(c, page)) }},
+		"DeletePortalKey": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DeletePortalKey(c, w.portalKey.ID)) }},
 
-		"Team":       {own, func(c ctx, d desk, w w) (any, error) { return say(d.Team(c, w.team.ID)) }},
-		"Teams":      {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Teams(c, page)) }},
-		"TeamsByID":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.TeamsByID(c, []int64{w.team.ID})) }},
-		"CreateTeam": {refused, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateTeam(c, helpdesk.TeamInput{Name: "x"})) }},
-		"UpdateTeam": {refused, func(c ctx, d desk, w w) (any, error) {
+		"Team":      {own, func(c context.Context, d desk, w w) (any, error) { return say(d.Team(c, w.team.ID)) }},
+		"Teams":     {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Teams(c, page)) }},
+		"TeamsByID": {own, func(c context.Context, d desk, w w) (any, error) { return say(d.TeamsByID(c, []int64{w.team.ID})) }},
+		"CreateTeam": {refused, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.CreateTeam(c, helpdesk.TeamInput{Name: "x"}))
+		}},
+		"UpdateTeam": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdateTeam(c, w.team.ID, helpdesk.TeamInput{Name: "x"}))
 		}},
-		"AddTeamMembers": {refused, func(c ctx, d desk, w w) (any, error) {
+		"AddTeamMembers": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.AddTeamMembers(c, w.team.ID, []int64{w.some.UserID()}))
 		}},
-		"RemoveTeamMembers": {refused, func(c ctx, d desk, w w) (any, error) {
+		"RemoveTeamMembers": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.RemoveTeamMembers(c, w.team.ID, w.team.MemberIDs))
 		}},
-		"DeleteTeam":    {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteTeam(c, w.team.ID)) }},
-		"Tag":           {own, func(c ctx, d desk, w w) (any, error) { return say(d.Tag(c, w.tag)) }},
-		"Tags":          {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Tags(c, page)) }},
-		"CreateTag":     {own, func(c ctx, d desk, _ w) (any, error) { return say(d.CreateTag(c, helpdesk.TagInput{Name: "x"})) }},
-		"UpdateTag":     {refused, func(c ctx, d desk, w w) (any, error) { return say(d.UpdateTag(c, w.tag, helpdesk.TagInput{Name: "x"})) }},
-		"DeleteTag":     {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteTag(c, w.tag)) }},
-		"TagsOf":        {cut, func(c ctx, d desk, w w) (any, error) { return say(d.TagsOf(c, []int64{w.near.ID})) }},
-		"Marks":         {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Marks(c, []int64{w.near.ID})) }},
-		"TagsAndUnread": {cut, func(c ctx, d desk, w w) (any, error) { return say(d.TagsAndUnread(c, []int64{w.near.ID})) }},
-		"SetTags":       {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.SetTags(c, w.conversation.ID, []int64{w.tag})) }},
-		"AddTags":       {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.AddTags(c, w.conversation.ID, []int64{w.tag})) }},
-		"RemoveTags":    {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.RemoveTags(c, w.conversation.ID, []int64{w.tag})) }},
-		"View":          {own, func(c ctx, d desk, w w) (any, error) { return say(d.View(c, w.view.ID)) }},
-		"Views":         {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Views(c, page)) }},
-		"CreateView": {hidden, func(c ctx, d desk, w w) (any, error) {
+		"DeleteTeam": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DeleteTeam(c, w.team.ID)) }},
+		"Tag":        {own, func(c context.Context, d desk, w w) (any, error) { return say(d.Tag(c, w.tag)) }},
+		"Tags":       {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Tags(c, page)) }},
+		"CreateTag": {own, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.CreateTag(c, helpdesk.TagInput{Name: "x"}))
+		}},
+		"UpdateTag": {refused, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.UpdateTag(c, w.tag, helpdesk.TagInput{Name: "x"}))
+		}},
+		"DeleteTag":     {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DeleteTag(c, w.tag)) }},
+		"Marks":         {cut, func(c context.Context, d desk, w w) (any, error) { return say(d.Marks(c, []int64{w.near.ID})) }},
+		"TagsAndUnread": {cut, func(c context.Context, d desk, w w) (any, error) { return say(d.TagsAndUnread(c, []int64{w.near.ID})) }},
+		"SetTags": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.SetTags(c, w.conversation.ID, []int64{w.tag}))
+		}},
+		"AddTags": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.AddTags(c, w.conversation.ID, []int64{w.tag}))
+		}},
+		"RemoveTags": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.RemoveTags(c, w.conversation.ID, []int64{w.tag}))
+		}},
+		"View":  {own, func(c context.Context, d desk, w w) (any, error) { return say(d.View(c, w.view.ID)) }},
+		"Views": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Views(c, page)) }},
+		"CreateView": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.CreateView(c, helpdesk.ViewInput{Name: "x", Filter: helpdesk.ViewFilter{MailboxID: w.box.ID}}))
 		}},
-		"UpdateView": {refused, func(c ctx, d desk, w w) (any, error) {
+		"UpdateView": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdateView(c, w.view.ID, helpdesk.ViewInput{Name: "x"}))
 		}},
-		"DeleteView": {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteView(c, w.view.ID)) }},
+		"DeleteView": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DeleteView(c, w.view.ID)) }},
 
-		"Webhook":  {own, func(c ctx, d desk, w w) (any, error) { return say(d.Webhook(c, w.hook.ID)) }},
-		"Webhooks": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Webhooks(c, page)) }},
-		"CreateWebhook": {refused, func(c ctx, d desk, _ w) (any, error) {
+		"Webhook":  {own, func(c context.Context, d desk, w w) (any, error) { return say(d.Webhook(c, w.hook.ID)) }},
+		"Webhooks": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Webhooks(c, page)) }},
+		"CreateWebhook": {refused, func(c context.Context, d desk, _ w) (any, error) {
 			return two(d.CreateWebhook(c, subscription.WebhookInput{URL: name("https://evil.example"), Events: storage.Some([]string{"*"})}))
 		}},
-		"UpdateWebhook": {refused, func(c ctx, d desk, w w) (any, error) {
+		"UpdateWebhook": {refused, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.UpdateWebhook(c, w.hook.ID, subscription.WebhookInput{URL: name("https://evil.example"), MailboxIDs: storage.Some([]int64{w.mailbox.ID})}))
 		}},
-		"RotateWebhookSecret": {refused, func(c ctx, d desk, w w) (any, error) { return two(d.RotateWebhookSecret(c, w.hook.ID)) }},
-		"DeleteWebhook":       {refused, func(c ctx, d desk, w w) (any, error) { return done(d.DeleteWebhook(c, w.hook.ID)) }},
-		"WebhookDeliveries": {cut, func(c ctx, d desk, w w) (any, error) {
+		"RotateWebhookSecret": {refused, func(c context.Context, d desk, w w) (any, error) { return two(d.RotateWebhookSecret(c, w.hook.ID)) }},
+		"DeleteWebhook":       {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.DeleteWebhook(c, w.hook.ID)) }},
+		"WebhookDeliveries": {cut, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.WebhookDeliveries(c, subscription.WebhookDeliveryFilter{WebhookID: w.hook.ID}, page))
 		}},
-		"RedeliverWebhook": {refused, func(c ctx, d desk, w w) (any, error) {
+		"RedeliverWebhook": {refused, func(c context.Context, d desk, w w) (any, error) {
 			w.distribute()
 			return say(d.RedeliverWebhook(c, w.hook.ID, w.hooked(w.hook)[0].ID))
 		}},

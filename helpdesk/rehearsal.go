@@ -1,7 +1,5 @@
 package helpdesk
 
-import ()
-
 // Rehearsal returns a desk that executes everything and changes nothing: each method rolls back its transaction and returns
 // a Precondition fault. It lets a caller find all problems of an input that could not be parsed completely.
 func (d *Desk) Rehearsal() *Desk {

@@ -5,12 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
+	"strings"
+	"time"
+
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage/plain"
-	"strings"
-	"time"
 )
 
 // ReplyAddress selects the address that replies are directed to, and the envelope sender. A tagged address is useful only if

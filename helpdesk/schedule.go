@@ -37,20 +37,6 @@ func (d *Desk) sendAt(problems *fault.Collector, field string, at time.Time) tim
 	return at
 }
 
-// ScheduledOf returns the scheduled replies in conversations, at most 100 of them. It needs interactions.view.
-func (d *Desk) ScheduledOf(ctx context.Context, conversationIDs []int64) ([]Interaction, error) {
-	r, err := d.guard.Read(identity.InteractionsView)
-	if err != nil {
-		return nil, err
-	}
-	var problems fault.Collector
-	problems.Check(len(conversationIDs) <= MaxBulk, "conversation_id", "has more than 100 ids")
-	if err := problems.Err(); err != nil || len(conversationIDs) == 0 {
-		return nil, err
-	}
-	return r.Scheduled(ctx, conversationIDs)
-}
-
 // schedule schedules a posted reply. Its conversation stays unanswered until it is sent.
 func (d *Desk) schedule(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
 	if err := d.queue(ctx, tx, i, i.SendAt); err != nil {

@@ -361,7 +361,7 @@ func TestSendLaterProblems(t *testing.T) {
 		}
 	}
 	i := must(b.desk.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{SendAt: storage.Some(now.Add(time.Hour)), Status: storage.Some(helpdesk.StatusPosted)}))(t)
-	if got := must(b.desk.ScheduledOf(b.ctx, []int64{id}))(t); len(got) != 1 || got[0].ID != i.ID {
+	if got := must(b.desk.Marks(b.ctx, []int64{id}))(t)[id]; !got.SendAt.Equal(i.SendAt) {
 		t.Errorf("%+v", got)
 	}
 	if _, err := b.desk.UpdateInteraction(b.ctx, id, i.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusDraft)}); err == nil {

@@ -209,35 +209,6 @@ func reindex(ctx context.Context, tx Tx, c Conversation) error {
 	}
 }
 
-// ReindexCustomers recomputes the search terms of customers of the transaction's account. Backends call it when they migrate an
-// index from before its present terms, and then [ReindexConversations], which gives these terms to the conversations.
-func ReindexCustomers(ctx context.Context, tx Tx, ids []int64) error {
-	for _, id := range ids {
-		c, err := tx.CustomerForUpdate(ctx, id)
-		if err != nil {
-			return err
-		}
-		if err := indexCustomer(ctx, tx, c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ReindexConversations recomputes the search terms of conversations, see [ReindexCustomers].
-func ReindexConversations(ctx context.Context, tx Tx, ids []int64) error {
-	conversations, err := tx.Conversations().LockAll(ctx, ids)
-	if err != nil {
-		return err
-	}
-	for _, c := range conversations {
-		if err := reindex(ctx, tx, c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // termSet collects the terms of a conversation up to MaxSearchTerms.
 type termSet struct {
 	seen map[string]bool

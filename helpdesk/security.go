@@ -2,10 +2,11 @@ package helpdesk
 
 import (
 	"context"
+	"slices"
+
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage/plain"
-	"slices"
 )
 
 // SenderKeys returns the packets of the OpenPGP keys that may sign messages from an address: those registered for it with a

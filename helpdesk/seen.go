@@ -85,7 +85,7 @@ func (s *Service) SeenByPixel(ctx context.Context, token string) error {
 	if !ok {
 		return fault.New(fault.NotFound, "There is no such token.")
 	}
-	s.mark(ctx, mark{kind: answerSeen, account: accountID, id: id}, s.now())
+	s.marks.Add(ctx, mark{kind: answerSeen, account: accountID, id: id}, s.now())
 	return nil
 }
 

@@ -12,9 +12,11 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/gather"
 	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
@@ -82,6 +84,10 @@ type Config struct {
 	// Relays connects to mailboxes' own relays, for [Desk.TestOutbound]. If nil, that method returns a Disabled fault.
 	Relays Relays
 
+	// MailProviders are the providers whose mailboxes members connect by signing in there, see [Desk.BeginMailSignIn] and package
+	// mailsignin. If empty, mailboxes are connected with passwords, or with refresh tokens from elsewhere.
+	MailProviders []mailserver.Provider
+
 	// DNS looks up a domain's records and returns one result for each, in the same order; see package dnscheck. If nil, domains
 	// cannot be verified.
 	DNS func(ctx context.Context, records []sending.DNSRecord) ([]sending.DNSResult, error)
@@ -115,7 +121,7 @@ type Config struct {
 // [Service.Run], and counts of failed sign-ins.
 type Service struct {
 	cfg      Config
-	marks    *marks
+	marks    *gather.Gatherer[mark, time.Time]
 	address  string // client address of requests, see From
 	throttle *throttle
 	gate     *gate
@@ -134,6 +140,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	cfg.Retention.check(&problems)
 	checkProviders(cfg.Providers, &problems)
+	checkMailProviders(cfg.MailProviders, &problems)
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
@@ -172,16 +179,19 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, throttle: newThrottle(), gate: newGate(), registry: registry}, nil
+	s := &Service{cfg: cfg, throttle: newThrottle(), gate: newGate(), registry: registry}
+	s.marks = s.newMarks()
+	return s, nil
 }
 
 // Bind returns the same service over another store, typically one that joins the caller's own transaction. The caller then
 // commits or rolls back the service's changes. A rollback leaves files unreferenced in the blobs. [Service.FlushMarks]
 // writes the marks noted during reads.
 func (s *Service) Bind(store Store) *Service {
-	cfg := s.cfg
-	cfg.Store = store
-	return &Service{cfg: cfg, marks: &marks{at: map[mark]time.Time{}}, address: s.address, throttle: s.throttle, gate: s.gate, registry: s.registry}
+	bound := *s
+	bound.cfg.Store = store
+	bound.marks = bound.newMarks()
+	return &bound
 }
 
 // now returns the current time in UTC, truncated to the microseconds that stores keep.

@@ -154,20 +154,6 @@ func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
 	})
 }
 
-// TagsOf returns the tags of conversations, by the conversations' ids. It needs conversations.view, create or update.
-func (d *Desk) TagsOf(ctx context.Context, conversationIDs []int64) (map[int64][]Tag, error) {
-	r, err := d.guard.Read(d.worksOnConversations())
-	if err != nil {
-		return nil, err
-	}
-	marks, err := marksByID(ctx, r, MarksQuery{ConversationIDs: conversationIDs, Tags: true})
-	tags := make(map[int64][]Tag, len(marks))
-	for id, m := range marks {
-		tags[id] = m.Tags
-	}
-	return tags, err
-}
-
 // worksOnConversations returns a permission for accessing conversations, preferably one that the member holds. A member who
 // may create a conversation but not list any sees the created one.
 func (d *Desk) worksOnConversations() identity.Permission {

@@ -22,7 +22,7 @@ func (b *bundle) tag(name string) int64 {
 // tagsOf are the names of a conversation's tags.
 func (b *bundle) tagsOf(conversationID int64) string {
 	b.t.Helper()
-	return names(must(b.desk.TagsOf(b.ctx, []int64{conversationID}))(b.t)[conversationID])
+	return names(must(b.desk.Marks(b.ctx, []int64{conversationID}))(b.t)[conversationID].Tags)
 }
 
 func names(tags []helpdesk.Tag) string {

@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+
 	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 

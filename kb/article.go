@@ -71,6 +71,9 @@ type ArticleInput struct {
 	Status       storage.Opt[Status]    // a new article is published unless this says otherwise
 	SortOrder    storage.Opt[SortOrder] // null, or none for a new one: last in its collection
 	CategoryIDs  storage.Opt[[]int64]   // of the site, at most MaxCategories; null: none
+	// Unfinished lets the source have no title and no content yet, so that a text is saved while it is written. A revision that
+	// visitors can see is never unfinished.
+	Unfinished bool
 	// ExchangeKey is the key of a new article, see [ExchangeKey]; "": none yet.
 	ExchangeKey string
 }
@@ -115,7 +118,9 @@ func (r *Revision) apply(ctx context.Context, tx Tx, in ArticleInput, now time.T
 	categories := sortedSet(in.CategoryIDs.Or(r.CategoryIDs))
 	problems.Check(len(categories) <= MaxCategories, "categories", fmt.Sprintf("has more than %d ids", MaxCategories))
 	seen := r.Text
-	r.Text.apply(&problems, in.TextInput, titled, now)
+	kind := titled
+	kind.unfinished = in.Unfinished && status != Published
+	r.Text.apply(&problems, in.TextInput, kind, now)
 	if err := problems.Err(); err != nil {
 		return err
 	}
@@ -584,6 +589,11 @@ func (e *Editor) Restore(ctx context.Context, id, number int64) (ArticleRevision
 		if err := e.mayPublish(a.Article.Published); err != nil {
 			return err
 		}
+		var problems fault.Collector
+		former.Text.complete(&problems, TextInput{}, textKind{title: titled.title, content: titled.content, unfinished: !a.Article.Published})
+		if err := problems.Err(); err != nil {
+			return err
+		}
 		live := a.Article.revise(a.Revision, now)
 		live.Text = former.Text
 		a.Revision = live
@@ -625,6 +635,6 @@ func (v *Visitor) Article(ctx context.Context, id int64) (ArticleRevision, error
 	if err != nil {
 		return ArticleRevision{}, err
 	}
-	v.svc.count(ctx, Scope{AccountID: v.site.AccountID, SiteID: v.site.ID}, a.Article)
+	v.svc.countView(ctx, v.site, a.Article)
 	return a.shown(), nil
 }

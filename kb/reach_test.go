@@ -19,33 +19,40 @@ import (
 func TestEveryMethodWithinReach(t *testing.T) {
 	t.Parallel()
 	const near, far = 1, 2
-	type ctx = context.Context
 	to := func(mailbox int64) kb.SiteInput {
 		return kb.SiteInput{AccountID: 1, Name: "Help", MailboxID: storage.Some(mailbox)}
 	}
-	sites := func(c ctx, b *bundle, who person, in kb.SiteInput) error {
+	sites := func(c context.Context, b *bundle, who person, in kb.SiteInput) error {
 		h, err := b.Sites(who)
 		if err == nil {
 			_, err = h.Create(c, in)
 		}
 		return err
 	}
-	update := func(c ctx, b *bundle, who person, site kb.Site, in kb.SiteInput) error {
+	update := func(c context.Context, b *bundle, who person, site kb.Site, in kb.SiteInput) error {
 		e, err := b.Editor(c, who, site.ID)
 		if err == nil {
 			_, err = e.UpdateSite(c, in)
 		}
 		return err
 	}
-	for name, calls := range methods(map[string]map[string]func(c ctx, b *bundle, who person) error{
+	for name, calls := range methods(map[string]map[string]func(c context.Context, b *bundle, who person) error{
 		"Sites.Create": {
-			"a site of another mailbox": func(c ctx, b *bundle, who person) error { return sites(c, b, who, to(far)) },
+			"a site of another mailbox": func(c context.Context, b *bundle, who person) error { return sites(c, b, who, to(far)) },
 		},
 		"Editor.UpdateSite": {
-			"to another mailbox":   func(c ctx, b *bundle, who person) error { return update(c, b, who, b.site(t, to(near)), to(far)) },
-			"from nothing to it":   func(c ctx, b *bundle, who person) error { return update(c, b, who, b.site(t, kb.SiteInput{}), to(far)) },
-			"from another mailbox": func(c ctx, b *bundle, who person) error { return update(c, b, who, b.site(t, to(far)), to(near)) },
-			"from it to nothing":   func(c ctx, b *bundle, who person) error { return update(c, b, who, b.site(t, to(far)), to(0)) },
+			"to another mailbox": func(c context.Context, b *bundle, who person) error {
+				return update(c, b, who, b.site(t, to(near)), to(far))
+			},
+			"from nothing to it": func(c context.Context, b *bundle, who person) error {
+				return update(c, b, who, b.site(t, kb.SiteInput{}), to(far))
+			},
+			"from another mailbox": func(c context.Context, b *bundle, who person) error {
+				return update(c, b, who, b.site(t, to(far)), to(near))
+			},
+			"from it to nothing": func(c context.Context, b *bundle, who person) error {
+				return update(c, b, who, b.site(t, to(far)), to(0))
+			},
 		},
 	}) {
 		if calls == nil {

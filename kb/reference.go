@@ -137,37 +137,6 @@ func (own *referrer) know(ctx context.Context, of storage.RowReader[File, storag
 	return nil
 }
 
-// Relink adds references to revisions stored before references existed: for the addresses of files on any host, and for
-// addresses of pages on the site's custom domain or without a host. Stores call it in a migration.
-func Relink(ctx context.Context, tx Tx, site Site, keys []RevisionKey) error {
-	own := referrer{homes: []url.URL{{Scheme: "https", Host: site.CustomDomain, Path: strings.TrimSuffix("/"+site.Path, "/")}}}
-	for some := range slices.Chunk(keys, storage.MaxLimit) {
-		batch, err := tx.RevisionsByKey(ctx, some)
-		if err != nil {
-			return err
-		}
-		err = own.know(ctx, tx.Files(), func(see func(string) string) {
-			for _, a := range batch {
-				a.Revision.mapped(see)
-			}
-		})
-		if err != nil {
-			return err
-		}
-		for _, a := range batch {
-			linked := a.Revision
-			linked.Text = linked.mapped(own.reference)
-			if slices.Equal(linked.Translations, a.Revision.Translations) {
-				continue
-			}
-			if err := tx.UpdateRevision(ctx, &linked); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // mapped returns the text with f applied to the addresses in its contents.
 func (t Text) mapped(f func(address string) string) Text {
 	t.Translations = slices.Clone(t.Translations)

@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/kb/theme"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/gather"
 	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
@@ -76,7 +77,7 @@ type Config struct {
 type Service struct {
 	cfg     Config
 	base    *url.URL
-	views   *views
+	views   *gather.Gatherer[seen, int64]
 	address string // client address of the requests, see From
 }
 
@@ -125,14 +126,17 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{cfg: cfg, base: base, views: &views{counts: map[seen]int64{}}}, nil
+	s := &Service{cfg: cfg, base: base}
+	s.views = s.newViews()
+	return s, nil
 }
 
 // Bind returns the service on another store, typically one that joins a transaction of the caller, who then commits or rolls
 // back. Views that it counts are written by [Service.FlushViews].
 func (s *Service) Bind(store Store) *Service {
 	bound := *s
-	bound.cfg.Store, bound.views = store, &views{counts: map[seen]int64{}}
+	bound.cfg.Store = store
+	bound.views = bound.newViews()
 	return &bound
 }
 

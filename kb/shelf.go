@@ -304,7 +304,7 @@ func (v *Visitor) CountView(ctx context.Context, id int64) error {
 	if len(list) == 0 {
 		return fault.Missing("article", id)
 	}
-	v.svc.count(ctx, Scope{AccountID: v.site.AccountID, SiteID: v.site.ID}, list[0].Article)
+	v.svc.countView(ctx, v.site, list[0].Article)
 	return nil
 }
 

@@ -345,7 +345,7 @@ func (e *Editor) DeleteSite(ctx context.Context) error {
 		if err := tx.Sites().Delete(ctx, e.site.ID); err != nil {
 			return err
 		}
-		if err := tx.Enqueue(ctx, purgePrefix(e.site.AccountID, sitePrefix(e.site.AccountID, e.site.ID))); err != nil {
+		if err := tx.Enqueue(ctx, purgePrefix(e.site.AccountID, sitePrefix(e.site.AccountID, e.site.ID))...); err != nil {
 			return err
 		}
 		return e.emit(ctx, tx, "site.deleted", e.site.ID)

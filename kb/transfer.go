@@ -38,24 +38,6 @@ func CountArticles(ctx context.Context, tx Tx, articles []Article) error {
 // CountViews adds views to revisions, to their articles and to what these are in. It is for imports.
 func CountViews(ctx context.Context, tx Tx, views []View) error { return addViews(ctx, tx, views) }
 
-// Reindex recomputes the search terms of articles of the transaction's site. Backends call it when they migrate an index from
-// before its present terms.
-func Reindex(ctx context.Context, tx Tx, ids []int64) error {
-	if _, err := tx.Articles().LockAll(ctx, ids); err != nil {
-		return err
-	}
-	articles, err := tx.LiveArticles(ctx, ArticleFilter{IDs: ids}, storage.Seek{Limit: len(ids)})
-	if err != nil {
-		return err
-	}
-	for _, a := range articles {
-		if err := index(ctx, tx, a.Article.ID, documents(a.Revision)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // IndexRevision makes an article findable by its live revision. It is for imports.
 func IndexRevision(ctx context.Context, tx Tx, live Revision) error {
 	return index(ctx, tx, live.ArticleID, documents(live))

@@ -259,8 +259,9 @@ func (in TranslationInput) both() bool {
 
 // textKind describes the text of a kind of resource.
 type textKind struct {
-	title   string // the field
-	content bool   // has content, which the source must have
+	title      string // the field
+	content    bool   // has content, which the source must have
+	unfinished bool   // the source may lack title and content
 }
 
 var (
@@ -298,7 +299,13 @@ func (t *Text) apply(problems *fault.Collector, in TextInput, kind textKind, now
 	}
 	slices.SortFunc(t.Translations, func(a, b Translation) int { return strings.Compare(a.Locale, b.Locale) })
 	problems.Check(len(t.Translations) <= MaxTranslations, "translations", fmt.Sprintf("has more than %d locales", MaxTranslations))
-	if source == "" {
+	t.complete(problems, in, kind)
+}
+
+// complete checks that the source has what the kind requires.
+func (t *Text) complete(problems *fault.Collector, in TextInput, kind textKind) {
+	source := t.SourceLocale
+	if source == "" || kind.unfinished {
 		return
 	}
 	found, _ := t.Translation(source)

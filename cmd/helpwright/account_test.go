@@ -12,11 +12,11 @@ import (
 
 var rowsAndFiles = regexp.MustCompile(`\d+ rows, \d+ files`)
 
-// TestReadmeAccount runs the README's commands for moving an account: from SQLite to PostgreSQL and back, while the server
+// TestManualAccount runs the manual's commands for moving an account: from SQLite to PostgreSQL and back, while the server
 // runs. Imports are killed at random moments, and continue.
-func TestReadmeAccount(t *testing.T) {
+func TestManualAccount(t *testing.T) {
 	t.Parallel()
-	commands := readmeCommands(t, "Move an account")
+	commands := manualCommands(t, "keep/move-account.md")
 	if len(commands) != 2 {
 		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
 	}

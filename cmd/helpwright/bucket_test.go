@@ -164,7 +164,7 @@ func TestWrongBucket(t *testing.T) {
 	}
 }
 
-// TestMoveToBucket moves the files of a running server from its folder to a bucket, as the README describes: the copy is
+// TestMoveToBucket moves the files of a running server from its folder to a bucket, as the manual describes: the copy is
 // killed at random moments, mail arrives meanwhile, and nothing is lost. Then it is backed up from the bucket, and restored
 // into a folder and into another bucket.
 func TestMoveToBucket(t *testing.T) {

@@ -48,11 +48,11 @@ func (c cached) get(path string, fields ...string) answerOfCache {
 	return answerOfCache{res.StatusCode, res.Header.Get("X-Cache"), string(body)}
 }
 
-// TestNginxCache runs nginx with the configuration of SCALING.md: pages of help centres are kept as long as their
+// TestNginxCache runs nginx with the configuration of the manual: pages of help centres are kept as long as their
 // Cache-Control says, and nothing else is.
 func TestNginxCache(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../.github/SCALING.md")
+	text, err := os.ReadFile("manual/run/scaling.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,13 +61,13 @@ func TestNginxCache(t *testing.T) {
 	if !found || !closed {
 		t.Fatal("there is no configuration")
 	}
-	site = replaced(t, "SCALING.md", site, "/var/cache/nginx/helpwright", filepath.Join(t.TempDir(), "cache"))
+	site = replaced(t, "the manual", site, "/var/cache/nginx/helpwright", filepath.Join(t.TempDir(), "cache"))
 	s := newServer(t, "HELPWRIGHT_TRUSTED_PROXIES=127.0.0.1,::1", "HELPWRIGHT_BASE_URL=https://help.example.org")
 	id := s.knowledge()
 	var closedSite object[struct{ ID int64 }]
 	s.ok("POST", "/sites", url.Values{"account_id": {"1"}, "name": {"Team"}, "path": {"team"}, "visibility": {"private"}}, &closedSite)
 	c := cached{t, freeAddress(t)}
-	startNginxWith(t, "SCALING.md", site, c.address, s.http)
+	startNginxWith(t, "the manual", site, c.address, s.http)
 	testenv.Eventually(t, "nginx answers", func() bool {
 		res, err := http.Get("http://" + c.address + "/readyz")
 		if err != nil {

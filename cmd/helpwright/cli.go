@@ -31,6 +31,7 @@ type cli struct {
 
 	Serve       serveCmd       `cmd:"" help:"Run the server: API, mail intake, fetching and sending."`
 	Demo        demoCmd        `cmd:"" help:"Run a server over a temporary database filled with the help centre and conversations of an invented company. Only the HTTP settings apply. No mail is sent, and everything is removed at the end."`
+	Manual      manualCmd      `cmd:"" help:"Serve the manual as a help centre, over a temporary database. Only the HTTP settings apply."`
 	Migrate     migrateCmd     `cmd:"" help:"Bring the database's schema up to date."`
 	User        userCmd        `cmd:"" help:"Manage users."`
 	Account     accountCmd     `cmd:"" help:"Move whole accounts between servers."`

@@ -95,7 +95,7 @@ func TestCompletionInShells(t *testing.T) {
 }
 
 // The manual page has every command and setting, and is one that formatters find nothing wrong with.
-func TestManual(t *testing.T) {
+func TestMan(t *testing.T) {
 	t.Parallel()
 	mandoc := installed(t, "mandoc")
 	page, stderr, code := runHere(t, "man")

@@ -23,7 +23,12 @@ import (
 type demoCmd struct{}
 
 // Run serves an invented company until the session's context ends.
-func (demoCmd) Run(s *session) (err error) {
+func (demoCmd) Run(s *session) error {
+	return s.withTemporary(func(own *session, listener net.Listener) error { return own.show(listener) })
+}
+
+// withTemporary runs serve with a session of its own, whose database and files are removed at the end.
+func (s *session) withTemporary(serve func(own *session, listener net.Listener) error) (err error) {
 	ctx, stop := signal.NotifyContext(s.ctx, syscall.SIGHUP) // the terminal was closed
 	defer stop()
 	listener, err := net.Listen("tcp", s.settings.Listen)
@@ -36,7 +41,7 @@ func (demoCmd) Run(s *session) (err error) {
 		return fmt.Errorf("the temporary folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, folder.Remove()) }()
-	err = s.pretend(ctx, folder.Path, listener.Addr()).show(listener)
+	err = serve(s.pretend(ctx, folder.Path, listener.Addr()), listener)
 	if ctx.Err() != nil {
 		return nil // errors of interrupted work do not matter any more
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadmeMoveIn runs the README's commands for other help desks, with an export of each.
-func TestReadmeMoveIn(t *testing.T) {
+// TestManualMoveIn runs the manual's commands for other help desks, with an export of each.
+func TestManualMoveIn(t *testing.T) {
 	t.Parallel()
-	commands := readmeCommands(t, "Move in from another help desk")
+	commands := manualCommands(t, "move-in/other-help-desks.md")
 	if len(commands) != 1 {
 		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
 	}

@@ -83,7 +83,7 @@ func TestUnreachableRelay(t *testing.T) {
 	})
 }
 
-// TestRollingRestart restarts three servers behind nginx one after the other, as the README describes, while clients read
+// TestRollingRestart restarts three servers behind nginx one after the other, as the manual describes, while clients read
 // and write: no request fails, and each note exists once.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()

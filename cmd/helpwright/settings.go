@@ -22,7 +22,7 @@ import (
 	"github.com/helpwright/helpwright/transport"
 )
 
-// Settings are the server's configuration. The README's table is generated from them.
+// Settings are the server's configuration. The manual's table is generated from them.
 type Settings struct {
 	Listen         string   `env:"HELPWRIGHT_LISTEN" default:"127.0.0.1:8080" help:"HTTP address of the desk, the help centres and the API." placeholder:"ADDR"`
 	TLSListen      string   `env:"HELPWRIGHT_TLS_LISTEN" name:"tls-listen" help:"HTTPS address, such as :443; off when empty. HELPWRIGHT_LISTEN, such as :80, then redirects there, except for ACME challenges and health checks." placeholder:"ADDR"`

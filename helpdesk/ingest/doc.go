@@ -2,5 +2,3 @@
 // fetched, [Servers] connects to mail servers, and [Filer] parses and files received messages. The sources themselves (imap,
 // pop3, smtpin) are leaf packages.
 package ingest
-
-import ()

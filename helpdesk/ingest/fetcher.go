@@ -62,6 +62,7 @@ func NewFetcher(cfg FetcherConfig) (*Fetcher, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	cfg.Servers.keepIn(cfg.Intake)
 	return &Fetcher{cfg: cfg, running: map[int64]*running{}, suspects: newSuspects(cfg.Refresh)}, nil
 }
 
@@ -128,9 +129,9 @@ func (f *Fetcher) refresh(ctx context.Context) error {
 	return nil
 }
 
-// is reports whether r uses these settings. A refresh token replaced by the token endpoint is not a change.
+// is reports whether r uses these settings. A refresh token that took the place of one that worked is not a change.
 func (r *running) is(s ledger.FetchSource) bool {
-	if r.tokens != nil && s.RefreshToken != r.source.RefreshToken && s.RefreshToken == r.tokens.RefreshToken() {
+	if r.tokens != nil && s.RefreshToken != r.source.RefreshToken && r.tokens.Succeeds(s.RefreshToken, r.source.RefreshToken) {
 		r.source.RefreshToken = s.RefreshToken
 	}
 	return reflect.DeepEqual(s, r.source)
@@ -140,9 +141,7 @@ func (r *running) is(s ledger.FetchSource) bool {
 func (f *Fetcher) start(ctx context.Context, s ledger.FetchSource, after <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &running{source: s, cancel: cancel, done: make(chan struct{})}
-	r.tokens = f.cfg.Servers.tokens(s, func(ctx context.Context, old, next string) error {
-		return f.cfg.Intake.KeepRefreshToken(ctx, s.AccountID, s.MailboxID, old, next)
-	})
+	r.tokens = f.cfg.Servers.tokens(s)
 	f.running[s.MailboxID] = r
 	f.wait.Go(func() {
 		defer close(r.done)

@@ -370,7 +370,8 @@ func attached(files []message.Part, limits mail.Limits) *ledger.Incoming {
 func deliveryReport(r mail.Report) *sending.Report {
 	out := &sending.Report{InWords: r.InWords, Complaint: r.Complaint, MessageIDs: r.MessageIDs, Senders: r.Senders}
 	states := map[mail.ReportAction]sending.State{
-		mail.ReportFailed: sending.Bounced, mail.ReportDelayed: sending.Deferred, mail.ReportDelivered: sending.Sent,
+		mail.ReportFailed: sending.Bounced, mail.ReportDelayed: sending.Deferred, mail.ReportDelivered: sending.Delivered,
+		mail.ReportRelayed: sending.Sent,
 	}
 	for _, one := range r.Recipients {
 		out.Recipients = append(out.Recipients, sending.ReportedRecipient{

@@ -62,7 +62,7 @@ func (s *Servers) List(ctx context.Context, from ledger.FetchSource, since time.
 	epoch := from.Inbound.Epoch
 	switch from.Inbound.Type {
 	case ledger.InboundIMAP:
-		source, err := imap.New(s.imapConfig(from, s.tokens(from, nil)), discardIMAP{})
+		source, err := imap.New(s.imapConfig(from, s.tokens(from)), discardIMAP{})
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (s *Servers) List(ctx context.Context, from ledger.FetchSource, since time.
 			return nil, each(ctx, listed(epoch, folder, validity, uids))
 		}))
 	case ledger.InboundPOP3:
-		source, err := pop3.New(s.pop3Config(from, s.tokens(from, nil)), discardPOP3{})
+		source, err := pop3.New(s.pop3Config(from, s.tokens(from)), discardPOP3{})
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *Servers) fetch(ctx context.Context, from ledger.FetchSource, row ledger
 		if err != nil || err2 != nil {
 			return none, errMoved
 		}
-		cfg := s.imapConfig(from, s.tokens(from, nil))
+		cfg := s.imapConfig(from, s.tokens(from))
 		cfg.MaxMessage = maxAgain
 		source, err := imap.New(cfg, discardIMAP{})
 		if err != nil {
@@ -124,7 +124,7 @@ func (s *Servers) fetch(ctx context.Context, from ledger.FetchSource, row ledger
 		m, err := source.Fetch(ctx, folder, mailserver.Cursor{UIDValidity: uint32(v), UID: uint32(u)})
 		return ledger.Raw{Raw: m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size)}, err
 	case row.Source == sourcePOP3 && from.Inbound.Type == ledger.InboundPOP3:
-		cfg := s.pop3Config(from, s.tokens(from, nil))
+		cfg := s.pop3Config(from, s.tokens(from))
 		cfg.MaxMessage = maxAgain
 		source, err := pop3.New(cfg, discardPOP3{})
 		if err != nil {
@@ -225,7 +225,7 @@ func (a *Again) Backfill(ctx context.Context, job storage.ClaimedJob) error {
 	epoch := from.Inbound.Epoch
 	l := &mailboxLedger{intake: a.cfg.Intake, accountID: job.AccountID, mailboxID: job.Subject, epoch: epoch}
 	taken := 0
-	source, err := imap.New(a.cfg.Servers.imapConfig(from, a.cfg.Servers.tokens(from, nil)), backfill{imapLedger{l}, &taken})
+	source, err := imap.New(a.cfg.Servers.imapConfig(from, a.cfg.Servers.tokens(from)), backfill{imapLedger{l}, &taken})
 	if err != nil {
 		return err
 	}

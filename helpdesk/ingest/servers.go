@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
@@ -25,11 +26,21 @@ type ServersConfig struct {
 	// Memory limits the bytes of mail that all mailboxes together hold while fetching; 0 means 64 MiB. A larger message is held
 	// alone. Fetches of up to 1 MiB are not counted, so that new mail does not wait for large mail on slow servers.
 	Memory int64
+	// Grants stores refresh tokens that token endpoints replace. nil: the intake of a [Fetcher], or nothing without one.
+	Grants Grants
 	// StepTimeout is the longest silence of a server; BackoffMin and BackoffMax bound the waits after failures; 0: see
 	// [imap.Config].
 	StepTimeout, BackoffMin, BackoffMax time.Duration
 	Now                                 func() time.Time // nil: time.Now
 	Logger                              *slog.Logger     // nil: discards
+}
+
+// Grants stores the refresh tokens of mailboxes. [helpdesk.Intake] implements it.
+type Grants interface {
+	// RefreshToken returns the stored token, "" if there is none.
+	RefreshToken(ctx context.Context, accountID, mailboxID int64) (string, error)
+	// KeepRefreshToken stores next in place of old, unless the stored token is another one.
+	KeepRefreshToken(ctx context.Context, accountID, mailboxID int64, old, next string) error
 }
 
 // Servers connects to the servers from which mailboxes are fetched. It implements [ledger.MailServers] and keeps no
@@ -38,6 +49,16 @@ type Servers struct {
 	cfg  ServersConfig
 	dial netguard.DialFunc
 	room *wire.Room
+
+	mu      sync.Mutex
+	granted map[int64]granted // by mailbox
+}
+
+// granted are the access tokens of a mailbox, which everything that connects for it shares: a provider may replace the refresh
+// token with each of them. They are made anew when its settings change.
+type granted struct {
+	settings sending.OAuth // without the refresh token
+	tokens   *oauth.Tokens
 }
 
 // NewServers returns servers with a dial policy.
@@ -50,27 +71,62 @@ func NewServers(cfg ServersConfig) *Servers {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	wire.Default(&cfg.Memory, 64<<20)
-	return &Servers{cfg: cfg, room: wire.NewRoom(cfg.Memory), dial: netguard.Dialer(cfg.AllowPrivateHosts, 30*time.Second)}
+	return &Servers{cfg: cfg, room: wire.NewRoom(cfg.Memory), granted: map[int64]granted{}, dial: netguard.Dialer(cfg.AllowPrivateHosts, 30*time.Second)}
 }
 
 // tokens returns a mailbox's tokens, nil if it uses a password.
-func (s *Servers) tokens(source ledger.FetchSource, rotated func(ctx context.Context, old, next string) error) *oauth.Tokens {
+func (s *Servers) tokens(source ledger.FetchSource) *oauth.Tokens {
 	if source.Inbound.Auth != ledger.AuthOAuth2 {
 		return nil
 	}
 	settings := source.Inbound.OAuth
-	return oauth.New(oauth.Config{
-		TokenURL: settings.TokenURL, ClientID: settings.ClientID, ClientSecret: source.ClientSecret,
-		RefreshToken: source.RefreshToken, Scope: settings.Scope, Dial: s.dial, Rotated: rotated, Now: s.cfg.Now,
+	return s.tokensOf(source.AccountID, source.MailboxID, sending.OAuth{
+		ClientID: settings.ClientID, ClientSecret: source.ClientSecret, TokenURL: settings.TokenURL, Scope: settings.Scope, RefreshToken: source.RefreshToken,
 	})
 }
 
+// tokensOf returns the tokens of a mailbox with these settings.
+func (s *Servers) tokensOf(accountID, mailboxID int64, settings sending.OAuth) *oauth.Tokens {
+	refresh := settings.RefreshToken
+	settings.RefreshToken = ""
+	s.mu.Lock()
+	known, ok := s.granted[mailboxID]
+	if !ok || known.settings != settings {
+		known = granted{settings, oauth.New(s.oauthConfig(accountID, mailboxID, settings, refresh))}
+		s.granted[mailboxID] = known
+	}
+	s.mu.Unlock()
+	known.tokens.Renew(refresh)
+	return known.tokens
+}
+
+// keepIn sets where refresh tokens are stored, unless that was configured.
+func (s *Servers) keepIn(g Grants) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cfg.Grants == nil {
+		s.cfg.Grants = g
+	}
+}
+
+// oauthConfig is called with mu held.
+func (s *Servers) oauthConfig(accountID, mailboxID int64, settings sending.OAuth, refresh string) oauth.Config {
+	cfg := oauth.Config{
+		TokenURL: settings.TokenURL, ClientID: settings.ClientID, ClientSecret: settings.ClientSecret, RefreshToken: refresh,
+		Scope: settings.Scope, Dial: s.dial, Now: s.cfg.Now,
+	}
+	if grants := s.cfg.Grants; grants != nil {
+		cfg.Kept = func(ctx context.Context) (string, error) { return grants.RefreshToken(ctx, accountID, mailboxID) }
+		cfg.Rotated = func(ctx context.Context, old, next string) error {
+			return grants.KeepRefreshToken(ctx, accountID, mailboxID, old, next)
+		}
+	}
+	return cfg
+}
+
 // RelayTokens returns the access tokens of a mailbox for its own relay; see [outbound.RelaysConfig].
-func (s *Servers) RelayTokens(relay sending.Relay, rotated func(ctx context.Context, old, next string) error) func(ctx context.Context, renew bool) (string, error) {
-	tokens := oauth.New(oauth.Config{
-		TokenURL: relay.OAuth.TokenURL, ClientID: relay.OAuth.ClientID, ClientSecret: relay.OAuth.ClientSecret,
-		RefreshToken: relay.OAuth.RefreshToken, Scope: relay.OAuth.Scope, Dial: s.dial, Rotated: rotated, Now: s.cfg.Now,
-	})
+func (s *Servers) RelayTokens(relay sending.Relay) func(ctx context.Context, renew bool) (string, error) {
+	tokens := s.tokensOf(relay.AccountID, relay.MailboxID, relay.OAuth)
 	return func(ctx context.Context, renew bool) (string, error) {
 		token, err := tokens.Token(ctx, renew)
 		return token, shown(err)
@@ -131,7 +187,7 @@ func notFetched(t ledger.InboundType) error { return fmt.Errorf("mail is not fet
 
 // Test implements [ledger.MailServers].
 func (s *Servers) Test(ctx context.Context, from ledger.FetchSource) error {
-	tokens := s.tokens(from, nil)
+	tokens := s.tokens(from)
 	var err error
 	switch from.Inbound.Type {
 	case ledger.InboundIMAP:

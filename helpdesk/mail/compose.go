@@ -469,9 +469,6 @@ func international(a mailaddr.Address) bool {
 	return at >= 0 && !isSevenBit([]byte(a.Email[:at]))
 }
 
-// FormatAddress returns the address as it appears in a header field, on one line.
-func FormatAddress(a mailaddr.Address) string { return strings.Join(addressWords(a), " ") }
-
 func addressWords(a mailaddr.Address) []string {
 	at := strings.LastIndexByte(a.Email, '@')
 	email := oneLine(a.Email)

@@ -11,5 +11,3 @@
 //
 // The package is independent of the help desk, storage and network.
 package mail
-
-import ()

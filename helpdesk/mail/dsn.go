@@ -39,11 +39,12 @@ type ReportedRecipient struct {
 // ReportAction is the outcome of a delivery, as named by RFC 3464 section 2.3.3.
 type ReportAction string
 
-// The actions that matter: relayed and expanded count as delivered.
+// The actions that matter. Relayed means handed on to a server that sends no reports, or to the members of a list (expanded).
 const (
 	ReportFailed    ReportAction = "failed"
 	ReportDelayed   ReportAction = "delayed"
 	ReportDelivered ReportAction = "delivered"
+	ReportRelayed   ReportAction = "relayed"
 )
 
 const maxReported = 100 // recipients, ids and senders of one report
@@ -198,8 +199,10 @@ func (r *Report) readStatus(body string) {
 		switch strings.Trim(action, ";,.()") {
 		case "delayed":
 			one.Action = ReportDelayed
-		case "delivered", "relayed", "expanded":
+		case "delivered":
 			one.Action = ReportDelivered
+		case "relayed", "expanded":
+			one.Action = ReportRelayed
 		default:
 			one.Action = ReportFailed
 		}

@@ -36,8 +36,8 @@ func TestReport(t *testing.T) {
 	}{
 		"failed": {dsn("Final-Recipient: rfc822; ada@example.com\nOriginal-Recipient: rfc822;Ada@example.org\nAction: failed\nStatus: 5.1.1\nDiagnostic-Code: smtp; 550 5.1.1\n  no such user\n\n"),
 			&mail.Report{Recipients: []mail.ReportedRecipient{{Address: "ada@example.com", Original: "Ada@example.org", Action: mail.ReportFailed, Status: "5.1.1", Diagnostic: "smtp; 550 5.1.1 no such user"}}}},
-		"delayed and delivered": {dsn("Final-Recipient: rfc822; ada@example.com\nAction: delayed (for 4 hours)\nStatus: 4.4.1\n\nFinal-Recipient: rfc822; <bob@example.com>\nAction: relayed\nStatus: 2.0.0\n\n"),
-			&mail.Report{Recipients: []mail.ReportedRecipient{{Address: "ada@example.com", Action: mail.ReportDelayed, Status: "4.4.1"}, {Address: "bob@example.com", Action: mail.ReportDelivered, Status: "2.0.0"}}}},
+		"delayed and relayed": {dsn("Final-Recipient: rfc822; ada@example.com\nAction: delayed (for 4 hours)\nStatus: 4.4.1\n\nFinal-Recipient: rfc822; <bob@example.com>\nAction: relayed\nStatus: 2.0.0\n\n"),
+			&mail.Report{Recipients: []mail.ReportedRecipient{{Address: "ada@example.com", Action: mail.ReportDelayed, Status: "4.4.1"}, {Address: "bob@example.com", Action: mail.ReportRelayed, Status: "2.0.0"}}}},
 		"for an X.400 address": {dsn("Final-Recipient: x400; /G=Ada/S=Marsh/O=Example/C=DE/\nAction: failed\nStatus: 5.1.1\nX-Supplementary-Info: <mx.example #5.1.1 smtp;550 5.1.1 no such user>\n\n"),
 			&mail.Report{Recipients: []mail.ReportedRecipient{{Action: mail.ReportFailed, Status: "5.1.1", Diagnostic: "<mx.example #5.1.1 smtp;550 5.1.1 no such user>"}}}},
 		"for one whose original address is known": {dsn("Final-Recipient: X400;c=de;s=Marsh\nOriginal-Recipient: rfc822;ada@example.com\nAction: failed\nDiagnostic-Code: X400; code 1 5.2.2 full\n\n"),

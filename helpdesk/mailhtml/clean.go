@@ -28,7 +28,7 @@ func Clean(s string) string {
 		s = s[:MaxInput]
 	}
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
-	b := &balancer{}
+	b := newBalancer()
 	z := html.NewTokenizer(strings.NewReader(policy().Sanitize(s)))
 	for {
 		switch z.Next() {
@@ -41,7 +41,7 @@ func Clean(s string) string {
 			b.start(t.Data, t.Attr)
 		case html.EndTagToken:
 			name, _ := z.TagName()
-			b.end(string(name))
+			b.Close(string(name))
 		}
 		if b.full {
 			return b.finish()

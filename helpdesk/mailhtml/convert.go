@@ -6,6 +6,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
+	"github.com/helpwright/helpwright/internal/openelements"
 )
 
 var (
@@ -337,7 +338,7 @@ func (w *textWriter) start(t html.Token) {
 	}
 	e.ordered, e.quote = t.Data == "ol", t.Data == "blockquote"
 	e.pre = t.Data == "pre" || strings.Contains(style, "pre-wrap")
-	if t.Type == html.SelfClosingTagToken || void[t.Data] || len(w.open) >= maxTextDepth {
+	if t.Type == html.SelfClosingTagToken || openelements.IsVoid(t.Data) || len(w.open) >= maxTextDepth {
 		return
 	}
 	e.hidden = w.flat && strings.Contains(strings.ReplaceAll(strings.ToLower(style), " ", ""), "display:none")

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/helpwright/helpwright/helpdesk/internal/quote"
+	"github.com/helpwright/helpwright/internal/openelements"
 )
 
 // Markup that Fold adds around a quoted tail. The summary is the same in every language.
@@ -316,7 +317,7 @@ func (r *lineReader) start(t html.Token, at, inner int) {
 			r.starts = true
 		}
 	}
-	if void[t.Data] {
+	if openelements.IsVoid(t.Data) {
 		return
 	}
 	e := element{tag: t.Data, parent: r.open[len(r.open)-1], start: at, inner: inner, innerEnd: -1}

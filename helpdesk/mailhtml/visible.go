@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/helpwright/helpwright/internal/openelements"
 	"golang.org/x/net/html"
 )
 
@@ -31,7 +32,7 @@ func VisibleImages(s string) []string {
 			switch {
 			case t.Data == "img" && !hidden && attr(t, "src") != "":
 				out = append(out, attr(t, "src"))
-			case !void[t.Data]:
+			case !openelements.IsVoid(t.Data):
 				open = append(open, opened{t.Data, hidden})
 			}
 		case html.EndTagToken:

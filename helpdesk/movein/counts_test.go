@@ -207,7 +207,7 @@ func (b *bundle) rows() rows {
 	}
 	for _, c := range must(r.Conversations().List(b.Context(), helpdesk.ConversationOrder{}, whole))(b.T) {
 		said := must(r.Interactions().List(b.Context(), helpdesk.InteractionFilter{ConversationID: c.ID, Brief: true}, whole))(b.T)
-		tags := must(b.desk.TagsOf(b.Context(), []int64{c.ID}))(b.T)[c.ID]
+		tags := must(b.desk.Marks(b.Context(), []int64{c.ID}))(b.T)[c.ID].Tags
 		all.conversations[c.ID] = fmt.Sprintf("%+v %v %d", c, tags, len(said))
 		all.messages += len(said)
 		var ids []int64

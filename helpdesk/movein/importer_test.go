@@ -161,7 +161,7 @@ func TestZendesk(t *testing.T) {
 		t.Error(diff)
 	}
 	var tags []string
-	for _, tag := range must(b.desk.TagsOf(t.Context(), []int64{door.ID}))(t)[door.ID] {
+	for _, tag := range must(b.desk.Marks(t.Context(), []int64{door.ID}))(t)[door.ID].Tags {
 		tags = append(tags, tag.Name)
 	}
 	got := []any{door.Status, door.Priority, door.UserID, door.TeamID != 0, door.CustomerEmail, door.CreatedAt.Format(time.DateTime), door.UpdatedAt.Format(time.DateTime), tags, door.Preview}

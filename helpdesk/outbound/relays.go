@@ -20,7 +20,9 @@ type TokenFunc = func(ctx context.Context, renew bool) (string, error)
 type RelaysConfig struct {
 	// Dial opens connections; it can refuse private addresses, see package netguard. nil: a [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Tokens returns the access tokens of a mailbox. nil: OAuth 2 cannot be used.
+	// Tokens returns the access tokens of a mailbox. It is called again when the mailbox's settings change, but not for a new
+	// refresh token alone, which providers may give with each access token: it has to read the current one by itself. nil:
+	// OAuth 2 cannot be used.
 	Tokens func(relay sending.Relay) TokenFunc
 	// Relay has the settings that all relays share, such as time limits; what a mailbox configures is overwritten. MaxSending
 	// defaults to 2, since providers limit the connections of a mailbox, and MaxWait to 2 s, so that a relay which does not
@@ -59,7 +61,9 @@ func (r *Relays) Of(relay sending.Relay) (Transport, error) {
 	if relay.Problem != "" {
 		return nil, errors.New(relay.Problem)
 	}
-	settings := fmt.Sprintf("%+v", relay)
+	current := relay
+	current.OAuth.RefreshToken = "" // it may change with each access token, which Tokens sees to
+	settings := fmt.Sprintf("%+v", current)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.open[relay.MailboxID]

@@ -40,9 +40,10 @@ type State string
 const (
 	Queued     State = "queued"     // not attempted yet
 	Sent       State = "sent"       // accepted by the relay, or spooled
+	Delivered  State = "delivered"  // a report (RFC 3464) says that it reached the recipient's mailbox
 	Deferred   State = "deferred"   // rejected temporarily, to be retried
 	Failed     State = "failed"     // rejected permanently, or given up
-	Bounced    State = "bounced"    // accepted by the relay and returned later
+	Bounced    State = "bounced"    // accepted by the relay, and returned later
 	Suppressed State = "suppressed" // not attempted: the address is suppressed
 )
 
@@ -50,6 +51,9 @@ const (
 func (s State) Undelivered() bool {
 	return s == Failed || s == Bounced || s == Suppressed
 }
+
+// Accepted reports whether the relay has accepted the message, and nothing says that it came back.
+func (s State) Accepted() bool { return s == Sent || s == Delivered }
 
 // Report is a report, found in a message, on the delivery of one of ours.
 type Report struct {
@@ -64,7 +68,7 @@ type Report struct {
 type ReportedRecipient struct {
 	Address      string
 	Original     string // before it was rewritten in transit; "": not reported
-	State        State  // bounced; deferred: still in transit; sent: delivered
+	State        State  // bounced; delivered; deferred: still in transit; sent: handed on to a server that sends no reports
 	EnhancedCode string // RFC 3463; "": not reported
 	Response     string
 }

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/helpwright/helpwright/internal/openelements"
 	"golang.org/x/net/html"
 	"golang.org/x/text/unicode/norm"
 )
@@ -56,7 +57,7 @@ func setAnchors(tokens []token) {
 	next := map[string]int{}
 	for i := range tokens {
 		t := &tokens[i]
-		if t.kind != html.StartTagToken || !headings[t.data] {
+		if t.kind != html.StartTagToken || !openelements.IsHeading(t.data) {
 			continue
 		}
 		if _, ok := attrOf(t.attrs, "id"); ok {
@@ -130,7 +131,7 @@ func headingText(tokens []token, limit int) string {
 			if t.data == "br" {
 				b.WriteByte(' ')
 			}
-			if !void[t.data] {
+			if !openelements.IsVoid(t.data) {
 				depth++
 			}
 		case html.EndTagToken:

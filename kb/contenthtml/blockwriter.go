@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/helpwright/helpwright/internal/openelements"
 )
 
 // blockWriter writes blocks as Markdown. What it has no form for is HTML.
@@ -26,7 +28,7 @@ func (w blockWriter) said(n *node, depth int) string {
 	if kind := alertKind(n); kind != "" {
 		return quoted("[!" + strings.ToUpper(kind) + "]\n" + w.blocks(n.children[alertTitle(n)+1:], depth+1))
 	}
-	if headings[n.data] {
+	if openelements.IsHeading(n.data) {
 		return w.heading(n)
 	}
 	if !sayable(n) {
@@ -122,7 +124,7 @@ func (n *node) tokens() []token {
 	for _, c := range n.children {
 		out = append(out, c.tokens()...)
 	}
-	if n.data != "" && n.kind == startTag && !void[n.data] {
+	if n.data != "" && n.kind == startTag && !openelements.IsVoid(n.data) {
 		out = append(out, token{kind: endTag, data: n.data})
 	}
 	return out

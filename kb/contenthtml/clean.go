@@ -33,7 +33,7 @@ func cleaned(s string) []token {
 // cleanedWithin returns the tokens of cleaned HTML of at most limit bytes, and whether that is all of it.
 func cleanedWithin(s string, limit int) (tokens []token, all bool) {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
-	b := &balancer{limit: limit}
+	b := newBalancer(limit)
 	z := html.NewTokenizer(strings.NewReader(policy().Sanitize(s)))
 	for !b.full {
 		switch z.Next() {

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/helpwright/helpwright/internal/openelements"
 	"golang.org/x/net/html"
 )
 
@@ -47,7 +48,7 @@ func (w *inlineWriter) node(n, next *node, last bool) {
 	var tag strings.Builder
 	n.write(&tag)
 	w.out = append(w.out, rawTag(tag.String())...)
-	if void[n.data] {
+	if openelements.IsVoid(n.data) {
 		return
 	}
 	w.nodes(n.children, false)

@@ -3,6 +3,7 @@ package contenthtml
 import (
 	"strings"
 
+	"github.com/helpwright/helpwright/internal/openelements"
 	"golang.org/x/net/html"
 )
 
@@ -83,7 +84,7 @@ func segmentsOf(s string) []segment {
 		block := edges[t.data] && t.data != "br" && t.kind != html.TextToken
 		if depth == 0 && (block || t.kind == html.EndTagToken) {
 			flush()
-			if t.kind == html.EndTagToken || grouping[t.data] && !keepsSpaces(t) || void[t.data] {
+			if t.kind == html.EndTagToken || grouping[t.data] && !keepsSpaces(t) || openelements.IsVoid(t.data) {
 				now = []token{t}
 				flush()
 				continue
@@ -98,7 +99,7 @@ func segmentsOf(s string) []segment {
 		}
 		now = append(now, t)
 		switch {
-		case t.kind == html.StartTagToken && !void[t.data]:
+		case t.kind == html.StartTagToken && !openelements.IsVoid(t.data):
 			depth++
 		case t.kind == html.EndTagToken:
 			if depth--; depth == 0 && block {

@@ -3,6 +3,7 @@ package contenthtml
 import (
 	"strings"
 
+	"github.com/helpwright/helpwright/internal/openelements"
 	"golang.org/x/net/html"
 )
 
@@ -53,7 +54,7 @@ func (w *rawWriter) node(n *node, kept bool) {
 	var tag strings.Builder
 	n.write(&tag)
 	w.out.WriteString(rawTag(tag.String()))
-	if void[n.data] {
+	if openelements.IsVoid(n.data) {
 		return
 	}
 	kept = kept || keepsSpaces(n.token)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/helpwright/helpwright/internal/openelements"
 	"golang.org/x/net/html"
 )
 
@@ -140,7 +141,7 @@ func Headings(cleaned string) []Heading {
 			}
 		case html.StartTagToken:
 			t := z.Token()
-			if headings[t.Data] {
+			if openelements.IsHeading(t.Data) {
 				id, _ := attrOf(t.Attr, "id")
 				open, text = &Heading{Level: int(t.Data[1] - '0'), Anchor: id}, textWriter{}
 			} else if open != nil {
@@ -148,7 +149,7 @@ func Headings(cleaned string) []Heading {
 			}
 		case html.EndTagToken:
 			name, _ := z.TagName()
-			if open == nil || !headings[string(name)] {
+			if open == nil || !openelements.IsHeading(string(name)) {
 				continue
 			}
 			if open.Text = strings.ReplaceAll(text.result(), "\n", " "); open.Text != "" {

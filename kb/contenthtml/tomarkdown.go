@@ -3,6 +3,7 @@ package contenthtml
 import (
 	"strings"
 
+	"github.com/helpwright/helpwright/internal/openelements"
 	"golang.org/x/net/html"
 )
 
@@ -127,7 +128,7 @@ func writeNode(out *strings.Builder, n *node) {
 	for _, c := range n.children {
 		writeNode(out, c)
 	}
-	if n.kind == html.StartTagToken && !void[n.data] {
+	if n.kind == html.StartTagToken && !openelements.IsVoid(n.data) {
 		token{kind: html.EndTagToken, data: n.data}.write(out)
 	}
 }

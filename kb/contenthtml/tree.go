@@ -3,6 +3,7 @@ package contenthtml
 import (
 	"strings"
 
+	"github.com/helpwright/helpwright/internal/openelements"
 	"golang.org/x/net/html"
 )
 
@@ -27,7 +28,7 @@ func treeOf(tokens []token) *node {
 		default:
 			n := &node{token: t}
 			parent.children = append(parent.children, n)
-			if t.kind == html.StartTagToken && !void[t.data] {
+			if t.kind == html.StartTagToken && !openelements.IsVoid(t.data) {
 				open = append(open, n)
 			}
 		}
@@ -156,7 +157,7 @@ func (n *normaliser) tag(t token) {
 			}
 		}
 		n.depth--
-	} else if !void[t.data] {
+	} else if !openelements.IsVoid(t.data) {
 		if n.depth++; n.kept == 0 && keepsSpaces(t) {
 			n.kept = n.depth
 		}

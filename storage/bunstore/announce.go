@@ -136,7 +136,6 @@ func (db *DB) hear(channel, payload string) {
 		return
 	}
 	account, _ := strconv.ParseInt(id, 10, 64) // 0, any account, when it is not from here
-	db.remembered.forget([]int64{account})
 	db.watchers.Notify(account)
 }
 

@@ -100,7 +100,7 @@ func (r reader) SentTo(ctx context.Context, keys []string, since time.Time) (map
 	}
 	err := r.selects((*deliveryRow)(nil)).ColumnExpr("address_key AS key, count(*) AS n").ApplyQueryBuilder(r.ofInteraction).
 		Where("address_key IN (?)", bun.List(keys)).Where("updated_at >= ?", micros(since)).
-		Where("state IN (?)", bun.List([]sending.State{sending.Sent, sending.Bounced})).Group("address_key").Scan(ctx, &found)
+		Where("state IN (?)", bun.List([]sending.State{sending.Sent, sending.Delivered, sending.Bounced})).Group("address_key").Scan(ctx, &found)
 	for _, f := range found {
 		sent[f.Key] = f.N
 	}

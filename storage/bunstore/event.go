@@ -43,8 +43,7 @@ func (db *DB) Events(ctx context.Context, accountID, after int64, limit int) ([]
 	var rows []eventRow
 	err := db.selects(&rows).Where("account_id = ?", accountID).Where("seq > ?", after).
 		Order("seq").Limit(int64(limit)).Scan(ctx)
-	if len(rows) > 0 { // those of another process may have changed members: who follows looks at them next
-		db.remembered.forget([]int64{accountID})
+	if len(rows) > 0 {
 		db.replica.wrote(accountID) // who follows lists what the events are about
 	}
 	return mapped(rows, (*eventRow).event), failure(ctx, err, "event", 0)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/helpdesk/identity"
 )
 
 // SystemTxWithoutHook is InSystemTx, without asking whether there is a tracer.
@@ -89,40 +88,8 @@ func Tables(ctx context.Context, db *DB) (all []string, err error) {
 	return all, err
 }
 
-// MigrateTo runs the first n migrations, as the release after the n-th did, and returns the name of the n-th; false: there
-// are not so many.
-func MigrateTo(ctx context.Context, db *DB, n int) (name string, ok bool, err error) {
-	all, err := db.migrations()
-	if err != nil || n > len(all) {
-		return "", false, err
-	}
-	return all[n-1].String(), true, db.apply(ctx, all[:n])
-}
-
 // Plain is the pool that writes, and whether it is PostgreSQL's.
 func Plain(db *DB) (pool *sql.DB, postgres bool) { return db.write.DB, db.postgres }
-
-// RecallToken is what TokenByHash does with what is read.
-func RecallToken(db *DB, hash string, read func() (identity.AccessToken, error)) (identity.AccessToken, error) {
-	return recall(&db.remembered, &db.remembered.tokens, mostTokens, hash, read)
-}
-
-// Tokens is how many tokens a DB remembers, and may remember.
-func Tokens(db *DB) (n, most int) { return len(db.remembered.tokens), mostTokens }
-
-// SetClock lets a DB remember by another clock.
-func SetClock(db *DB, now func() time.Time) { db.remembered.now = now }
-
-// MigrateBefore runs the migrations before that of a number.
-func MigrateBefore(ctx context.Context, db *DB, number string) error {
-	pending, err := db.Pending(ctx)
-	if err != nil {
-		return err
-	}
-	n := slices.IndexFunc(pending, func(name string) bool { return name >= number })
-	_, _, err = MigrateTo(ctx, db, n)
-	return err
-}
 
 // MakePartitions makes the partitions of n months from a time's on.
 func MakePartitions(ctx context.Context, db *DB, at time.Time, n int) error {

@@ -10,8 +10,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// marksAlong is which marks are read along with conversations. The statement reads only the ids and versions of tags: making
-// texts for each row took almost a tenth of a list's time, and most rows show the same few tags.
+// marksAlong is which marks are read along with conversations. The statement reads only the ids of tags, which many rows share.
 type marksAlong struct {
 	unreadBy int64
 	found    []helpdesk.Marks
@@ -20,19 +19,16 @@ type marksAlong struct {
 
 // read adds the marks to a query for conversations.
 func (m *marksAlong) read(s *bun.SelectQuery) {
-	// Separated by a letter: package lift leaves short words in the statement, but would make a parameter of a space.
-	const tags = `string_agg(t.id || 'x' || t.version, 'x')`
 	s.ColumnExpr(`(SELECT COUNT(*) FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id AND i.conversation_id = ?TableName.id
 			AND i.type = 'customer' AND i.id > COALESCE((SELECT r.interaction_id FROM hw_read_marks AS r WHERE r.account_id = ?TableName.account_id
 			AND r.conversation_id = ?TableName.id AND r.user_id = ?), 0)) AS unread`, m.unreadBy).
-		ColumnExpr(`COALESCE((SELECT ` + tags + ` FROM hw_conversation_tags AS g
-			JOIN hw_tags AS t ON t.account_id = g.account_id AND t.id = g.tag_id
+		ColumnExpr(`COALESCE((SELECT string_agg(CAST(g.tag_id AS TEXT), ' ') FROM hw_conversation_tags AS g
 			WHERE g.account_id = ?TableName.account_id AND g.conversation_id = ?TableName.id), '') AS tags`)
 }
 
 // take keeps the marks of a conversation.
-func (m *marksAlong) take(row *markedRow, names *tagNames) {
-	if tags := names.tagsOf(row.Tags); row.Unread != 0 || tags != nil {
+func (m *marksAlong) take(row *markedRow) {
+	if tags := tagsOf(row.Tags); row.Unread != 0 || tags != nil {
 		m.found = append(m.found, helpdesk.Marks{ConversationID: row.ID, Unread: row.Unread, Tags: tags})
 	}
 }
@@ -42,13 +38,12 @@ type markedRow struct {
 	conversationRow `bun:",extend"`
 
 	Unread int64  `bun:",scanonly"`
-	Tags   string `bun:",scanonly"` // ids and versions
+	Tags   string `bun:",scanonly"` // ids
 }
 
 // scanConversations reads at most a number of conversations and, unless m is nil, their marks.
 func (r reader) scanConversations(ctx context.Context, s *bun.SelectQuery, most int, m *marksAlong) (all []helpdesk.Conversation, err error) {
 	s.ColumnExpr("?TableColumns")
-	names := tagNames{account: r.scope.AccountID, remembered: r.remembers(ctx)}
 	if m != nil {
 		m.read(s)
 		m.found = m.found[:0]
@@ -59,17 +54,17 @@ func (r reader) scanConversations(ctx context.Context, s *bun.SelectQuery, most 
 		}
 		all = append(all, row.conversation())
 		if m != nil {
-			m.take(row, &names)
+			m.take(row)
 		}
 	}))
 	if err == nil && m != nil {
-		err = names.fill(ctx, r, m.found)
+		err = r.nameTags(ctx, m.found)
 		m.done = err == nil
 	}
 	return all, failure(ctx, err, "conversation", 0)
 }
 
-// MarkedConversation implements [helpdesk.MarkedReader] with one statement.
+// MarkedConversation implements [helpdesk.MarkedReader].
 func (r reader) MarkedConversation(ctx context.Context, id, unreadBy int64) (c helpdesk.Conversation, marks helpdesk.Marks, err error) {
 	m := marksAlong{unreadBy: unreadBy}
 	s := locked(ctx, r.selects((*conversationRow)(nil))).ApplyQueryBuilder(r.conversationsInScope).Where("?TableName.id = ?", id)

@@ -126,8 +126,8 @@ const grantSQL = `SELECT m.id, m.last_activity, m.created_at, m.updated_at,
 	LEFT JOIN hw_membership_mailboxes AS b ON b.account_id = m.account_id AND b.membership_id = m.id
 	WHERE m.user_id = ? AND m.account_id = ? ORDER BY g.position, b.position`
 
-// grant reads what [directory.Grant] returns.
-func (d directory) grant(ctx context.Context, userID, accountID int64) (identity.Grant, error) {
+// Grant implements [helpdesk.Directory].
+func (d directory) Grant(ctx context.Context, userID, accountID int64) (identity.Grant, error) {
 	grant := identity.Grant{Membership: identity.Membership{UserID: userID}}
 	first := int64(-1) // position of the first role: only its rows list the mailboxes
 	err := d.rows(ctx, func(rows *sql.Rows) error { return scanGrant(rows, &grant, &first) }, grantSQL, userID, accountID)

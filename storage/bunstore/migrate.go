@@ -30,10 +30,9 @@ const (
 
 // Migrate updates the tables to this release. Concurrent calls, in this or other processes, wait for each other and all
 // succeed. A call interrupted by a crash blocks no process on the same host, and others for 30 seconds; the next one goes on
-// where it ended. Each migration is one transaction; a new SQLite database is made in one. Afterwards Migrate orders
-// interactions that are older than their order, one transaction per account, adds references to articles that are older than
-// those, one transaction per site, indexes what is older than the present rules of search, fifty rows in a transaction, and
-// makes the partitions of the next months on PostgreSQL. The only way back is a backup. A schema of a later release is a Conflict fault, see [DB.CheckSchema].
+// where it ended. Each migration is one transaction. Afterwards Migrate makes the partitions of the next months on PostgreSQL.
+// The only way back is a backup. A schema of a later release, or from before the first one, is a Conflict fault, see
+// [DB.CheckSchema].
 func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.Ping(ctx); err != nil {
 		return err
@@ -54,31 +53,10 @@ func (db *DB) Migrate(ctx context.Context) error {
 	if err := db.CheckSchema(ctx); err != nil {
 		return err
 	}
-	defer db.sortOnDisk(ctx)()
 	if err := db.apply(ctx, all); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{db.order, db.index, db.relink, db.indexSites, db.makeNextPartitions} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sortOnDisk makes SQLite sort on disk until the returned function is called: building the index of a large table in memory
-// would take too much of it.
-func (db *DB) sortOnDisk(ctx context.Context) (until func()) {
-	if db.turns == nil {
-		return func() {}
-	}
-	set := func(where string) {
-		if _, err := db.schema.ExecContext(context.WithoutCancel(ctx), "PRAGMA temp_store = "+where); err != nil {
-			db.cfg.Logger.WarnContext(ctx, "setting the place of temporary data failed", "error", err)
-		}
-	}
-	set("FILE")
-	return func() { set("MEMORY") }
+	return db.makeNextPartitions(ctx)
 }
 
 // advisoryLock holds a PostgreSQL lock in a transaction of its own; the server releases it when the connection ends. A pooler

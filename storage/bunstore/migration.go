@@ -28,10 +28,9 @@ type migration struct {
 
 func (m migration) String() string { return m.number + "_" + m.title }
 
-const (
-	migrationSuffix = ".tx.up.sql"
-	splitLine       = "\n--bun:split\n" // between statements of a file that run one by one
-)
+// firstRelease is the number of the first migration. Those of earlier numbers were of databases from before the first release,
+// which had a history of their own.
+const firstRelease = "1000"
 
 // migrations lists all migrations in order.
 func (db *DB) migrations() ([]migration, error) {
@@ -45,7 +44,7 @@ func (db *DB) migrations() ([]migration, error) {
 	}
 	all := make([]migration, len(files))
 	for i, f := range files {
-		number, title, _ := strings.Cut(strings.TrimSuffix(f.Name(), migrationSuffix), "_")
+		number, title, _ := strings.Cut(strings.TrimSuffix(f.Name(), ".sql"), "_")
 		all[i] = migration{number: number, title: title, file: path.Join(folder, f.Name())}
 	}
 	return all, nil
@@ -70,7 +69,7 @@ func (db *DB) Pending(ctx context.Context) ([]string, error) {
 	return pending, nil
 }
 
-// Applied lists the numbers of the applied migrations, such as "0110", in order.
+// Applied lists the numbers of the applied migrations, such as "1000", in order.
 func (db *DB) Applied(ctx context.Context) ([]string, error) {
 	known := `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?`
 	if db.postgres {
@@ -85,11 +84,14 @@ func (db *DB) Applied(ctx context.Context) ([]string, error) {
 	return numbers, failure(ctx, err, "migration", 0)
 }
 
-// CodeNewerSchema is the code of the Conflict fault of [DB.CheckSchema].
-const CodeNewerSchema = "newer_schema"
+// The codes of the Conflict faults of [DB.CheckSchema].
+const (
+	CodeNewerSchema      = "newer_schema"
+	CodeUnreleasedSchema = "unreleased_schema"
+)
 
-// CheckSchema returns a Conflict fault for a schema of a later release, since this release might damage it. An older schema
-// is not a fault, see [DB.Pending].
+// CheckSchema returns a Conflict fault for a schema of a later release, since this release might damage it, and for one from
+// before the first release. A schema of an earlier release is not a fault, see [DB.Pending].
 func (db *DB) CheckSchema(ctx context.Context) error {
 	done, err := db.Applied(ctx)
 	if err != nil {
@@ -100,6 +102,10 @@ func (db *DB) CheckSchema(ctx context.Context) error {
 		return err
 	}
 	for _, number := range done {
+		if number < firstRelease {
+			return &fault.Error{Kind: fault.Conflict, Code: CodeUnreleasedSchema, Resource: "database",
+				Message: "This database is from before the first release. Run \"account export\" with the program that made it, and \"account import\" into a new database."}
+		}
 		if !slices.ContainsFunc(all, func(m migration) bool { return m.number == number }) {
 			return &fault.Error{Kind: fault.Conflict, Code: CodeNewerSchema, Resource: "database",
 				Message: "A later release made this database: its migration " + number + " is unknown to this release. Run the later release, or restore a backup from before it."}
@@ -108,38 +114,27 @@ func (db *DB) CheckSchema(ctx context.Context) error {
 	return nil
 }
 
-// apply applies those of some migrations that are not applied yet, each in a transaction of its own. A new file of SQLite gets
-// all in one, so that it waits for the disk once; PostgreSQL would need some 1,500 locks for that.
+// apply applies those of some migrations that are not applied yet, each in a transaction of its own.
 func (db *DB) apply(ctx context.Context, some []migration) error {
-	id, at := "INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT", "TIMESTAMP"
+	at := "TIMESTAMP"
 	if db.postgres {
-		id, at = "BIGSERIAL PRIMARY KEY", "TIMESTAMPTZ"
+		at = "TIMESTAMPTZ"
 	}
-	// Only earlier releases read group_id.
 	if _, err := db.schema.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+migrationsTable+
-		` (id `+id+`, name VARCHAR, group_id BIGINT, migrated_at `+at+` NOT NULL DEFAULT CURRENT_TIMESTAMP)`); err != nil {
+		` (name VARCHAR NOT NULL PRIMARY KEY, migrated_at `+at+` NOT NULL DEFAULT CURRENT_TIMESTAMP)`); err != nil {
 		return failure(ctx, err, "migration", 0)
 	}
 	done, err := db.Applied(ctx)
 	if err != nil {
 		return err
 	}
-	pending := slices.DeleteFunc(slices.Clone(some), func(m migration) bool { return slices.Contains(done, m.number) })
-	size := 1
-	if len(done) == 0 && !db.postgres {
-		size = max(1, len(pending))
-	}
-	for together := range slices.Chunk(pending, size) {
-		err := db.schema.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-			for _, m := range together {
-				if err := m.run(ctx, tx); err != nil {
-					return fmt.Errorf("migration %s: %w", m, err)
-				}
-			}
-			return nil
-		})
+	for _, m := range some {
+		if slices.Contains(done, m.number) {
+			continue
+		}
+		err := db.schema.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error { return m.run(ctx, tx) })
 		if err != nil {
-			return failure(ctx, err, "migration", 0)
+			return failure(ctx, fmt.Errorf("migration %s: %w", m, err), "migration", 0)
 		}
 	}
 	return nil
@@ -152,10 +147,8 @@ func (m migration) run(ctx context.Context, tx bun.Tx) error {
 	if err != nil {
 		return err
 	}
-	for statement := range strings.SplitSeq(string(text), splitLine) {
-		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return err
-		}
+	if _, err := tx.ExecContext(ctx, string(text)); err != nil {
+		return err
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO "+migrationsTable+" (name) VALUES (?)", m.number)
 	return err

@@ -97,7 +97,6 @@ type DB struct {
 	wake          chan struct{}
 	woken         woken
 	process       string // names this DB in notifications of PostgreSQL
-	remembered    remembered
 	watchers      notify.Watchers
 	announcements announcements
 	unmerged      atomic.Bool // something was written since SQLite's full-text indexes were merged

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"time"
@@ -14,7 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 )
 
-// On PostgreSQL the logs that are pruned by age are partitioned by calendar months (UTC): see migration 0137. A partition
+// On PostgreSQL the logs that are pruned by age are partitioned by calendar months (UTC). A partition
 // for what belongs to no month takes rows of all other times, so that no insert fails.
 
 // partitioned is a partitioned table.
@@ -65,7 +64,7 @@ type part struct {
 }
 
 // bounds finds the limits in how PostgreSQL writes them.
-var bounds = regexp.MustCompile(`^FOR VALUES FROM \((MINVALUE|'(-?\d+)')\) TO \('(-?\d+)'\)$`)
+var bounds = regexp.MustCompile(`^FOR VALUES FROM \('(-?\d+)'\) TO \('(-?\d+)'\)$`)
 
 // parts lists the partitions, except the one for all other times.
 func (p partitioned) parts(ctx context.Context, q *querier) ([]part, error) {
@@ -78,11 +77,9 @@ func (p partitioned) parts(ctx context.Context, q *querier) ([]part, error) {
 		if found == nil {
 			continue
 		}
-		one := part{name: row.Name, from: math.MinInt64}
-		if found[2] != "" {
-			one.from, _ = strconv.ParseInt(found[2], 10, 64) // digits of a BIGINT
-		}
-		one.until, _ = strconv.ParseInt(found[3], 10, 64)
+		one := part{name: row.Name}
+		one.from, _ = strconv.ParseInt(found[1], 10, 64) // digits of a BIGINT
+		one.until, _ = strconv.ParseInt(found[2], 10, 64)
 		all = append(all, one)
 	}
 	return all, failure(ctx, err, "partition", 0)

@@ -12,7 +12,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // logRows is the number of events that fillLogs makes, and that of entries of the audit log.
@@ -120,35 +119,5 @@ func logLists() map[string]func(ctx context.Context, db *bunstore.DB, r helpdesk
 		"entries since":     audit(helpdesk.AuditFilter{Since: time.Now().Add(600 * 24 * time.Hour)}),
 		"prune events":      prune(func(tx helpdesk.Tx) pruning { return tx.PruneEvents }),
 		"prune entries":     prune(func(tx helpdesk.Tx) pruning { return tx.PruneAudit }),
-	}
-}
-
-// BenchmarkPartitions compares logs in partitions, as many as the default retention of events and of the audit log lets be,
-// with logs in one table, in turns.
-func BenchmarkPartitions(b *testing.B) {
-	works := logLists()
-	works["append"] = func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
-		return db.InTx(ctx, helpdesk.Scope{AccountID: 2}, func(ctx context.Context, tx helpdesk.Tx) error {
-			return tx.Emit(ctx, storage.Event{Type: "a.b", Time: time.Now()})
-		})
-	}
-	for _, months := range []int{4, 24} {
-		one, many := unmigrated(b, testenv.Postgres(b)), open(b, testenv.Postgres(b), bunstore.Config{})
-		if err := bunstore.MigrateBefore(b.Context(), one, "0137"); err != nil {
-			b.Fatal(err)
-		}
-		if err := bunstore.MakePartitions(b.Context(), many, time.Now(), months); err != nil {
-			b.Fatal(err)
-		}
-		fillLogs(b, one, months)
-		fillLogs(b, many, months)
-		for name, work := range works {
-			run := func(db *bunstore.DB) func(int) error {
-				return func(int) error {
-					return work(b.Context(), db, db.Within(helpdesk.Scope{AccountID: 1}), storage.Seek{Desc: true, Limit: 26})
-				}
-			}
-			b.Run(fmt.Sprint(months, "/", name), func(b *testing.B) { ratio(b, run(one), run(many)) })
-		}
 	}
 }

@@ -1,120 +1,15 @@
 package bunstore_test
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/uptrace/bun"
-
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/bunstore"
 )
-
-// Rows that are older than search are found after the migration.
-func TestMigrateIndexes(t *testing.T) {
-	t.Parallel()
-	eachEmbedded(t, func(t *testing.T, app *bun.DB, db *bunstore.DB) {
-		account, err := newAccount(t.Context(), db, "old")
-		if err != nil {
-			t.Fatal(err)
-		}
-		scope := helpdesk.Scope{AccountID: account.ID}
-		c := helpdesk.Conversation{Number: 1, Subject: "Größe"}
-		err = db.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
-			mailbox, customer := helpdesk.Mailbox{}, helpdesk.Customer{FirstName: "Ada"}
-			if err := tx.Mailboxes().Insert(ctx, &mailbox); err != nil {
-				return err
-			}
-			if err := tx.InsertCustomer(ctx, &customer); err != nil {
-				return err
-			}
-			c.MailboxID, c.CustomerID = mailbox.ID, customer.ID
-			if err := tx.Conversations().Insert(ctx, &c); err != nil {
-				return err
-			}
-			return tx.Interactions().Insert(ctx, &helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeNote, Body: "<p>Kaputt</p>"})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := app.Exec("INSERT INTO hw_search_pending (account_id) SELECT id FROM hw_accounts"); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 { // the second time there is nothing to do
-			if err := db.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		terms := []helpdesk.SearchTerm{{Text: "ada"}, {Text: "grosse"}, {Text: "kap", Prefix: true}}
-		found, err := db.Within(scope).Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: helpdesk.ConversationFilter{Terms: terms}, Sort: helpdesk.ByNumber}, storage.Seek{Limit: 2})
-		if err != nil || len(found) != 1 {
-			t.Errorf("found %d, %v", len(found), err)
-		}
-		var pending int
-		if err := app.QueryRow("SELECT count(*) FROM hw_search_pending").Scan(&pending); err != nil || pending != 0 {
-			t.Errorf("%d accounts pending, %v", pending, err)
-		}
-	})
-}
-
-// Articles that are older than ranked terms are found by title, summary and content after the migration.
-func TestMigrateRanksTerms(t *testing.T) {
-	t.Parallel()
-	app := embedded["SQLite"](t)
-	t.Cleanup(func() { _ = app.Close() })
-	db := bunstore.New(app, bunstore.Config{})
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	_, editor := operator(t, db)
-	shelf := storage.Some(kb.TranslationInput{Title: storage.Some("Shelf")})
-	collection, err := editor.CreateCollection(t.Context(), kb.CollectionInput{TextInput: kb.TextInput{SourceLocale: "en", Translations: map[string]storage.Opt[kb.TranslationInput]{"en": shelf}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := storage.Some(kb.TranslationInput{Title: storage.Some("Pay"), Summary: storage.Some("Cards"), Markdown: storage.Some("Both halves")})
-	_, err = editor.CreateArticle(t.Context(), kb.ArticleInput{CollectionID: collection.ID, TextInput: kb.TextInput{SourceLocale: "en", Translations: map[string]storage.Opt[kb.TranslationInput]{"en": text}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, statement := range []string{
-		"DROP TABLE hw_customer_vocabulary", "DROP TABLE hw_conversation_vocabulary", "DROP TABLE hw_article_vocabulary",
-		"DROP TRIGGER hw_article_terms_delete", "DROP TABLE hw_article_terms", "DELETE FROM hw_migrations WHERE name IN ('0102', '0103')",
-		`CREATE VIRTUAL TABLE hw_article_search USING fts5 (scope, title, summary, content, tokenize = "ascii tokenchars '_'", prefix = '2 3', detail = column, columnsize = 0)`,
-		"CREATE TRIGGER hw_article_search_delete AFTER DELETE ON hw_article_documents BEGIN DELETE FROM hw_article_search WHERE rowid = old.id; END",
-		"INSERT INTO hw_article_search SELECT '_' || site_id, 'pay', 'cards', 'both halves' FROM hw_article_documents",
-	} {
-		if _, err := app.Exec(statement); err != nil {
-			t.Fatal(statement, err)
-		}
-	}
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got := map[string][]int{}
-	for word := range map[string]bool{"pay": false, "cards": false, "halves": false, "half": false} {
-		for rank := range kb.Rank(3) {
-			hits, err := db.KB().Within(kb.Scope{AccountID: 1, SiteID: 1}).FindArticles(t.Context(), kb.SearchQuery{
-				Rank: rank, Words: [][]kb.SearchTerm{{{Text: word}}}, Locales: []kb.LocaleChoice{{Language: "en"}},
-			}, storage.Seek{Limit: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got[word] = append(got[word], len(hits))
-		}
-	}
-	want := map[string][]int{"pay": {1, 0, 0}, "cards": {0, 1, 0}, "halves": {0, 0, 1}, "half": {0, 0, 0}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("hits by rank: (-want +got)\n%s", diff)
-	}
-}
 
 // searched is the number of conversations of BenchmarkSearch.
 const searched = 100_000

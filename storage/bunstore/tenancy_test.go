@@ -156,7 +156,7 @@ func nameless(shape string, owned []string) string {
 
 // foundByAll are the unique indexes on rows of accounts that hold for all accounts: they find the account, or a job of any.
 var foundByAll = []string{
-	"hw_invitations_hash", "hw_jobs_pkey", "hw_jobs_unique_key", "hw_mailboxes_local", "hw_reference_pending_pkey", "hw_site_hosts_pkey", "hw_sites_address",
+	"hw_invitations_hash", "hw_jobs_pkey", "hw_jobs_unique_key", "hw_mailboxes_local", "hw_site_hosts_pkey", "hw_sites_address",
 	"hw_sites_pkey",
 }
 

@@ -233,8 +233,7 @@ func (db *DB) commit(ctx context.Context, outer *opened, s *querier) error {
 	}
 	outer.committing = true
 	err = outer.lifetime.commit(outer.tx)
-	db.remembered.forget(s.tx.changed) // also when nobody knows whether it is committed
-	db.replica.wrote(s.tx.changed...)
+	db.replica.wrote(s.tx.changed...) // also when nobody knows whether it is committed
 	if err != nil && notCommitted(err) {
 		return commitFailure(ctx, err)
 	}

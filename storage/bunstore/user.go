@@ -99,8 +99,8 @@ func (r *tokenRow) token() identity.AccessToken {
 	}
 }
 
-// tokenByHash reads what [directory.TokenByHash] returns.
-func (d directory) tokenByHash(ctx context.Context, hash []byte) (identity.AccessToken, error) {
+// TokenByHash implements [helpdesk.Directory].
+func (d directory) TokenByHash(ctx context.Context, hash []byte) (identity.AccessToken, error) {
 	var row tokenRow
 	q := d.selects(&row).ColumnExpr("?TableColumns").ColumnExpr("u.disabled_at <> ? AS user_disabled", micros(time.Time{})).
 		Join("JOIN hw_users AS u ON u.id = hw_tokens.user_id").Where("hw_tokens.hash = ?", hash)

@@ -42,10 +42,8 @@ func (db *DB) Woken() (kinds []string, all bool) {
 // WakeWorkers makes the workers and readers of this process look for jobs and events. Call it after committing a transaction
 // that a [Bound] wrote in.
 //
-// It also makes changes of tokens, users and members by that transaction take effect at once, and lists that may lag show
-// its changes. Without it they do within a second.
+// It also makes lists that may lag show its changes. Without it they do within a second.
 func (db *DB) WakeWorkers() {
-	db.remembered.forget([]int64{0})
 	db.replica.wroteAny()
 	db.wakeUp()
 	db.watchers.Notify(0)

@@ -46,7 +46,7 @@ func (r reader) SentTo(ctx context.Context, keys []string, since time.Time) (map
 	return query(ctx, r.src, func(db *data) (map[string]int, error) {
 		sent := map[string]int{}
 		for _, d := range db.deliveries.all(r.scope.AccountID) {
-			left := d.State == sending.Sent || d.State == sending.Bounced
+			left := d.State.Accepted() || d.State == sending.Bounced
 			if !left || !slices.Contains(keys, d.AddressKey) || d.UpdatedAt.Before(since) {
 				continue
 			}

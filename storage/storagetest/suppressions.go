@@ -50,7 +50,7 @@ func testTraffic(t *testing.T, b Backend) {
 			ok(t, tx.Interactions().Insert(ctx, &i))
 		}
 		var sent []sending.Delivery
-		for n, state := range []sending.State{sending.Sent, sending.Queued, sending.Bounced, sending.Failed, sending.Sent} {
+		for n, state := range []sending.State{sending.Sent, sending.Queued, sending.Bounced, sending.Failed, sending.Delivered} {
 			d := w.newDelivery(w.answer)
 			d.AddressKey, d.State, d.UpdatedAt = key, state, at(n)
 			sent = append(sent, d)

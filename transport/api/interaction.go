@@ -61,7 +61,7 @@ type interaction struct {
 type delivery struct {
 	Address       string          `json:"address"`
 	Field         string          `json:"field" enum:"to,cc,bcc"`
-	State         string          `json:"state" enum:"queued,sent,deferred,failed,bounced,suppressed" description:"Queued: not attempted yet. Sent: accepted by the relay. Deferred: will be retried. Failed: rejected for good, or retries exhausted. Bounced: returned. Suppressed: not attempted because the address is suppressed."`
+	State         string          `json:"state" enum:"queued,sent,delivered,deferred,failed,bounced,suppressed" description:"Queued: not attempted yet. Sent: accepted by the relay. Delivered: a delivery report says that it reached the mailbox. Deferred: will be retried. Failed: rejected for good, or retries exhausted. Bounced: returned. Suppressed: not attempted because the address is suppressed."`
 	Attempts      int             `json:"attempts"`
 	Code          *int            `json:"code" description:"SMTP reply code of the last attempt."`
 	EnhancedCode  *string         `json:"enhanced_code" description:"Enhanced status code (RFC 3463), such as 5.1.1."`

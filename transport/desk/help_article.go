@@ -2,7 +2,6 @@ package desk
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -63,6 +62,7 @@ type articleView struct {
 	Errors                     map[string]string
 	Conflict                   *conflict
 	New                        bool
+	Autosave                   bool // of a new article
 	Nonce                      string
 	NewCollection, NewCategory int64
 	Done                       []string
@@ -70,9 +70,8 @@ type articleView struct {
 
 // conflict is a version saved by another member in the meantime.
 type conflict struct {
-	Name, Theirs string
-	Shown        template.HTML // theirs, with the differences from ours marked
-	URL          string
+	Name, Summary, Shown template.HTML // theirs, with the differences from ours marked
+	URL                  string
 }
 
 // langTab is a language of an article with its state.
@@ -84,6 +83,8 @@ type langTab struct {
 // unit is a block that is translated at once.
 type unit struct {
 	ID, Class, Key, Note, Text string
+	Shape                      string // what makes the translation a block of the same kind
+	Original                   string // the Markdown of the source
 	Source                     template.HTML
 	Open, Gone                 bool
 	Rows                       int
@@ -213,7 +214,7 @@ func (hv *helpVisit) articleView(a ArticleDraft, to string) (articleView, error)
 	}
 	self := hv.here("/a/" + itoa(a.Article.ID))
 	view := articleView{
-		ID: a.Article.ID, Title: source.Title, Live: a.Article.Published, To: to, Lang: to, Dir: direction(to), Language: languageName(to), Action: self,
+		ID: a.Article.ID, Title: cmp.Or(source.Title, hv.words.T("Untitled")), Live: a.Article.Published, To: to, Lang: to, Dir: direction(to), Language: languageName(to), Action: self,
 		SourceLanguage: languageName(t.SourceLocale), SourceLang: t.SourceLocale, SourceDir: direction(t.SourceLocale),
 		PreviewAction: hv.here("/preview"), MarkdownAction: hv.here("/markdown"), HistoryURL: self + "/history", CanEdit: hv.may(kb.ArticlesUpdate), CanPublish: hv.may(kb.ArticlesUpdate) && hv.may(kb.ArticlesPublish),
 		PlainURL: self + "?plain=1&to=" + url.QueryEscape(to), BlocksURL: self + "?to=" + url.QueryEscape(to), AddURL: self, MaxFile: hv.h.cfg.KB.MaxFile(),
@@ -260,6 +261,7 @@ func (hv *helpVisit) tag(view *articleView, a ArticleDraft) {
 		view.Tag = hv.words.T("Live")
 	default:
 		view.Tag = hv.words.T("Not published")
+		view.Saved = hv.words.T("Saved %s", hv.when(a.Revision.UpdatedAt))
 	}
 }
 
@@ -274,7 +276,7 @@ func (hv *helpVisit) fillDeeds(view *articleView, a ArticleDraft, self string) {
 	if view.CanPublish && a.Article.Published {
 		view.UnpublishURL = self + "/unpublish"
 	}
-	if view.CanEdit && a.Revision.Number != a.Article.Live {
+	if view.CanEdit && (a.Revision.Number != a.Article.Live || isFirst(a) && hv.may(kb.ArticlesDelete)) {
 		view.DiscardURL = self + "/discard"
 	}
 	if hv.may(kb.ArticlesDelete) {
@@ -350,6 +352,10 @@ func (hv *helpVisit) fillUnits(view *articleView, t kb.Text, to string) {
 		u := unit{ID: "u" + strconv.Itoa(i), Class: strings.Trim(kindOf(cmp.Or(r.source, r.base)), "#"), Key: r.key, Text: r.text, Open: r.open(), Gone: r.gone, Rows: 1 + strings.Count(r.text, "\n") + len(r.text)/70}
 		if r.extra {
 			u.Class = "extra"
+		}
+		if u.Shape, u.Original = shapeOf(r.source), r.source; r.base == "" && r.text == "" {
+			u.Text = carried(r.source)
+			u.Rows += strings.Count(u.Text, "\n")
 		}
 		switch {
 		case r.gone:
@@ -458,11 +464,15 @@ func (hv *helpVisit) postedText() (postedText, error) {
 	}
 	if units, given := hv.r.PostForm["unit"]; given {
 		p.units, p.filled = []string{}, map[string]bool{}
+		shapes := hv.r.PostForm["shape"]
 		for i, text := range units {
 			if keys := hv.r.PostForm["row"]; i < len(keys) && keys[i] != "" {
 				p.filled[keys[i]] = strings.TrimSpace(text) != ""
 			}
-			if text = strings.Trim(lines.Replace(text), "\n"); strings.TrimSpace(text) != "" {
+			if text = strings.Trim(lines.Replace(text), "\n"); i < len(shapes) {
+				text = shaped(lines.Replace(shapes[i]), text)
+			}
+			if strings.TrimSpace(text) != "" {
 				p.units = append(p.units, text)
 			}
 		}
@@ -496,6 +506,9 @@ func (hv *helpVisit) translationInput(t kb.Text, p postedText) (in storage.Opt[k
 	}
 	if p.to == t.SourceLocale {
 		return storage.Some(one), ok
+	}
+	if source, _ := t.Translation(t.SourceLocale); o.Empty() && onlyCarried(hv.markdownOf(source), p) {
+		return storage.Null[kb.TranslationInput](), there
 	}
 	if p.name == "" && p.summary == "" && p.text == "" {
 		return storage.Null[kb.TranslationInput](), there
@@ -556,18 +569,26 @@ func baseOf(rows []pair, p postedText) (base []string, left, changed bool) {
 
 // saveArticle saves the form as the draft, or publishes it.
 func (hv *helpVisit) saveArticle() error {
-	id := hv.number("id")
 	p, err := hv.postedText()
 	if err != nil {
 		return err
 	}
-	a, err := hv.ed.Draft(hv.ctx(), id)
+	a, err := hv.ed.Draft(hv.ctx(), hv.number("id"))
 	if err != nil {
 		return err
 	}
+	return hv.save(a, p)
+}
+
+// save saves a form as the draft of an article, or publishes it.
+func (hv *helpVisit) save(a ArticleDraft, p postedText) (err error) {
+	id := a.Article.ID
 	p.to = cmp.Or(p.to, a.Revision.SourceLocale)
 	publish := hv.r.PostFormValue("then") == "publish"
-	in := kb.ArticleInput{CollectionID: a.Revision.CollectionID, TextInput: kb.TextInput{SourceLocale: a.Revision.SourceLocale}}
+	if a, err = hv.replace(a); err != nil {
+		return err
+	}
+	in := kb.ArticleInput{CollectionID: a.Revision.CollectionID, Unfinished: true, TextInput: kb.TextInput{SourceLocale: a.Revision.SourceLocale}}
 	one, changed := hv.translationInput(a.Revision.Text, p)
 	if given, set := one.Get(); changed || set && seenDiffers(a.Revision.Text, p.to, given) {
 		in.Translations = map[string]storage.Opt[kb.TranslationInput]{p.to: one}
@@ -575,7 +596,10 @@ func (hv *helpVisit) saveArticle() error {
 	if publish {
 		in.Status = storage.Some(kb.Published)
 	}
-	if in.Translations != nil || publish && (!a.Article.Published || a.Article.Draft != 0) {
+	switch {
+	case in.Translations != nil && hv.begun(a):
+		a, err = hv.ed.UpdateArticle(hv.ctx(), id, in)
+	case in.Translations != nil, publish && (!a.Article.Published || a.Article.Draft != 0):
 		a, err = hv.ed.UpdateDraft(hv.ctx(), id, in)
 	}
 	return hv.answerSaved(a, p, publish, err)
@@ -590,7 +614,7 @@ func seenDiffers(t kb.Text, locale string, in kb.TranslationInput) bool {
 
 // answerSaved reports the result to the script or the browser.
 func (hv *helpVisit) answerSaved(a ArticleDraft, p postedText, publish bool, err error) error {
-	module := strings.Contains(hv.r.Header.Get("Accept"), "application/json")
+	module := hv.fromScript()
 	f, _ := asFault(err)
 	switch {
 	case err != nil && f != nil && (f.Kind == fault.Invalid || f.Kind == fault.Conflict && f.Code == kb.CodeCrossed):
@@ -610,7 +634,7 @@ func (hv *helpVisit) answerSaved(a ArticleDraft, p postedText, publish bool, err
 		view := articleView{To: p.to}
 		hv.tag(&view, a)
 		o, _ := a.Revision.Translation(p.to)
-		return hv.json(map[string]string{"saved": view.Saved, "seen": seenOf(o), "tag": view.Tag})
+		return hv.json(map[string]string{"saved": view.Saved, "seen": seenOf(o), "tag": view.Tag, "at": hv.here("/a/" + itoa(a.Article.ID)), "work": hv.workLeft(a.Revision.Text, p.to)})
 	}
 	back := hv.here("/a/" + itoa(a.Article.ID))
 	if p.to != a.Revision.SourceLocale {
@@ -653,12 +677,23 @@ func (hv *helpVisit) showRefused(p postedText, err error, status int) error {
 		view.Done = append(view.Done, key)
 	}
 	if status == http.StatusConflict {
-		view.Conflict = &conflict{Name: theirs.Name, Theirs: theirs.Text, Shown: editsHTML(lineEdits(p.text, theirs.Text)), URL: hv.here("/a/" + itoa(a.Article.ID) + "?to=" + url.QueryEscape(p.to))}
+		view.Conflict = &conflict{
+			Name: replaced(p.name, theirs.Name), Summary: replaced(p.summary, theirs.Summary), Shown: editsHTML(lineEdits(p.text, theirs.Text)),
+			URL: hv.here("/a/" + itoa(a.Article.ID) + "?to=" + url.QueryEscape(p.to)),
+		}
 	} else {
 		view.Error, view.Errors = hv.firstProblem(err), hv.problems(err)
 		view.Shown = rendered(view.Text, hv.address(p.to))
 	}
 	return hv.showArticle(view, status)
+}
+
+// replaced shows a line that differs from another as a whole.
+func replaced(from, to string) template.HTML {
+	if from == to || from == "" {
+		return editsHTML([]edit{{Text: to}})
+	}
+	return editsHTML([]edit{{from, "del"}, {Text: " "}, {to, "ins"}})
 }
 
 // lineEdits compares texts line by line, and changed lines word by word.
@@ -757,7 +792,7 @@ func (hv *helpVisit) newArticlePage() error {
 
 func (hv *helpVisit) newView(p postedText) articleView {
 	return articleView{
-		New: true, Action: hv.here("/new"), PreviewAction: hv.here("/preview"), MarkdownAction: hv.here("/markdown"), In: hv.site.Name, InURL: hv.here(""), CanEdit: true, CanPublish: hv.may(kb.ArticlesPublish),
+		New: true, Action: hv.here("/new"), PreviewAction: hv.here("/preview"), MarkdownAction: hv.here("/markdown"), In: hv.site.Name, InURL: hv.here(""), CanEdit: true, Autosave: hv.may(kb.ArticlesUpdate), CanPublish: hv.may(kb.ArticlesPublish),
 		Name: p.name, Summary: p.summary, Text: p.text, To: cmp.Or(p.to, hv.site.DefaultLocale), NewCollection: hv.field("collection"), NewCategory: hv.field("category"),
 	}
 }
@@ -779,45 +814,6 @@ func (hv *helpVisit) showNewArticle(view articleView, status int) error {
 		view.Shown = rendered(view.Text, hv.address(view.To))
 	}
 	return hv.showArticle(view, status)
-}
-
-func (hv *helpVisit) createArticle() error {
-	p, err := hv.postedText()
-	if err != nil {
-		return err
-	}
-	p.to = cmp.Or(p.to, hv.site.DefaultLocale)
-	publish := hv.r.PostFormValue("then") == "publish"
-	in := kb.ArticleInput{CollectionID: hv.field("collection"), Status: storage.Some(kb.Unpublished), TextInput: kb.TextInput{
-		SourceLocale: p.to,
-		Translations: map[string]storage.Opt[kb.TranslationInput]{p.to: storage.Some(kb.TranslationInput{
-			Title: storage.Some(p.name), Summary: storage.Some(p.summary), Markdown: storage.Some(p.text),
-		})},
-	}}
-	if category := hv.field("category"); category != 0 {
-		in.CategoryIDs = storage.Some([]int64{category})
-	}
-	if publish {
-		in.Status = storage.Some(kb.Published)
-	}
-	id, err := hv.onceID("article", hv.r.PostFormValue("nonce"), func(ctx context.Context) (int64, error) {
-		a, err := hv.ed.CreateArticle(ctx, in)
-		return a.Article.ID, err
-	})
-	if fault.Is(err, fault.Invalid) {
-		view := hv.newView(p)
-		view.Error, view.Errors = hv.firstProblem(err), hv.problems(err)
-		return hv.showNewArticle(view, http.StatusUnprocessableEntity)
-	}
-	if err != nil {
-		return err
-	}
-	text := hv.words.T("Draft saved")
-	if publish {
-		text = hv.words.T("Published")
-	}
-	hv.say(toast{Text: text})
-	return hv.see(hv.here("/a/" + itoa(id)))
 }
 
 // ---- Changes of an article's state ----
@@ -850,18 +846,11 @@ func (hv *helpVisit) unpublishArticle() error {
 	if err != nil {
 		return err
 	}
-	in := kb.ArticleInput{TextInput: kb.TextInput{SourceLocale: a.Revision.SourceLocale}, CollectionID: a.Article.CollectionID, Status: storage.Some(kb.Unpublished)}
+	in := kb.ArticleInput{
+		TextInput: kb.TextInput{SourceLocale: a.Revision.SourceLocale}, CollectionID: a.Article.CollectionID, Status: storage.Some(kb.Unpublished), Unfinished: true,
+	}
 	_, err = hv.ed.UpdateArticle(hv.ctx(), id, in)
 	return hv.done(err, "/a/"+itoa(id), hv.words.T("Readers no longer see it"))
-}
-
-func (hv *helpVisit) discardDraft() error {
-	id := hv.number("id")
-	err := hv.ed.DeleteDraft(hv.ctx(), id)
-	if fault.Is(err, fault.NotFound) { // the first click deleted it
-		err = nil
-	}
-	return hv.done(err, "/a/"+itoa(id), hv.words.T("Draft discarded"))
 }
 
 func (hv *helpVisit) deleteArticle() error {

@@ -104,9 +104,11 @@ func kindOf(block string) string {
 		return "code"
 	case strings.HasPrefix(first, "|"):
 		return "table"
+	case calloutOf(first) != "":
+		return "callout-" + calloutOf(first)
 	case strings.HasPrefix(first, ">"):
 		return "quote"
-	case strings.HasPrefix(first, "!["):
+	case pictures.MatchString(block):
 		return "image"
 	case strings.HasPrefix(first, "<"):
 		return "html"
@@ -200,7 +202,7 @@ func alike(a, b string) int {
 			common++
 		}
 	}
-	if share := 900 * 2 * common / (len(x) + len(y)); share >= 300 || strings.HasPrefix(kindOf(a), "h") {
+	if share := 900 * 2 * common / (len(x) + len(y)); share >= 300 || isHeading(kindOf(a)) {
 		return max(share, 100)
 	}
 	return 0
@@ -213,7 +215,7 @@ func alikeKind(a, b string) int {
 		return 12
 	case x == y:
 		return 10
-	case x[0] == 'h' && y[0] == 'h', x[0] != 'h' && y[0] != 'h':
+	case isHeading(x) == isHeading(y):
 		return 3
 	}
 	return 0
@@ -522,6 +524,9 @@ func shownContent(content string, address func(string) string) template.HTML {
 				case "alt", "title", "width", "height", "colspan", "rowspan", "start", "dir", "lang", "open":
 					kept = append(kept, a)
 				}
+			}
+			if look := calloutClass(t.Attr); look != "" {
+				kept = append(kept, html.Attribute{Key: "class", Val: look})
 			}
 			t.Attr = kept
 			out.WriteString(t.String())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"html"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -107,7 +108,7 @@ func fields(t *testing.T, page string) url.Values {
 	t.Helper()
 	form := url.Values{}
 	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)"`).FindAllStringSubmatch(between(page, `<form id="article"`, "</form>"), -1) {
-		form.Add(m[1], m[2])
+		form.Add(m[1], html.UnescapeString(m[2]))
 	}
 	for _, m := range regexp.MustCompile(`(?s)<textarea name="([^"]+)"[^>]*>(.*?)</textarea>`).FindAllStringSubmatch(between(page, `<form id="article"`, "</form>"), -1) {
 		form.Add(m[1], strings.NewReplacer("&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(m[2]))
@@ -274,7 +275,7 @@ func TestHelpTwice(t *testing.T) {
 	if a := l.draft(); a.Article.Draft != 0 || a.Article.LastRevision != 1 {
 		t.Errorf("%+v", a.Article)
 	}
-	if got := l.post("/help/1/new", url.Values{"collection": {"1"}, "name": {""}, "text": {"Kept."}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Kept.") || !strings.Contains(got.body, "This is missing") {
+	if got := l.post("/help/1/new", url.Values{"collection": {"1"}, "name": {""}, "text": {"Kept."}, "then": {"publish"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Kept.") || !strings.Contains(got.body, "This is missing") {
 		t.Error(got.status)
 	}
 }

@@ -63,7 +63,11 @@ type articleRow struct {
 const treePage = 50
 
 // text returns a text in the member's language, or the next best one.
-func (hv *helpVisit) text(t kb.Text) kb.Translation { return t.Serve(hv.site.DefaultLocale) }
+func (hv *helpVisit) text(t kb.Text) kb.Translation {
+	shown := t.Serve(hv.site.DefaultLocale)
+	shown.Title = cmp.Or(shown.Title, hv.words.T("Untitled"))
+	return shown
+}
 
 func (hv *helpVisit) may(p kb.Permission) bool { return hv.ed.Holds(p) }
 
@@ -334,7 +338,7 @@ func (hv *helpVisit) moveArticle(id int64, change func(*kb.ArticleInput)) error 
 	if err != nil {
 		return err
 	}
-	in := kb.ArticleInput{TextInput: kb.TextInput{SourceLocale: a.Revision.SourceLocale}, CollectionID: a.Article.CollectionID}
+	in := kb.ArticleInput{TextInput: kb.TextInput{SourceLocale: a.Revision.SourceLocale}, CollectionID: a.Article.CollectionID, Unfinished: true}
 	change(&in)
 	if _, err := hv.ed.UpdateArticle(hv.ctx(), id, withSource(hv, in, id)); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // waiting are the times at which answers leave that wait for it.
 func (b *bundle) waiting(id int64) (times []string) {
 	b.Helper()
-	found, err := b.desk.ScheduledOf(b.Context(), []int64{id})
+	found, err := b.store.Within(helpdesk.Scope{AccountID: b.box.AccountID}).Scheduled(b.Context(), []int64{id})
 	if err != nil {
 		b.Fatal(err)
 	}

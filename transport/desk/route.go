@@ -8,6 +8,7 @@ func (h *Handler) route() {
 	h.mux.HandleFunc("GET /assets/{file}", h.asset)
 	h.mux.HandleFunc("/", h.visitor(func(v *visit) error { return v.missing() }))
 	h.routeSignIn()
+	h.routeApp()
 	const conversation = "/c/{id}"
 	for pattern, fn := range map[string]func(*visit) error{
 		"GET /{$}":                               (*visit).inboxHome,

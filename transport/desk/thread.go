@@ -372,6 +372,8 @@ func (v *visit) delivery(d sending.Delivery, i helpdesk.Interaction) deliveryVie
 			return deliveryView{State: "warn", Icon: "alert", Text: v.words.T("Not sent: no outgoing mail is set up"), Detail: v.words.T("to %s", d.Address)}
 		}
 		return deliveryView{State: "ok", Icon: "check", Text: v.words.T("Sent"), Detail: v.words.T("to %s at %s", d.Address, v.when(d.UpdatedAt))}
+	case sending.Delivered:
+		return deliveryView{State: "ok", Icon: "check", Text: v.words.T("Delivered"), Detail: v.words.T("to %s at %s", d.Address, v.when(d.UpdatedAt))}
 	case sending.Deferred:
 		return deliveryView{State: "wait", Icon: "refresh", Text: v.words.T("Trying again at %s", v.when(d.NextAttemptAt)), Detail: v.words.T("%s: %s", d.Address, reason)}
 	case sending.Failed, sending.Bounced:

@@ -88,9 +88,10 @@ func unpack(text string, value any) bool {
 
 // inverse is how to undo an action: states to restore, or an answer to call back.
 type inverse struct {
-	States      []state `json:"c,omitempty"`
-	Interaction int64   `json:"i,omitempty"` // the answer
-	In          int64   `json:"n,omitempty"` // its conversation
+	States      []state    `json:"c,omitempty"`
+	Interaction int64      `json:"i,omitempty"` // the answer
+	In          int64      `json:"n,omitempty"` // its conversation
+	Article     *discarded `json:"a,omitempty"` // a draft that was discarded
 	// Nonce belongs to the form that posted it: after it is called back, an answer can be posted and called back again.
 	Nonce string `json:"o,omitempty"`
 }
@@ -135,6 +136,9 @@ func (v *visit) undo() error {
 	text := v.r.PostFormValue("undo")
 	if !unpack(text, &inv) || len(inv.States) > helpdesk.MaxBulk {
 		return v.missing()
+	}
+	if inv.Article != nil {
+		return v.restoreDraft(*inv.Article)
 	}
 	back := v.back(v.at("/inbox/unassigned"))
 	done, err := v.once("undo", text, text, func(ctx context.Context) (posted, error) {

@@ -102,6 +102,7 @@ func (s *Server) makeService(keys secrets) (err error) {
 	if s.cfg.AllowPrivateHosts {
 		s.cfg.Fetching.AllowPrivateHosts = true
 	}
+	fill[ingest.Grants](&s.cfg.Fetching.Grants, grants{s})
 	s.servers = ingest.NewServers(s.cfg.Fetching)
 	fill(&s.cfg.API.Base, APIBase)
 	cfg := s.cfg.Desk
@@ -114,7 +115,7 @@ func (s *Server) makeService(keys secrets) (err error) {
 	fill(&cfg.EventSource, s.APIURL())
 	fill[ledger.MailServers](&cfg.MailServers, s.servers)
 	s.relays = outbound.NewRelays(outbound.RelaysConfig{
-		Dial: netguard.Dialer(s.cfg.Fetching.AllowPrivateHosts, dialTimeout), Tokens: s.relayTokens,
+		Dial: netguard.Dialer(s.cfg.Fetching.AllowPrivateHosts, dialTimeout), Tokens: func(relay sending.Relay) outbound.TokenFunc { return s.servers.RelayTokens(relay) },
 	})
 	fill[helpdesk.Relays](&cfg.Relays, s.relays)
 	fill(&cfg.DNS, lookUp(s.cfg.Resolver))
@@ -128,11 +129,17 @@ func (s *Server) makeService(keys secrets) (err error) {
 	return err
 }
 
-// relayTokens returns the access tokens of a mailbox for its own relay. A refresh token that the endpoint replaces is kept.
-func (s *Server) relayTokens(relay sending.Relay) outbound.TokenFunc {
-	return s.servers.RelayTokens(relay, func(ctx context.Context, old, next string) error {
-		return s.service.Intake().KeepRefreshToken(ctx, relay.AccountID, relay.MailboxID, old, next)
-	})
+// grants stores the refresh tokens of mailboxes by the service, which is made after what needs it.
+type grants struct{ of *Server }
+
+// RefreshToken implements [ingest.Grants].
+func (g grants) RefreshToken(ctx context.Context, accountID, mailboxID int64) (string, error) {
+	return g.of.service.Intake().RefreshToken(ctx, accountID, mailboxID)
+}
+
+// KeepRefreshToken implements [ingest.Grants].
+func (g grants) KeepRefreshToken(ctx context.Context, accountID, mailboxID int64, old, next string) error {
+	return g.of.service.Intake().KeepRefreshToken(ctx, accountID, mailboxID, old, next)
 }
 
 func (s *Server) makeKB(keys secrets) (err error) {

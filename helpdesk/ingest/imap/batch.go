@@ -133,7 +133,7 @@ func (b *batch) reopen(ctx context.Context, try int, last error) error {
 	}
 	understood := !errors.Is(last, ErrProtocol) && !errors.Is(last, ErrTooMuch)
 	if try > 0 && !b.sess.alive() && understood { // perhaps a temporary network failure
-		wire.Sleep(ctx, b.backoff(try-1, nil))
+		wire.Sleep(ctx, wire.Backoff(b.cfg.BackoffMin, b.cfg.BackoffMax, try-1, nil, b.cfg.Rand()))
 	}
 	f, err := b.open(ctx, b.folder.name)
 	if err != nil {
@@ -195,7 +195,7 @@ func (b *batch) problem(ctx context.Context, uid uint32, cause error) error {
 	if err := b.reopen(ctx, 0, nil); err != nil {
 		return err
 	}
-	b.log(ctx, slog.LevelWarn, "imap: mail not fetched", b.folder.name, cause, "uid", uid)
+	b.report.Log(ctx, slog.LevelWarn, "imap: mail not fetched", cause, "folder", b.folder.name, "uid", uid)
 	header, err := b.sess.header(ctx, b.folder, uid)
 	if err != nil {
 		if !mailsFault(err) {

@@ -76,6 +76,3 @@ func stepError(step string, err error) *StepError {
 }
 
 const protocol = "imap"
-
-// reason returns err without text from the server or a message, for a log.
-func reason(err error) (step, why string) { return wire.Reason(err, ErrNoUIDs) }

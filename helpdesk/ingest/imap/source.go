@@ -3,9 +3,7 @@ package imap
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
@@ -61,9 +59,7 @@ type Source struct {
 	cfg     Config
 	sink    Sink
 	reading chan struct{} // holds a value while a folder is read
-
-	mu     sync.Mutex
-	status Status
+	report  *wire.Reporter[Status]
 }
 
 // New returns a source, which does not connect yet. Its error lists all problems of the configuration.
@@ -75,33 +71,28 @@ func New(cfg Config, sink Sink) (*Source, error) {
 	if sink == nil {
 		return nil, errors.New("imap: no sink")
 	}
-	s := &Source{cfg: cfg, sink: sink, reading: make(chan struct{}, 1)}
+	var status Status
 	for _, name := range cfg.Folders {
-		s.status.Folders = append(s.status.Folders, FolderStatus{Name: name})
+		status.Folders = append(status.Folders, FolderStatus{Name: name})
 	}
-	return s, nil
+	report := wire.NewReporter(wire.ReporterConfig[Status]{
+		Protocol: protocol, Host: cfg.Host, Sink: sink.Status, Known: []error{ErrNoUIDs},
+		Common:     func(st *Status) *wire.Status { return &st.Status },
+		Copy:       func(st Status) Status { st.Folders = slices.Clone(st.Folders); return st },
+		BackoffMin: cfg.BackoffMin, BackoffMax: cfg.BackoffMax, Now: cfg.Now, Rand: cfg.Rand, Logger: cfg.Logger,
+	}, status)
+	return &Source{cfg: cfg, sink: sink, reading: make(chan struct{}, 1), report: report}, nil
 }
 
 // Run imports new messages until ctx ends, and reconnects after each failure. It returns ctx's error, after everything it
 // started has ended.
 func (s *Source) Run(ctx context.Context) error {
-	for failures := 0; ctx.Err() == nil; {
+	return s.report.Repeat(ctx, func(ctx context.Context) (pause time.Duration, progress bool, err error) {
 		w := &worker{Source: s, running: true}
+		defer w.abort()
 		rounds, err := w.serve(ctx)
-		w.abort()
-		if ctx.Err() != nil {
-			break
-		}
-		if rounds > 0 {
-			failures = 0
-		}
-		wait := s.backoff(failures, err)
-		failures++
-		s.failed(ctx, err, wait)
-		wire.Sleep(ctx, wait)
-	}
-	s.update(context.WithoutCancel(ctx), func(st *Status) { st.Connected, st.NextTry = false, time.Time{} })
-	return ctx.Err()
+		return s.cfg.BackoffMin, rounds > 0, err
+	})
 }
 
 // Once reads every folder to its end, over a separate connection. It returns the errors of the folders that could not be
@@ -114,7 +105,7 @@ func (s *Source) Once(ctx context.Context) error {
 	}
 	w.abort()
 	if err != nil {
-		s.update(ctx, func(st *Status) { st.LastError, st.LastErrorAt = err, s.now() })
+		s.report.Failed(ctx, err)
 	}
 	return err
 }
@@ -140,13 +131,7 @@ func (s *Source) Fetch(ctx context.Context, folder string, at mailserver.Cursor)
 }
 
 // Status returns the current state.
-func (s *Source) Status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.status
-	st.Folders = slices.Clone(st.Folders)
-	return st
-}
+func (s *Source) Status() Status { return s.report.Status() }
 
 // Test tests a configuration: it connects, logs in and opens each folder. Its error is that of the configuration, a
 // *StepError with the failed step, or ctx's.
@@ -169,30 +154,8 @@ func Test(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// backoff returns the wait after a failure that follows a number of others.
-func (s *Source) backoff(failures int, err error) time.Duration {
-	return wire.Backoff(s.cfg.BackoffMin, s.cfg.BackoffMax, failures, err, s.cfg.Rand())
-}
-
-func (s *Source) failed(ctx context.Context, err error, wait time.Duration) {
-	step, why := reason(err)
-	s.cfg.Logger.WarnContext(ctx, "imap: connection failed", "host", s.cfg.Host, "step", step, "reason", why, "wait", wait)
-	s.update(ctx, func(st *Status) {
-		now := s.now()
-		st.Connected, st.LastError, st.LastErrorAt, st.NextTry = false, err, now, now.Add(wait)
-	})
-}
-
-// update changes the status and passes it to the sink.
-func (s *Source) update(ctx context.Context, change func(*Status)) {
-	s.mu.Lock()
-	change(&s.status)
-	s.mu.Unlock()
-	s.sink.Status(ctx, s.Status())
-}
-
 func (s *Source) updateFolder(ctx context.Context, name string, change func(*FolderStatus)) {
-	s.update(ctx, func(st *Status) {
+	s.report.Update(ctx, func(st *Status) {
 		i := slices.IndexFunc(st.Folders, func(f FolderStatus) bool { return f.Name == name })
 		change(&st.Folders[i])
 	})
@@ -211,12 +174,3 @@ func (s *Source) lock(ctx context.Context) error {
 func (s *Source) unlock() { <-s.reading }
 
 func (s *Source) now() time.Time { return s.cfg.Now().UTC() }
-
-func (s *Source) log(ctx context.Context, level slog.Level, message, folder string, err error, args ...any) {
-	args = append(args, "host", s.cfg.Host, "folder", folder)
-	if err != nil {
-		step, why := reason(err)
-		args = append(args, "step", step, "reason", why)
-	}
-	s.cfg.Logger.Log(ctx, level, message, args...)
-}

@@ -137,10 +137,10 @@ func (w *worker) all(ctx context.Context) error {
 	}
 	if len(refusals) > 0 {
 		err := errors.Join(refusals...)
-		w.update(ctx, func(st *Status) { st.LastError, st.LastErrorAt = err, w.now() })
+		w.report.Failed(ctx, err)
 		return err
 	}
-	w.update(ctx, func(st *Status) { st.LastSuccess, st.LastError = w.now(), nil })
+	w.report.Succeeded(ctx)
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (w *worker) read(ctx context.Context, name string) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		w.log(ctx, slog.LevelWarn, "imap: folder not read", name, err)
+		w.report.Log(ctx, slog.LevelWarn, "imap: folder not read", err, "folder", name)
 	}
 	w.updateFolder(ctx, name, func(f *FolderStatus) {
 		f.LastError = err
@@ -177,8 +177,8 @@ func (w *worker) readLocked(ctx context.Context, name string) error {
 	}
 	if cursor.UIDValidity != f.validity {
 		if cursor.UIDValidity != 0 {
-			w.log(ctx, slog.LevelWarn, "imap: the server has renumbered the folder, it is read from the start", name, nil,
-				"was", cursor.UIDValidity, "is", f.validity)
+			w.report.Log(ctx, slog.LevelWarn, "imap: the server has renumbered the folder, it is read from the start", nil,
+				"folder", name, "was", cursor.UIDValidity, "is", f.validity)
 		}
 		cursor = mailserver.Cursor{UIDValidity: f.validity}
 	}
@@ -257,7 +257,7 @@ func (w *worker) session(ctx context.Context) (*session, error) {
 	}
 	w.sess = sess
 	if w.running {
-		w.update(ctx, func(st *Status) { st.Connected, st.NextTry = true, time.Time{} })
+		w.report.Update(ctx, func(st *Status) { st.Connected, st.NextTry = true, time.Time{} })
 	}
 	return sess, nil
 }

@@ -3,8 +3,6 @@ package pop3
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
@@ -41,11 +39,9 @@ type Status struct {
 
 // Source reads one maildrop. Its methods may be called concurrently; the server admits one at a time.
 type Source struct {
-	cfg  Config
-	sink Sink
-
-	mu     sync.Mutex
-	status Status
+	cfg    Config
+	sink   Sink
+	report *wire.Reporter[Status]
 }
 
 // New returns a source, which does not connect yet. Its error lists all problems of the configuration.
@@ -57,42 +53,32 @@ func New(cfg Config, sink Sink) (*Source, error) {
 	if sink == nil {
 		return nil, errors.New("pop3: no sink")
 	}
-	return &Source{cfg: cfg, sink: sink}, nil
+	report := wire.NewReporter(wire.ReporterConfig[Status]{
+		Protocol: protocol, Host: cfg.Host, Sink: sink.Status, Known: []error{ErrNoUIDL},
+		Common:     func(st *Status) *wire.Status { return &st.Status },
+		Copy:       func(st Status) Status { return st },
+		BackoffMin: cfg.BackoffMin, BackoffMax: cfg.BackoffMax, Now: cfg.Now, Rand: cfg.Rand, Logger: cfg.Logger,
+	}, Status{})
+	return &Source{cfg: cfg, sink: sink, report: report}, nil
 }
 
 // Run imports new messages until ctx ends, polling the maildrop every PollInterval. It returns ctx's error.
 func (s *Source) Run(ctx context.Context) error {
 	known := map[string]bool{}
-	for failures := 0; ctx.Err() == nil; {
+	return s.report.Repeat(ctx, func(ctx context.Context) (pause time.Duration, progress bool, err error) {
 		before := s.Status().Taken
 		w := &worker{Source: s, known: known}
-		err := s.cfg.Work(ctx, w.poll)
+		err = s.cfg.Work(ctx, w.poll)
 		known = w.known
-		if ctx.Err() != nil {
-			break
-		}
-		if err == nil {
-			failures = 0
-			wire.Sleep(ctx, max(s.cfg.PollInterval, w.delay))
-			continue
-		}
-		if s.Status().Taken != before {
-			failures = 0
-		}
-		wait := wire.Backoff(s.cfg.BackoffMin, s.cfg.BackoffMax, failures, err, s.cfg.Rand())
-		failures++
-		s.failed(ctx, err, wait)
-		wire.Sleep(ctx, wait)
-	}
-	s.update(context.WithoutCancel(ctx), func(st *Status) { st.Connected, st.NextTry = false, time.Time{} })
-	return ctx.Err()
+		return max(s.cfg.PollInterval, w.delay), s.Status().Taken != before, err
+	})
 }
 
 // Once reads the maildrop to its end.
 func (s *Source) Once(ctx context.Context) error {
 	err := (&worker{Source: s, known: map[string]bool{}}).poll(ctx)
 	if err != nil && ctx.Err() == nil {
-		s.update(ctx, func(st *Status) { st.LastError, st.LastErrorAt = err, s.now() })
+		s.report.Failed(ctx, err)
 	}
 	return err
 }
@@ -134,11 +120,7 @@ func (s *Source) List(ctx context.Context) ([]string, error) {
 }
 
 // Status returns the current state.
-func (s *Source) Status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.status
-}
+func (s *Source) Status() Status { return s.report.Status() }
 
 // Test tests a configuration: it connects, logs in and lists the messages. Its error is that of the configuration, a
 // *wire.StepError with the failed step, or ctx's.
@@ -157,31 +139,4 @@ func Test(ctx context.Context, cfg Config) error {
 	}
 	sess.quit(ctx)
 	return nil
-}
-
-func (s *Source) failed(ctx context.Context, err error, wait time.Duration) {
-	step, why := reason(err)
-	s.cfg.Logger.WarnContext(ctx, "pop3: connection failed", "host", s.cfg.Host, "step", step, "reason", why, "wait", wait)
-	s.update(ctx, func(st *Status) {
-		now := s.now()
-		st.Connected, st.LastError, st.LastErrorAt, st.NextTry = false, err, now, now.Add(wait)
-	})
-}
-
-// update changes the status and passes it to the sink.
-func (s *Source) update(ctx context.Context, change func(*Status)) {
-	s.mu.Lock()
-	change(&s.status)
-	s.mu.Unlock()
-	s.sink.Status(ctx, s.Status())
-}
-
-func (s *Source) now() time.Time { return s.cfg.Now().UTC() }
-
-// reason returns err without text from the server or a message, for a log.
-func reason(err error) (step, why string) { return wire.Reason(err, ErrNoUIDL) }
-
-func (s *Source) warn(ctx context.Context, message string, err error) {
-	step, why := reason(err)
-	s.cfg.Logger.Log(ctx, slog.LevelWarn, message, "host", s.cfg.Host, "step", step, "reason", why)
 }

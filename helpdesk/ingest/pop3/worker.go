@@ -3,6 +3,7 @@ package pop3
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
@@ -35,7 +36,7 @@ func (w *worker) poll(ctx context.Context) error {
 		return err
 	}
 	w.delay = sess.loginDelay()
-	w.update(ctx, func(st *Status) { st.Connected, st.NextTry, st.Exists = true, time.Time{}, len(sess.number) })
+	w.report.Update(ctx, func(st *Status) { st.Connected, st.NextTry, st.Exists = true, time.Time{}, len(sess.number) })
 	fresh, err := w.unknown(ctx, sess)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func (w *worker) poll(ctx context.Context) error {
 	if w.later != nil {
 		return w.later
 	}
-	w.update(ctx, func(st *Status) { st.LastSuccess, st.LastError = w.now(), nil })
+	w.report.Succeeded(ctx)
 	return nil
 }
 
@@ -258,7 +259,7 @@ func (w *worker) problem(ctx context.Context, id string, cause error) error {
 	if !here {
 		return nil
 	}
-	w.warn(ctx, "pop3: mail not fetched", cause)
+	w.report.Log(ctx, slog.LevelWarn, "pop3: mail not fetched", cause)
 	header, err := w.sess.header(ctx, e)
 	if err != nil && !mailsFault(err) {
 		return err
@@ -300,7 +301,7 @@ func (w *worker) flush(ctx context.Context) error {
 		}
 		return &wire.StepError{Protocol: protocol, Step: StepTake, Err: err}
 	}
-	w.update(ctx, func(st *Status) {
+	w.report.Update(ctx, func(st *Status) {
 		st.Taken += uint64(len(w.mails))
 		for _, mail := range w.mails {
 			w.known[mail.ID] = true

@@ -122,7 +122,7 @@ func TestOpenSnapshot(t *testing.T) {
 	}{
 		"whole":               {},
 		"of a later release":  {statements: []string{`INSERT INTO hw_migrations (name) VALUES ('9999')`}, want: fault.Conflict, code: bunstore.CodeNewerSchema},
-		"of an older release": {statements: []string{`DELETE FROM hw_migrations WHERE name > '0099'`, `DROP TABLE hw_reply_files`}},
+		"before all releases": {statements: []string{`UPDATE hw_migrations SET name = '0159'`}, want: fault.Conflict, code: bunstore.CodeUnreleasedSchema},
 		"without any table":   {statements: []string{`DROP TABLE hw_migrations`}, want: fault.Invalid},
 		"a broken reference":  {statements: []string{`INSERT INTO hw_fetch_cursors VALUES (1, 1, 'INBOX', 1, 1)`}, want: fault.Invalid},
 		"a page of something": {damage: func(file []byte) []byte { copy(file[8192:12288], make([]byte, 4096)); return file }, want: fault.Invalid},

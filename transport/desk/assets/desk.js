@@ -12,6 +12,7 @@ const settled = (ms, f) => { let timer = 0; return () => { clearTimeout(timer); 
 const say = (/** @type {string} */ text) => { const e = $("#said"); if (e) e.textContent = text; };
 
 document.cookie = `desk_zone=${encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone)};path=${prefix};max-age=31536000;samesite=lax`;
+navigator.serviceWorker?.register(`${prefix}worker.js`, { scope: prefix }).catch(() => {}); // the page for when nothing answers
 
 // ---- Parts of pages -------------------------------------------------------------------
 

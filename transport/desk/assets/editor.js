@@ -15,7 +15,13 @@ const reading = import(words.paste || "").then((module) => /** @type {typeof imp
 const form = () => /** @type {HTMLFormElement | null} */ ($("form[data-edit]"));
 const value = (/** @type {HTMLFormElement} */ f, /** @type {string} */ name) => { const e = f.elements.namedItem(name); return e instanceof HTMLInputElement || e instanceof HTMLTextAreaElement ? e.value : ""; };
 const note = (/** @type {string} */ text) => { const e = $("#saved"); if (e) e.textContent = text; };
-const kept = (/** @type {HTMLFormElement} */ f) => `desk-text:${words.me}:${f.getAttribute("action")}:${value(f, "to")}`;
+const areas = (/** @type {HTMLFormElement} */ f) => /** @type {HTMLTextAreaElement[]} */ ($$("textarea", f));
+const isNew = (/** @type {HTMLFormElement} */ f) => /\/new$/.test(f.getAttribute("action") || "");
+/** Where the browser keeps what is written: new articles have a place for each page. @param {HTMLFormElement} f */
+const kept = (f) => `desk-text:${words.me}:${f.getAttribute("action")}:${value(f, isNew(f) ? "nonce" : "to")}`;
+/** This tab, which is still the same after a reload. */
+const tab = sessionStorage.getItem("desk-tab") || Math.random().toString(36).slice(2);
+sessionStorage.setItem("desk-tab", tab);
 
 /** Takes over the form of the page, when there is a new one. */
 function dress() {
@@ -25,7 +31,7 @@ function dress() {
   const desk = at = /** @type {Desk} */ ({ form: f, dirty: false, stopped: false, saving: Promise.resolve(), timer: 0, showing: 0, turn: 0, last: null, pasting: Promise.resolve() });
   f.classList.add("ready");
   $(".editing")?.classList.add("ready");
-  for (const e of $$(".rich", f)) e.hidden = false;
+  for (const e of $$(".rich, [data-original]", f)) e.hidden = false;
   restore(desk);
   f.addEventListener("input", () => changed(desk));
   f.addEventListener("change", (event) => {
@@ -37,6 +43,8 @@ function dress() {
   f.addEventListener("click", (event) => {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-mark]"));
     if (button) mark(desk, button.dataset.mark || "");
+    const copy = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-original]")), into = copy && $("textarea", /** @type {Element} */ (copy.parentElement));
+    if (into instanceof HTMLTextAreaElement) type(into, copy?.dataset.original || "");
     if (/** @type {Element} */ (event.target).closest("[data-next]")) { event.preventDefault(); next(); }
   });
   f.addEventListener("paste", (event) => paste(desk, event));
@@ -47,33 +55,84 @@ function dress() {
   f.addEventListener("desk:unsent", () => { desk.stopped = false; if (f.isConnected) changed(desk); });
 }
 
-/** What was written here and not taken by the server yet is put back, if it is of the same version.
- * @param {Desk} desk */
+/** What the browser keeps of a form. @typedef {{ seen: string, fields: string[], units?: boolean, nonce?: string, collection?: string, tab?: string, at?: number }} Kept */
+
+/** What was written here and not taken by the server yet is put back. Where the text has changed since, the server shows
+ * both. @param {Desk} desk */
 function restore(desk) {
-  const text = localStorage.getItem(kept(desk.form));
-  if (!text || !("autosave" in desk.form.dataset)) return;
+  const f = desk.form, all = areas(f);
+  if (!("autosave" in f.dataset) || all.some((e) => e.readOnly)) return;
+  const key = isNew(f) ? orphan(f) : kept(f), text = key && localStorage.getItem(key);
+  if (!text) return;
   try {
-    const { seen, fields } = JSON.parse(text);
-    const areas = /** @type {HTMLTextAreaElement[]} */ ($$("textarea", desk.form));
-    if (seen !== value(desk.form, "seen") || fields.length !== areas.length) return;
-    areas.forEach((e, i) => { e.value = fields[i]; });
+    const own = /** @type {Kept} */ (JSON.parse(text)), { seen, fields } = own;
+    if (isNew(f)) { localStorage.removeItem(key); put(f, "nonce", own.nonce || ""); put(f, "collection", own.collection || ""); }
+    else if (fields.join("\n") === all.map((e) => e.value).join("\n")) { localStorage.removeItem(key); return; } // the server has it
+    else if (seen !== value(f, "seen") || fields.length !== all.length) { compare(f, own); return; }
+    all.forEach((e, i) => { e.value = fields[i]; });
     changed(desk);
-  } catch { localStorage.removeItem(kept(desk.form)); }
+  } catch { localStorage.removeItem(key); }
+}
+
+/** @param {HTMLFormElement} f @param {string} name @param {string} text */
+function put(f, name, text) {
+  const e = f.elements.namedItem(name);
+  if (e instanceof HTMLInputElement || e instanceof HTMLSelectElement && [...e.options].some((o) => o.value === text)) e.value = text;
+}
+
+/** Finds a new article that was left before the server had it: in this tab, or in one that was closed. @param {HTMLFormElement} f */
+function orphan(f) {
+  const start = `desk-text:${words.me}:${f.getAttribute("action")}:`;
+  if (areas(f).some((e) => e.value)) return ""; // the page comes with a text
+  for (let i = 0; i < localStorage.length; i++) {
+    const key = localStorage.key(i) || "";
+    if (!key.startsWith(start)) continue;
+    try {
+      const own = /** @type {Kept} */ (JSON.parse(localStorage.getItem(key) || ""));
+      if (own.tab === tab || Date.now() - (own.at || 0) > 30000) return key;
+    } catch { /* not one of these */ }
+  }
+  return "";
+}
+
+/** Sends a text of an older version, for which the server shows what has changed since. @param {HTMLFormElement} f @param {Kept} own */
+function compare(f, { seen, fields, units }) {
+  const [name = "", summary = "", ...rest] = fields, form = document.createElement("form");
+  const text = units ? rest.filter((part) => part.trim()).join("\n\n") : rest.join("");
+  form.method = "post";
+  form.action = f.action;
+  form.hidden = true;
+  for (const [key, of] of Object.entries({ to: value(f, "to"), seen: seen || "0", name, summary, text })) {
+    const e = document.createElement("textarea");
+    e.name = key;
+    e.value = of;
+    form.append(e);
+  }
+  f.after(form);
+  form.addEventListener("desk:sent", () => localStorage.removeItem(kept(f)));
+  setTimeout(() => form.requestSubmit()); // once the page is here
+}
+
+/** Keeps what is written in the browser, until the server has it. @param {HTMLFormElement} f */
+function keep(f) {
+  const own = /** @type {Kept} */ ({ seen: "keep" in f.dataset ? "" : value(f, "seen"), fields: areas(f).map((e) => e.value), units: Boolean($("[name=unit]", f)), tab, at: Date.now() });
+  if (isNew(f)) Object.assign(own, { nonce: value(f, "nonce"), collection: /** @type {HTMLSelectElement | null} */ ($("[name=collection]", f))?.value });
+  try { localStorage.setItem(kept(f), JSON.stringify(own)); } catch { /* there is no room for it: the server keeps it */ }
 }
 
 /** @param {Desk} desk */
 function changed(desk) {
   const f = desk.form;
   desk.dirty = true;
+  if ("autosave" in f.dataset || "keep" in f.dataset) keep(f);
   if ("autosave" in f.dataset) {
-    try {
-      localStorage.setItem(kept(f), JSON.stringify({ seen: value(f, "seen"), fields: $$("textarea", f).map((e) => /** @type {HTMLTextAreaElement} */ (e).value) }));
-    } catch { /* there is no room for it: the server keeps it */ }
     clearTimeout(desk.timer);
     desk.timer = window.setTimeout(() => save(desk), 1000);
   }
   const name = $(".shown > .name", f);
   if (name) name.textContent = value(f, "name");
+  const heading = f.dataset.preview && value(f, "name") ? $(".editing > .bar h1 bdi") : null;
+  if (heading) heading.textContent = value(f, "name");
   if (f.dataset.preview && $("#preview")) { clearTimeout(desk.showing); desk.showing = window.setTimeout(() => show(desk), 400); }
 }
 
@@ -81,21 +140,43 @@ function changed(desk) {
 function save(desk) {
   if (!desk.dirty || desk.stopped || !("autosave" in desk.form.dataset) || $("textarea[readonly]", desk.form)) return;
   desk.saving = desk.saving.then(async () => {
-    if (desk.stopped || !desk.dirty) return;
+    const f = desk.form;
+    if (desk.stopped || !desk.dirty || isNew(f) && !areas(f).some((e) => e.value.trim())) return;
     desk.dirty = false;
-    const f = desk.form, key = kept(f), data = new URLSearchParams(/** @type {any} */ (new FormData(f)));
+    const key = kept(f), data = new URLSearchParams(/** @type {any} */ (new FormData(f)));
     const answer = await fetch(f.action, { method: "POST", body: data, headers: { Accept: "application/json" }, keepalive: data.toString().length < 60000 });
     if (answer.status === 409) { desk.stopped = true; f.requestSubmit(); return; }
     if (answer.status === 422) { note((await answer.json()).error); return; }
     if (!answer.ok) throw new Error(String(answer.status));
     const made = await answer.json(), seen = f.elements.namedItem("seen");
     if (seen instanceof HTMLInputElement) seen.value = made.seen;
-    if (!desk.dirty) localStorage.removeItem(key);
-    if (at !== desk) return;
+    const begun = isNew(f);
+    if (begun) { f.setAttribute("action", made.at); localStorage.removeItem(key); }
+    if (!desk.dirty) localStorage.removeItem(kept(f)); else if (begun) keep(f);
+    tabs.postMessage({ key: kept(f), seen: made.seen });
+    if (at !== desk || !f.isConnected) return;
+    if (begun) await settle(f, made.at);
     note(made.saved);
     const tag = $("#tag");
     if (tag) tag.textContent = made.tag;
-  }).catch(() => { desk.dirty = true; note(words.kept || ""); desk.timer = window.setTimeout(() => save(desk), 5000); });
+    const left = $("[data-work]", f);
+    if (left && made.work && !$("[name=done]", f)) left.textContent = made.work;
+  }).catch(() => { desk.dirty = true; keep(desk.form); note(words.kept || ""); desk.timer = window.setTimeout(() => save(desk), 5000); });
+}
+
+/** A new article has been saved: the page becomes that of the article, around what is being written.
+ * @param {HTMLFormElement} f @param {string} address */
+async function settle(f, address) {
+  history.replaceState({}, "", address);
+  const answer = await fetch(address, { headers: { "Desk-Target": "main" } }).catch(() => null);
+  const page = new DOMParser().parseFromString(answer?.ok ? await answer.text() : "", "text/html");
+  const main = /** @type {HTMLTemplateElement | null} */ ($("template[data-swap=main]", page))?.content, bar = $(".editing > .bar");
+  const head = main && $(".bar", main), langs = main && $("#langs", main);
+  if (!head || !langs || !bar || !f.isConnected || bar.contains(document.activeElement)) return;
+  bar.replaceWith(document.importNode(head, true));
+  $("#langs")?.remove();
+  $(".editing > .bar")?.after(document.importNode(langs, true));
+  document.title = page.title || document.title;
 }
 
 /** Asks for the preview, as the help centre would show the text. @param {Desk} desk */
@@ -235,6 +316,15 @@ function count(desk) {
   if (e) e.textContent = (e.dataset.work || "").replace("#", String($$(".unit.open:not(.did)", desk.form).length));
 }
 
+document.addEventListener("click", (event) => {
+  const target = /** @type {Element} */ (event.target);
+  if (at && target.closest("[data-forget]")) { at.dirty = false; localStorage.removeItem(kept(at.form)); }
+});
+document.addEventListener("submit", (event) => { // a draft that is discarded is not saved again
+  if (!at || !/** @type {Element} */ (event.target).matches("[data-discard]")) return;
+  Object.assign(at, { dirty: false, stopped: true });
+  localStorage.removeItem(kept(at.form));
+}, true);
 document.addEventListener("keydown", (event) => {
   if (!at?.form.isConnected) return;
   if (event.altKey && event.key === "ArrowDown") { event.preventDefault(); next(); }
@@ -245,6 +335,11 @@ document.addEventListener("keydown", (event) => {
   }
 });
 addEventListener("pagehide", () => { if (at) save(at); });
+// Another tab of this browser has saved the text: this one shows it, unless it is the one that is used.
+const tabs = new BroadcastChannel("desk-text");
+tabs.addEventListener("message", ({ data }) => {
+  if (at?.form.isConnected && "autosave" in at.form.dataset && !at.dirty && !document.hasFocus() && data.key === kept(at.form) && data.seen !== value(at.form, "seen")) location.reload();
+});
 document.addEventListener("desk:dress", dress);
 dress();
 export {};

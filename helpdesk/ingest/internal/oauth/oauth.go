@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
@@ -31,6 +32,10 @@ type Config struct {
 	// Rotated is called when the endpoint replaced the refresh token; the old one may be invalid from then on. If it fails, it
 	// is called again with the next token. Default: not called.
 	Rotated func(ctx context.Context, old, next string) error
+	// Kept returns the refresh token that is stored. It is called before each request, as another process may have replaced the
+	// token, or a user granted access again; and again when the endpoint rejects the token, since the other process may be about
+	// to store its own. If it fails, the last known token is used. Default: not called.
+	Kept func(ctx context.Context) (string, error)
 
 	Timeout time.Duration    // of one request; default 30 s
 	Backoff time.Duration    // before the second attempt, and doubled before the last; default 500 ms
@@ -51,11 +56,19 @@ type Tokens struct {
 	client *http.Client
 	turn   chan struct{} // holds a value during a request
 
-	refresh string // from the last response
-	told    string // last refresh token passed to Rotated
-	access  string
-	until   time.Time
+	access string
+	until  time.Time
+
+	mu      sync.Mutex // with turn, to change what is below; either of them, to read it
+	refresh string     // from the last response
+	told    string     // last refresh token passed to Rotated, or from Kept
+	offered string     // by Renew since the last request; "": none
+	line    []string   // the latest refresh tokens that replaced each other while they worked, see Succeeds
+	doubt   bool       // the last access token, or the grant, was rejected
 }
+
+// maxLine is enough for all tokens between two looks at them.
+const maxLine = 8
 
 // New returns tokens; it makes no request.
 func New(cfg Config) *Tokens {
@@ -73,14 +86,65 @@ func New(cfg Config) *Tokens {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       cfg.Timeout,
 	}
-	return &Tokens{cfg: cfg, client: client, turn: make(chan struct{}, 1), refresh: cfg.RefreshToken, told: cfg.RefreshToken}
+	return &Tokens{cfg: cfg, client: client, turn: make(chan struct{}, 1), refresh: cfg.RefreshToken, told: cfg.RefreshToken, line: []string{cfg.RefreshToken}}
 }
 
-// RefreshToken returns the current refresh token. It waits for a request in progress.
+// RefreshToken returns the current refresh token.
 func (t *Tokens) RefreshToken() string {
-	t.turn <- struct{}{}
-	defer func() { <-t.turn }()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	return t.refresh
+}
+
+// Renew makes the next call of Token request an access token with this refresh token, unless it is the current one.
+func (t *Tokens) Renew(refresh string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.offered = refresh
+}
+
+// Succeeds reports whether a refresh token took the place of another one while that worked, so that whoever uses it needs not
+// begin anew.
+func (t *Tokens) Succeeds(next, old string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Contains(t.line, next) && slices.Contains(t.line, old)
+}
+
+// set changes the refresh token.
+func (t *Tokens) set(refresh, told string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.put(refresh, told, false)
+}
+
+// put is set with mu held; anew means that the token is no successor.
+func (t *Tokens) put(refresh, told string, anew bool) {
+	if anew {
+		t.line = nil
+	}
+	if !slices.Contains(t.line, refresh) {
+		t.line = append(t.line[max(0, len(t.line)-maxLine+1):], refresh)
+	}
+	t.refresh, t.told = refresh, told
+}
+
+// take takes what was offered.
+func (t *Tokens) take() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.offered != "" && t.offered != t.told && t.offered != t.refresh {
+		t.put(t.offered, t.offered, t.doubt)
+		t.access = ""
+	}
+	t.offered = ""
+}
+
+// judge notes whether what was used last was rejected.
+func (t *Tokens) judge(rejected bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.doubt = rejected
 }
 
 // Token returns an access token, cached until it expires unless renew is set; see [wire.Server].Token. Temporary failures
@@ -92,7 +156,11 @@ func (t *Tokens) Token(ctx context.Context, renew bool) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	if !renew && t.access != "" && t.cfg.Now().Before(t.until) {
+	t.take()
+	if renew {
+		t.judge(true)
+	} else if t.access != "" && t.cfg.Now().Before(t.until) {
+		t.judge(false)
 		return t.access, nil
 	}
 	var last error
@@ -103,14 +171,37 @@ func (t *Tokens) Token(ctx context.Context, renew bool) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
+		adopted := t.adopt(ctx)
+		if try > 0 && errors.Is(last, wire.ErrReauth) && !adopted {
+			continue // nobody has stored another token yet
+		}
 		if last = t.ask(ctx); last == nil {
+			t.judge(renew)
 			return t.access, t.tell(ctx)
 		}
-		if errors.As(last, new(refused)) || errors.Is(last, wire.ErrReauth) {
+		if errors.Is(last, wire.ErrReauth) {
+			t.judge(true)
+		}
+		if errors.As(last, new(refused)) || errors.Is(last, wire.ErrReauth) && t.cfg.Kept == nil {
 			break
 		}
 	}
 	return "", last
+}
+
+// adopt takes the stored refresh token if somebody else replaced it, and reports whether it did.
+func (t *Tokens) adopt(ctx context.Context) bool {
+	if t.cfg.Kept == nil {
+		return false
+	}
+	kept, err := t.cfg.Kept(ctx)
+	if err != nil || kept == "" || kept == t.told {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.put(kept, kept, t.doubt)
+	return true
 }
 
 // tell passes a new refresh token to Rotated.
@@ -122,7 +213,7 @@ func (t *Tokens) tell(ctx context.Context) error {
 		t.access = "" // so that Rotated is called again soon
 		return fmt.Errorf("the new refresh token could not be kept: %w", err)
 	}
-	t.told = t.refresh
+	t.set(t.refresh, t.refresh)
 	return nil
 }
 
@@ -204,7 +295,7 @@ func (t *Tokens) use(status int, text []byte) error {
 	}
 	t.access, t.until = a.AccessToken, t.cfg.Now().Add(max(life-early, life/2))
 	if a.RefreshToken != "" && len(a.RefreshToken) <= maxToken && wire.Clean(a.RefreshToken) {
-		t.refresh = a.RefreshToken
+		t.set(a.RefreshToken, t.told)
 	}
 	return nil
 }

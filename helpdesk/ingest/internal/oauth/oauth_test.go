@@ -244,3 +244,105 @@ func Example() {
 	fmt.Println(tokens.Token(context.Background(), false))
 	// Output: ya29.a0 <nil>
 }
+
+// strict is a token endpoint that takes each refresh token once, and gives another.
+type strict struct {
+	mu      sync.Mutex
+	valid   string
+	given   int
+	refused int
+}
+
+func (e *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r.PostFormValue("refresh_token") != e.valid {
+		e.refused++
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(`{"error": "invalid_grant"}`))
+		return
+	}
+	e.given++
+	e.valid = fmt.Sprintf("refresh-%d", e.given+1)
+	_, _ = fmt.Fprintf(w, `{"access_token": "access-%d", "refresh_token": %q}`, e.given, e.valid)
+}
+
+// stored is where several processes keep the refresh token, as the help desk does.
+type stored struct {
+	mu    sync.Mutex
+	token string
+}
+
+func (s *stored) kept(context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.token, nil
+}
+
+func (s *stored) rotated(_ context.Context, old, next string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.token == old {
+		s.token = next
+	}
+	return nil
+}
+
+// Two processes that renew the same grant at once both go on with it, and what is stored is valid.
+func TestProcessesShareARefreshToken(t *testing.T) {
+	t.Parallel()
+	e, store := &strict{valid: "refresh-1"}, &stored{token: "refresh-1"}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	var processes []*oauth.Tokens
+	for range 2 {
+		processes = append(processes, oauth.New(oauth.Config{
+			TokenURL: server.URL, ClientID: "client", RefreshToken: "refresh-1", Kept: store.kept, Rotated: store.rotated, Backoff: 100 * time.Millisecond,
+		}))
+	}
+	for range 5 {
+		var wait sync.WaitGroup
+		for _, p := range processes {
+			wait.Go(func() {
+				if _, err := p.Token(t.Context(), true); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+	}
+	if store.token != e.valid || e.given != 10 {
+		t.Errorf("%q is stored, %q is valid; %d access tokens", store.token, e.valid, e.given)
+	}
+}
+
+// A token that a user obtained by signing in again is used at once, and reported as a new beginning only if the one before was
+// rejected.
+func TestRenewedGrant(t *testing.T) {
+	t.Parallel()
+	e, store := &strict{valid: "refresh-1"}, &stored{token: "refresh-1"}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	tokens := oauth.New(oauth.Config{
+		TokenURL: server.URL, ClientID: "client", RefreshToken: "refresh-1", Kept: store.kept, Rotated: store.rotated, Backoff: time.Millisecond,
+	})
+	token(t, tokens, false)
+	if !tokens.Succeeds("refresh-2", "refresh-1") {
+		t.Error("the one that the endpoint gave is a new beginning")
+	}
+	e.valid, store.token = "works", "works"
+	tokens.Renew("works")
+	if got := token(t, tokens, false); got != "access-2" || !tokens.Succeeds(store.token, "refresh-2") {
+		t.Errorf("%q, %q", got, store.token)
+	}
+	e.valid = "again"
+	if _, err := tokens.Token(t.Context(), true); !errors.Is(err, wire.ErrReauth) {
+		t.Fatal(err)
+	}
+	before := store.token
+	store.token = "again"
+	tokens.Renew("again")
+	if got := token(t, tokens, false); got != "access-3" || tokens.Succeeds(store.token, before) {
+		t.Errorf("%q, %q", got, store.token)
+	}
+}

@@ -1,2 +1,0 @@
-ALTER TABLE hw_accounts ADD COLUMN remote_images TEXT NOT NULL DEFAULT 'block';
-ALTER TABLE hw_accounts ADD COLUMN track_seen BOOLEAN NOT NULL DEFAULT FALSE;

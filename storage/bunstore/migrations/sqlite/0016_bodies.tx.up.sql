@@ -1,2 +1,0 @@
-ALTER TABLE hw_accounts ADD COLUMN remote_images TEXT NOT NULL DEFAULT 'block';
-ALTER TABLE hw_accounts ADD COLUMN track_seen INTEGER NOT NULL DEFAULT 0;

@@ -1,9 +1,0 @@
--- How many translations of what is at work are outdated: of the draft, or else of the live revision.
-ALTER TABLE hw_articles ADD COLUMN outdated INTEGER NOT NULL DEFAULT 0;
-UPDATE hw_articles SET outdated = (SELECT COUNT(*) FROM hw_article_revisions AS r, json_each(r.translations) AS e, json_each(r.translations) AS s
-	WHERE r.account_id = hw_articles.account_id AND r.site_id = hw_articles.site_id AND r.article_id = hw_articles.id
-	AND r.number = CASE WHEN hw_articles.draft > 0 THEN hw_articles.draft ELSE hw_articles.live END
-	AND json_extract(s.value, '$.l') = r.source_locale AND json_extract(e.value, '$.l') <> r.source_locale
-	AND json_extract(e.value, '$.u') < json_extract(s.value, '$.u'));
-CREATE INDEX hw_articles_outdated ON hw_articles (account_id, site_id, sort_order, id) WHERE outdated > 0;
-CREATE INDEX hw_articles_drafts ON hw_articles (account_id, site_id, sort_order, id) WHERE draft > 0;

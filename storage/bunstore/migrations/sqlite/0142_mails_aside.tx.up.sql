@@ -1,6 +1,0 @@
--- Mails that were not imported are few among all mails. The list of those of a mailbox walked all its mails.
-CREATE INDEX hw_inbound_mails_ignored ON hw_inbound_mails (account_id, mailbox_id, id) WHERE state = 'ignored';
-DROP INDEX hw_inbound_mails_quarantined;
-CREATE INDEX hw_inbound_mails_quarantined ON hw_inbound_mails (account_id, mailbox_id, id) WHERE state = 'quarantined';
-CREATE INDEX hw_inbound_mails_aside ON hw_inbound_mails (account_id, id) WHERE state IN ('ignored', 'quarantined');
-DROP INDEX hw_inbound_mails_state; -- mails that are imported cost no entry now
