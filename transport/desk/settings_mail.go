@@ -266,7 +266,7 @@ func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
 	}
 	if counts.Quarantined > 0 {
 		c := wrong(w.T("Could not be read"), w.N(int(counts.Quarantined), "%s mail was not imported. It is kept.|%s mails were not imported. They are kept."), "")
-		c.Link = Link{Text: w.T("Look"), URL: v.at("/settings/ledger")}
+		c.Link = Link{Text: w.T("Show it"), URL: v.at("/settings/ledger")}
 		view.Checks = append(view.Checks, c)
 	}
 	if t, ok := v.lastTest(m.ID); ok && m.Inbound.Type != ledger.InboundForward {

@@ -203,7 +203,7 @@ func TestViewDefaults(t *testing.T) {
 			t.Errorf("%q shows %v, want %v", query, shown, want)
 		}
 	}
-	if got := b.get("/inbox/all").body; !strings.Contains(got, "<span>Done</span><small>1</small>") {
+	if got := b.get("/inbox/all").body; !strings.Contains(got, `<span dir="auto">Done</span><small>1</small>`) {
 		t.Error("the sidebar does not say how many there are")
 	}
 }

@@ -26,7 +26,7 @@ import (
 var wordFiles embed.FS
 
 // languages are the desk's languages; the first one is the default.
-var languages = []string{"en", "de"}
+var languages = []string{"en", "de", "fr", "es", "pt", "it", "nl", "pl", "ja", "ar"}
 
 // phrase is a translation: a text, or if it depends on a number, the text for each plural category of CLDR that the language
 // has (zero, one, two, few, many, other).

@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,7 +21,7 @@ import (
 func saidTexts(t *testing.T) map[string]bool {
 	t.Helper()
 	said := map[string]bool{}
-	call := regexp.MustCompile(`[{(\s](t|n \S+) ("(?:[^"\\]|\\.)*")`)
+	call := regexp.MustCompile(`[{(\s](t|n (?:\S+|\([^)]*\))) ("(?:[^"\\]|\\.)*")`)
 	err := fs.WalkDir(templateFiles, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -256,6 +258,25 @@ func TestDecimals(t *testing.T) {
 	for lang, want := range map[string]string{"en": "1.4", "de": "1,4", "fr": "1,4", "es": "1,4", "pt": "1,4", "it": "1,4", "nl": "1,4", "pl": "1,4", "ja": "1.4", "ar": "1.4"} {
 		if got := (words{lang: lang}).seconds(1499); got != want {
 			t.Errorf("%s: %q, want %q", lang, got, want)
+		}
+	}
+}
+
+// The desk speaks the language that the browser prefers, in the variety that it has, and English otherwise.
+func TestChooseWords(t *testing.T) {
+	t.Parallel()
+	for accept, want := range map[string]string{
+		"": "en", "fr-CA,en;q=0.5": "fr", "es-MX": "es", "pt-BR": "pt", "pt-PT": "pt", "ar-EG,fr;q=0.2": "ar", "ja": "ja", "nl-BE": "nl", "pl": "pl",
+		"it-CH": "it", "de-AT": "de", "en-US": "en", "fi": "en", "nonsense;;": "en",
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.Header.Set("Accept-Language", accept)
+		if got := chooseWords(r).lang; got != want {
+			t.Errorf("%q: %s, want %s", accept, got, want)
+		}
+		r.AddCookie(&http.Cookie{Name: languageCookie, Value: "pl"})
+		if got := chooseWords(r).lang; got != "pl" {
+			t.Errorf("%q with a choice: %s", accept, got)
 		}
 	}
 }
