@@ -319,17 +319,30 @@ func reachOf() map[string]struct {
 		"BrowserNotifications": {cut, func(c ctx, d desk, _ w) (any, error) { return say(d.BrowserNotifications(c, 0)) }},
 		"ReadNotification":     {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.ReadNotification(c, w.told[d.UserID()])) }},
 		"ReadNotifications":    {own, func(c ctx, d desk, w w) (any, error) { return done(d.ReadNotifications(c, w.conversation.ID, 0)) }},
-		"Signature":            {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Signature(c)) }},
-		"SetSignature":         {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SetSignature(c, "x")) }},
-		"SignatureIn":          {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.SignatureIn(c, w.box.ID)) }},
-		"NotifyChoices":        {own, func(c ctx, d desk, _ w) (any, error) { return say(d.NotifyChoices(c)) }},
-		"ChooseNotifications":  {own, func(c ctx, d desk, _ w) (any, error) { return say(d.ChooseNotifications(c, nil)) }},
-		"Followers":            {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Followers(c, []int64{w.conversation.ID})) }},
-		"FollowConversation":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FollowConversation(c, w.conversation.ID, true)) }},
-		"Mentionable":          {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Mentionable(c, w.conversation.ID)) }},
-		"ScheduledOf":          {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ScheduledOf(c, []int64{w.conversation.ID})) }},
-		"SavedReply":           {own, func(c ctx, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
-		"SavedReplies":         {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
+		"Notification":         {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Notification(c, w.told[d.UserID()])) }},
+		"PushKey":              {own, func(c ctx, d desk, _ w) (any, error) { return say(d.PushKey(c)) }},
+		"PushDevices":          {own, func(c ctx, d desk, _ w) (any, error) { return say(d.PushDevices(c)) }},
+		"AddPushDevice":        {own, func(c ctx, d desk, _ w) (any, error) { return say(d.AddPushDevice(c, phone("reach"))) }},
+		"RemovePushDevice": {own, func(c ctx, d desk, _ w) (any, error) {
+			return done(d.RemovePushDevice(c, "https://push.example.org/none"))
+		}},
+		"TestPush": {own, func(c ctx, d desk, _ w) (any, error) {
+			if _, err := d.AddPushDevice(c, phone("reach")); err != nil {
+				return nil, err
+			}
+			return done(d.TestPush(c, phone("reach").Endpoint))
+		}},
+		"Signature":           {own, func(c ctx, d desk, _ w) (any, error) { return say(d.Signature(c)) }},
+		"SetSignature":        {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SetSignature(c, "x")) }},
+		"SignatureIn":         {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.SignatureIn(c, w.box.ID)) }},
+		"NotifyChoices":       {own, func(c ctx, d desk, _ w) (any, error) { return say(d.NotifyChoices(c)) }},
+		"ChooseNotifications": {own, func(c ctx, d desk, _ w) (any, error) { return say(d.ChooseNotifications(c, nil)) }},
+		"Followers":           {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Followers(c, []int64{w.conversation.ID})) }},
+		"FollowConversation":  {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FollowConversation(c, w.conversation.ID, true)) }},
+		"Mentionable":         {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Mentionable(c, w.conversation.ID)) }},
+		"ScheduledOf":         {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ScheduledOf(c, []int64{w.conversation.ID})) }},
+		"SavedReply":          {own, func(c ctx, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
+		"SavedReplies":        {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
 		"CreateSavedReply": {own, func(c ctx, d desk, _ w) (any, error) {
 			return say(d.CreateSavedReply(c, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: storage.Some(true)}))
 		}},

@@ -60,6 +60,8 @@ var rules = []rule{
 		reason: "it knows OpenID Connect and no help desk: whoever signs people in otherwise links nothing of it"},
 	{of: []string{"helpdesk/passkey"}, only: []string{"helpdesk/identity", "storage/fault", "github.com/go-webauthn/webauthn/..."},
 		reason: "it joins identities and WebAuthn: a program without passkeys links nothing of it"},
+	{of: []string{"helpdesk/webpush"}, only: []string{"helpdesk", "storage", "storage/fault"},
+		reason: "it joins the help desk and push services with the standard library alone"},
 	{of: []string{"transport/..."}, not: []string{"helpdesk/oidc", "helpdesk/passkey"},
 		reason: "as above"},
 	{of: []string{"helpdesk/netguard", "helpdesk/webhook/signature"}, only: []string{},

@@ -21,7 +21,6 @@ func TestDeskArticles(t *testing.T) {
 	a.run("Colleague", (*agents).crossColleague)
 	a.run("Discard", (*agents).discardArticle)
 	a.run("Kinds", (*agents).translateKinds)
-	a.run("App", (*agents).stopServer) // nothing answers from then on
 }
 
 const noNetwork = `window.there ??= window.fetch; window.fetch = () => Promise.reject(new TypeError("no network")); 0`
@@ -204,7 +203,9 @@ func (a *agents) translateKinds() {
 	}, &made)
 	tab := a.member(browser.View{})
 	tab.Open(fmt.Sprintf("%s/help/1/a/%d?to=de", a.at, made.Data.ID))
-	unit := func(n int) string { return fmt.Sprintf(`document.querySelectorAll("#article [name=unit]")[%d].value`, n) }
+	unit := func(n int) string {
+		return fmt.Sprintf(`document.querySelectorAll("#article [name=unit]")[%d].value`, n)
+	}
 	a.expect("the picture", browser.Eval[string](tab, unit(2)), "![The handle]")
 	for n, text := range []string{"Zuerst", "Stecker ziehen."} {
 		tab.Click(fmt.Sprintf("#u%d textarea", n+2))
@@ -223,26 +224,4 @@ func (a *agents) translateKinds() {
 		return strings.HasPrefix(de, "## Zuerst\n\n> [!WARNING]\n> Stecker ziehen.\n\n![The handle](") && strings.HasSuffix(de, "| Seal | 5 min |")
 	})
 	tab.Problems() // there is no such picture
-}
-
-// stopServer stops the server: a page that is opened then says so, in the browser that had the desk open.
-func (a *agents) stopServer() {
-	tab := a.member(browser.View{})
-	tab.Open(a.at + "/inbox/all")
-	testenv.Eventually(a.t, "the service worker is there", func() bool {
-		return browser.Eval[bool](tab, `navigator.serviceWorker.controller !== null`)
-	})
-	kept := browser.Eval[string](tab, `caches.keys().then(async (names) => (await Promise.all(names.map(async (name) => (await (await caches.open(name)).keys()).map((r) => new URL(r.url).pathname)))).flat().sort().join(" "))`)
-	if !regexp.MustCompile(`^/desk/assets/desk\.[0-9a-f]+\.css /desk/assets/mark\.[0-9a-f]+\.svg /desk/offline$`).MatchString(kept) {
-		a.t.Errorf("the browser keeps %s", kept)
-	}
-	_ = a.cmd.Process.Kill()
-	_, _ = a.cmd.Process.Wait()
-	tab.Open(a.at + "/c/1")
-	a.expect("the page", tab.Text("#main"), "You are offline")
-	for _, v := range views {
-		tab.Look(v.View)
-		picture(a.t, tab, os.Getenv(testenv.EnvScreens), "offline-page-"+v.name)
-	}
-	tab.Problems()
 }
