@@ -62,7 +62,8 @@ func (a *agents) beginArticle() {
 	a.expect("the head", seen(tab, "#saved"), "Saved")
 	typeInto(tab, "name", "Cooling down")
 	testenv.Eventually(a.t, "the title is saved", func() bool { title, _ := a.draftOf(id); return title == "Cooling down" })
-	picture(a.t, tab, os.Getenv(testenv.EnvScreens), "article-new-saved")
+	eachView(a.t, tab, newPageChecker(a.t), "article-new-saved")
+	browser.Eval[any](tab, "document.documentElement.dir = 'ltr'")
 	typeInto(tab, "summary", "When")
 	tab.Click(`#sidebar a[href$="/help"]`) // within the second after which it would be saved
 	tab.Wait(".articles")
@@ -139,7 +140,7 @@ func (a *agents) crossColleague() {
 	a.expect("the page", seen(tab, "#main"), "Somebody else has saved this text")
 	a.expect("the page", seen(tab, "#main .shown h2"), "By a colleague")
 	a.expect("mine", valueOf(tab, "name"), "(mine)")
-	picture(a.t, tab, os.Getenv(testenv.EnvScreens), "article-conflict")
+	eachView(a.t, tab, newPageChecker(a.t), "article-conflict")
 	typeInto(tab, "name", " too")
 	tab.Open(address) // the page is left again, before anything was chosen
 	tab.Wait("[data-forget]")
@@ -214,7 +215,7 @@ func (a *agents) translateKinds() {
 	tab.Click("#u5 textarea")
 	tab.Click("#u5 .original")
 	a.expect("the table", browser.Eval[string](tab, unit(3)), "| Part | Time |")
-	picture(a.t, tab, os.Getenv(testenv.EnvScreens), "article-kinds")
+	eachView(a.t, tab, newPageChecker(a.t), "article-kinds")
 	testenv.Eventually(a.t, "the translation has the same blocks", func() bool {
 		var draft object[struct {
 			Translations map[string]struct{ Markdown string }
