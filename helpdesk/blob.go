@@ -41,6 +41,8 @@ const (
 	JobPasswordMail = "mail.password"
 	// JobCredentialMail tells a user that what they sign in with was changed; Subject is the user.
 	JobCredentialMail = "mail.credential"
+	// JobPush sends a push message to a device of a member; Subject is the device. See [Service.PushNotification].
+	JobPush = "notifications.push"
 	// JobPruneNotifications removes old notifications. See [Service.PruneNotifications].
 	JobPruneNotifications = "notifications.prune"
 )
@@ -50,6 +52,7 @@ func JobKinds() []string {
 	return []string{
 		JobFileMail, JobRefetchMail, JobBackfill, JobReplayMail, JobSendMail, JobPurgeBlobs, JobInvite, JobProbe, JobReturnMail, JobWebhook, JobUnassign,
 		JobDisband, JobIndexCustomer, JobWake, JobNotify, JobMailNotifications, JobTellMail, JobPruneNotifications, JobPasswordMail, JobCredentialMail,
+		JobPush,
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 
 // bundle is a help desk in memory with an owner at work and one mailbox.
 type bundle struct {
+	pushes  *pushService
 	t       *testing.T
 	ctx     context.Context //nolint:containedctx // it is for one test
 	store   *memstore.Store
@@ -64,9 +65,9 @@ func newBundle(t *testing.T, change ...func(*helpdesk.Config)) *bundle {
 	}
 	b := &bundle{
 		t: t, ctx: t.Context(), store: memstore.New(), blobs: memblob.New(),
-		clock: &clock{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)},
+		clock: &clock{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}, pushes: &pushService{},
 	}
-	cfg := helpdesk.Config{Store: b.store, Blobs: b.blobs, Sealer: sealer, SigningKey: make([]byte, 32), Now: b.clock.Now}
+	cfg := helpdesk.Config{Store: b.store, Blobs: b.blobs, Sealer: sealer, SigningKey: make([]byte, 32), Now: b.clock.Now, Push: b.pushes}
 	for _, f := range change {
 		f(&cfg)
 	}

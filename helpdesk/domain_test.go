@@ -23,7 +23,7 @@ import (
 func (b *bundle) with(change func(*helpdesk.Config)) *bundle {
 	b.t.Helper()
 	sealer := must(storage.NewSealer(make([]byte, 32)))(b.t)
-	cfg := helpdesk.Config{Store: b.store, Blobs: b.blobs, Sealer: sealer, SigningKey: make([]byte, 32), Now: b.clock.Now}
+	cfg := helpdesk.Config{Store: b.store, Blobs: b.blobs, Sealer: sealer, SigningKey: make([]byte, 32), Now: b.clock.Now, Push: b.pushes}
 	change(&cfg)
 	b.svc = must(helpdesk.New(cfg))(b.t)
 	b.desk = must(b.svc.Desk(b.ctx, b.svc.As(b.owner.ID), b.account.ID))(b.t)

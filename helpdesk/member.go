@@ -131,6 +131,9 @@ func (s *Service) endMembership(ctx context.Context, tx Tx, accountID int64, m i
 	if err := forgetSignature(ctx, tx, m.UserID); err != nil {
 		return err
 	}
+	if err := forgetPushDevices(ctx, tx, m.UserID); err != nil {
+		return err
+	}
 	if err := forgetReplies(ctx, tx, accountID, m.UserID); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type NotificationChannel string
 // The channels.
 const (
 	ChannelDesk    NotificationChannel = "desk"    // in the list of notifications
-	ChannelBrowser NotificationChannel = "browser" // by the browser, while the desk is open in it
+	ChannelBrowser NotificationChannel = "browser" // by the browser, while the desk is open in it, and on every PushDevice
 	ChannelMail    NotificationChannel = "mail"    // by mail, unless read before
 )
 
@@ -280,6 +280,22 @@ func (d *Desk) BrowserNotifications(ctx context.Context, after int64) ([]Notific
 	found, err := r.Notifications().List(ctx, NotificationFilter{UserID: d.userID, Browser: true, Unread: true}, storage.Seek{Limit: browserNotifications, Desc: true})
 	since := d.svc.now().Add(-browserLifetime)
 	return slices.DeleteFunc(found, func(n Notification) bool { return n.ID <= after || n.CreatedAt.Before(since) }), err
+}
+
+// Notification returns one of the caller's notifications. Another user's is a NotFound fault. It needs conversations.view.
+func (d *Desk) Notification(ctx context.Context, id int64) (Notification, error) {
+	r, err := d.guard.Read(identity.ConversationsView)
+	if err != nil {
+		return Notification{}, err
+	}
+	n, err := r.Notifications().Get(ctx, id)
+	if err == nil && n.UserID != d.userID {
+		err = fault.Missing("notification", id)
+	}
+	if err != nil {
+		return Notification{}, err
+	}
+	return n, nil
 }
 
 // ReadNotification marks one of the caller's notifications as read. Another user's is a NotFound fault. It needs

@@ -139,6 +139,9 @@ func (s *Service) notify(ctx context.Context, tx Tx, accountID int64, what told)
 			return err
 		}
 	}
+	if err := s.pushSoon(ctx, tx, accountID, rows); err != nil {
+		return err
+	}
 	jobs := append(mailSoon(accountID, rows), storage.Job{
 		Kind: JobPruneNotifications, AccountID: accountID, UniqueKey: fmt.Sprintf("notifications.prune/%d", accountID), RunAt: now.Add(24 * time.Hour),
 	})

@@ -24,6 +24,7 @@ type Declarations struct {
 	Notifications     storage.Noun[Notification]
 	PGPKeys           storage.Noun[PGPKey]
 	PortalKeys        storage.Noun[PortalKey]
+	PushDevices       storage.Noun[PushDevice]
 	ReplyFiles        storage.Noun[ReplyFile]
 	Roles             storage.Noun[identity.Role]
 	SavedReplies      storage.Noun[SavedReply]
@@ -109,6 +110,7 @@ func Nouns() Declarations {
 			ID:   func(r *identity.Role) *int64 { return &r.ID },
 		},
 		MemberMails:  memberMailNoun(),
+		PushDevices:  pushDeviceNoun(),
 		ReplyFiles:   replyFileNoun(),
 		SavedReplies: savedReplyNoun(),
 		Signatures:   signatureNoun(),

@@ -74,6 +74,9 @@ type Config struct {
 	// Passkeys verifies users' passkeys; see package passkey. If nil, there are none.
 	Passkeys identity.PasskeyVerifier
 
+	// Push sends push notifications to members' browsers. If nil, there are none.
+	Push PushSender
+
 	// NoCredentialMails omits the mails to users about changes of what they sign in with, such as their password. It is for
 	// applications that tell their users themselves.
 	NoCredentialMails bool

@@ -61,7 +61,10 @@ func (s *Service) EndSession(ctx context.Context, c Caller) error {
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.endPushDevices(ctx, c.userID, c.tokenID)
 }
 
 // Sessions lists the caller's unexpired sessions, newest first. The current one has the id [Caller.TokenID].

@@ -109,6 +109,8 @@ type Reader interface {
 	// PGPKeys lists the keys of the addresses that the filter names, and no others.
 	PGPKeys() storage.RowReader[PGPKey, PGPKeyFilter]
 	PortalKeys() storage.RowReader[PortalKey, storage.NoFilter]
+	// PushDevices lists the devices of the users that the filter names, and no others.
+	PushDevices() storage.RowReader[PushDevice, PushDeviceFilter]
 	// ReplyFiles lists the files of the saved replies that the filter names, and no others.
 	ReplyFiles() storage.RowReader[ReplyFile, ReplyFileFilter]
 	Roles() storage.RowReader[identity.Role, storage.NoFilter]
@@ -150,6 +152,7 @@ type Rows interface {
 	// PGPKeys are removed with their addresses.
 	PGPKeys() storage.Rows[PGPKey, PGPKeyFilter]
 	PortalKeys() storage.Rows[PortalKey, storage.NoFilter]
+	PushDevices() storage.Rows[PushDevice, PushDeviceFilter]
 	// ReplyFiles are removed with their saved replies.
 	ReplyFiles() storage.Rows[ReplyFile, ReplyFileFilter]
 	// Roles: Delete of a role that a membership has is a Conflict fault.

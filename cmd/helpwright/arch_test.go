@@ -62,6 +62,8 @@ var rules = []rule{
 		reason: "it knows OAuth 2 and no help desk: a program without it links nothing of it"},
 	{of: []string{"helpdesk/passkey"}, only: []string{"helpdesk/identity", "storage/fault", "github.com/go-webauthn/webauthn/..."},
 		reason: "it joins identities and WebAuthn: a program without passkeys links nothing of it"},
+	{of: []string{"helpdesk/webpush"}, only: []string{"helpdesk", "storage", "storage/fault"},
+		reason: "it joins the help desk and push services with the standard library alone"},
 	{of: []string{"transport/..."}, not: []string{"helpdesk/oidc", "helpdesk/mailsignin", "helpdesk/passkey"},
 		reason: "as above"},
 	{of: []string{"helpdesk/netguard", "helpdesk/webhook/signature"}, only: []string{},

@@ -21,7 +21,6 @@ func TestDeskArticles(t *testing.T) {
 	a.run("Colleague", (*agents).crossColleague)
 	a.run("Discard", (*agents).discardArticle)
 	a.run("Kinds", (*agents).translateKinds)
-	a.run("App", (*agents).stopServer) // nothing answers from then on
 }
 
 const noNetwork = `window.there ??= window.fetch; window.fetch = () => Promise.reject(new TypeError("no network")); 0`
@@ -63,7 +62,8 @@ func (a *agents) beginArticle() {
 	a.expect("the head", seen(tab, "#saved"), "Saved")
 	typeInto(tab, "name", "Cooling down")
 	testenv.Eventually(a.t, "the title is saved", func() bool { title, _ := a.draftOf(id); return title == "Cooling down" })
-	picture(a.t, tab, os.Getenv(testenv.EnvScreens), "article-new-saved")
+	eachView(a.t, tab, newPageChecker(a.t), "article-new-saved")
+	browser.Eval[any](tab, "document.documentElement.dir = 'ltr'")
 	typeInto(tab, "summary", "When")
 	tab.Click(`#sidebar a[href$="/help"]`) // within the second after which it would be saved
 	tab.Wait(".articles")
@@ -140,7 +140,7 @@ func (a *agents) crossColleague() {
 	a.expect("the page", seen(tab, "#main"), "Somebody else has saved this text")
 	a.expect("the page", seen(tab, "#main .shown h2"), "By a colleague")
 	a.expect("mine", valueOf(tab, "name"), "(mine)")
-	picture(a.t, tab, os.Getenv(testenv.EnvScreens), "article-conflict")
+	eachView(a.t, tab, newPageChecker(a.t), "article-conflict")
 	typeInto(tab, "name", " too")
 	tab.Open(address) // the page is left again, before anything was chosen
 	tab.Wait("[data-forget]")
@@ -204,7 +204,9 @@ func (a *agents) translateKinds() {
 	}, &made)
 	tab := a.member(browser.View{})
 	tab.Open(fmt.Sprintf("%s/help/1/a/%d?to=de", a.at, made.Data.ID))
-	unit := func(n int) string { return fmt.Sprintf(`document.querySelectorAll("#article [name=unit]")[%d].value`, n) }
+	unit := func(n int) string {
+		return fmt.Sprintf(`document.querySelectorAll("#article [name=unit]")[%d].value`, n)
+	}
 	a.expect("the picture", browser.Eval[string](tab, unit(2)), "![The handle]")
 	for n, text := range []string{"Zuerst", "Stecker ziehen."} {
 		tab.Click(fmt.Sprintf("#u%d textarea", n+2))
@@ -213,7 +215,7 @@ func (a *agents) translateKinds() {
 	tab.Click("#u5 textarea")
 	tab.Click("#u5 .original")
 	a.expect("the table", browser.Eval[string](tab, unit(3)), "| Part | Time |")
-	picture(a.t, tab, os.Getenv(testenv.EnvScreens), "article-kinds")
+	eachView(a.t, tab, newPageChecker(a.t), "article-kinds")
 	testenv.Eventually(a.t, "the translation has the same blocks", func() bool {
 		var draft object[struct {
 			Translations map[string]struct{ Markdown string }
@@ -223,26 +225,4 @@ func (a *agents) translateKinds() {
 		return strings.HasPrefix(de, "## Zuerst\n\n> [!WARNING]\n> Stecker ziehen.\n\n![The handle](") && strings.HasSuffix(de, "| Seal | 5 min |")
 	})
 	tab.Problems() // there is no such picture
-}
-
-// stopServer stops the server: a page that is opened then says so, in the browser that had the desk open.
-func (a *agents) stopServer() {
-	tab := a.member(browser.View{})
-	tab.Open(a.at + "/inbox/all")
-	testenv.Eventually(a.t, "the service worker is there", func() bool {
-		return browser.Eval[bool](tab, `navigator.serviceWorker.controller !== null`)
-	})
-	kept := browser.Eval[string](tab, `caches.keys().then(async (names) => (await Promise.all(names.map(async (name) => (await (await caches.open(name)).keys()).map((r) => new URL(r.url).pathname)))).flat().sort().join(" "))`)
-	if !regexp.MustCompile(`^/desk/assets/desk\.[0-9a-f]+\.css /desk/assets/mark\.[0-9a-f]+\.svg /desk/offline$`).MatchString(kept) {
-		a.t.Errorf("the browser keeps %s", kept)
-	}
-	_ = a.cmd.Process.Kill()
-	_, _ = a.cmd.Process.Wait()
-	tab.Open(a.at + "/c/1")
-	a.expect("the page", tab.Text("#main"), "You are offline")
-	for _, v := range views {
-		tab.Look(v.View)
-		picture(a.t, tab, os.Getenv(testenv.EnvScreens), "offline-page-"+v.name)
-	}
-	tab.Problems()
 }

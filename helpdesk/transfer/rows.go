@@ -55,6 +55,7 @@ func LeftOut() map[string]string {
 	return map[string]string{
 		"Invitations":       "their links name the server that has sent them: invite again",
 		"JoinRules":         "they name identity providers of the other server",
+		"PushDevices":       "they are of browsers that know the other server: switch them on again",
 		"WebhookDeliveries": "they are about events of the log that is left out",
 
 		"hw_events":              "the log of a server is for who follows that server; moves and the audit log say what became of things",
@@ -77,6 +78,7 @@ func LeftOut() map[string]string {
 		"hw_conversation_search": "it is made anew, as are all terms that things are found by",
 		"hw_customer_search":     "see hw_conversation_search",
 		"hw_article_documents":   "see hw_conversation_search",
+		"hw_push_devices":        "see PushDevices",
 		"hw_article_terms":       "see hw_conversation_search",
 		"hw_article_spellings":   "see hw_conversation_search",
 		"hw_article_reactions":   "their numbers are in the revisions; who reacted is known by a key of another server",

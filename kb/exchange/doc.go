@@ -10,7 +10,7 @@
 //
 // The names in angle brackets are keys. They identify a resource in any site that the folder is imported into, and stay the
 // same when titles change. Fields that all languages of a resource share are in the file of its source locale, which sets
-// source: true.
+// source: true. There, unfinished: true lets a version that readers do not see have no title or no content yet.
 //
 // Texts link to each other and to files by relative paths.
 //

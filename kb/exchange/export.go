@@ -235,6 +235,8 @@ func (s *state) version(collection string, r kb.Revision) Version {
 		}
 	}
 	slices.Sort(v.Categories)
+	source, _ := r.Translation(r.SourceLocale)
+	v.Unfinished = source.Title == "" || source.Content == ""
 	for _, o := range r.Translations {
 		t := ArticleText{Title: o.Title, Summary: lines(o.Summary), Format: HTML, Content: o.Content}
 		if o.Markdown != "" || o.Content == "" {

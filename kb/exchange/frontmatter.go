@@ -38,6 +38,7 @@ type articleFront struct {
 	Format     Format   `yaml:"format,omitempty"`
 	Source     bool     `yaml:"source,omitempty"`
 	Status     string   `yaml:"status,omitempty"`
+	Unfinished bool     `yaml:"unfinished,omitempty"`
 	SortOrder  Number   `yaml:"sort_order,omitempty"`
 	Categories []string `yaml:"categories,omitempty"`
 }

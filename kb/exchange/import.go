@@ -555,7 +555,7 @@ func (i *importer) settled(collection string, v Version) Version {
 func (i *importer) input(collection string, v, old Version) kb.ArticleInput {
 	in := kb.ArticleInput{
 		TextInput:    kb.TextInput{SourceLocale: v.SourceLocale, Translations: map[string]storage.Opt[kb.TranslationInput]{}},
-		CollectionID: i.s.ids[kb.CollectionKey][collection], SortOrder: order(v.SortOrder),
+		CollectionID: i.s.ids[kb.CollectionKey][collection], SortOrder: order(v.SortOrder), Unfinished: v.Unfinished,
 	}
 	if v.Status != "" {
 		in.Status = storage.Some(kb.Status(v.Status))

@@ -269,6 +269,26 @@ site.yaml: visibility must be public or private`
 	}
 }
 
+// What is still being written travels, too.
+func TestUnfinishedDraftsTravel(t *testing.T) {
+	t.Parallel()
+	x := newExchange(t, memstore.New())
+	folder := library()
+	draft := folder.Collections[0].Articles[0].Draft
+	draft.Unfinished, draft.Texts["en"] = true, exchange.ArticleText{Format: exchange.Markdown, Content: "Half a sen"}
+	if _, err := x.Import(t.Context(), folder, exchange.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	site, err := x.Export(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := site.Collections[0].Articles[0].Draft
+	if got == nil || !got.Unfinished || got.Texts["en"].Content != "Half a sen" || got.Texts["en"].Title != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // failing is a store that becomes unreachable after some transactions.
 type failing struct {
 	kb.Store

@@ -305,7 +305,7 @@ func (r *reader) addArticle(name, locale string, draft bool, to *article) {
 	v.Texts[locale] = ArticleText{Title: front.Title, Summary: front.Summary, Format: front.Format, Content: content.body}
 	r.shared(name, locale, content, front.Source, &v.SourceLocale, front.SortOrder != "" || front.Status != "" || len(front.Categories) > 0)
 	if front.Source {
-		v.Status, v.SortOrder = front.Status, front.SortOrder
+		v.Status, v.SortOrder, v.Unfinished = front.Status, front.SortOrder, front.Unfinished
 		for _, key := range front.Categories {
 			v.Categories = append(v.Categories, norm.NFC.String(key))
 		}

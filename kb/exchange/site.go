@@ -61,6 +61,8 @@ type Version struct {
 	SortOrder    Number
 	Categories   []string               // keys, sorted
 	Texts        map[string]ArticleText // by locale
+	// Unfinished allows the source to have no title and no content yet, of a version that readers do not see.
+	Unfinished bool
 }
 
 // ArticleText is an article in one language.

@@ -94,6 +94,7 @@ func (w *writer) version(base, ending string, v Version) {
 			front.Format = t.Format
 		}
 		if locale == v.SourceLocale {
+			front.Unfinished = v.Unfinished
 			front.Source, front.Status, front.SortOrder, front.Categories = true, v.Status, v.SortOrder, v.Categories
 		}
 		data, err := document(front, lines(t.Content))

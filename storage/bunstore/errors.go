@@ -43,6 +43,7 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_blocked_senders_key", "hw_blocked_senders.account_id, hw_blocked_senders.sender_key", helpdesk.UniqueBlockedSender},
 	{"hw_erasures_digest", "hw_erasures.account_id, hw_erasures.digest", helpdesk.UniqueErasure},
 	{"hw_member_mails_key", "hw_member_mails.user_id, hw_member_mails.mail_key", helpdesk.UniqueMemberMail},
+	{"hw_push_devices_key", "hw_push_devices.user_id, hw_push_devices.endpoint_key", helpdesk.UniquePushDevice},
 	{"hw_signatures_user", "hw_signatures.user_id", helpdesk.UniqueSignature},
 	{"hw_saved_replies_key", "hw_saved_replies.user_id, hw_saved_replies.name_key", helpdesk.UniqueSavedReply},
 	{"hw_notifications_source", "hw_notifications.user_id, hw_notifications.source", helpdesk.UniqueNotification},

@@ -210,6 +210,10 @@ func lists() []explained {
 		_, err := r.ReplyFiles().List(ctx, helpdesk.ReplyFileFilter{ReplyIDs: []int64{1, 2}}, seek)
 		return err
 	})
+	add("PushDevices", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := r.PushDevices().List(ctx, helpdesk.PushDeviceFilter{UserIDs: []int64{1}}, seek)
+		return err
+	})
 	add("Signatures", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := r.Signatures().List(ctx, helpdesk.SignatureFilter{UserIDs: []int64{1}}, seek)
 		return err

@@ -57,6 +57,7 @@ type data struct {
 	savedReplies   table[helpdesk.SavedReply]
 	replyFiles     table[helpdesk.ReplyFile]
 	signatures     table[helpdesk.Signature]
+	pushDevices    table[helpdesk.PushDevice]
 	portalKeys     table[helpdesk.PortalKey]
 	audit          table[helpdesk.AuditEntry]
 	webhooks       table[subscription.Webhook]
@@ -156,6 +157,7 @@ func (db *data) tables() []named {
 		{"saved reply", &db.savedReplies},
 		{"file", &db.replyFiles},
 		{"signature", &db.signatures},
+		{"device", &db.pushDevices},
 		{"blocked sender", &db.blockedSenders},
 		{"erasure", &db.erasures},
 		{"notification", &db.notifications},

@@ -362,6 +362,13 @@ func (w *world) newReplyFile(reply int64, name string) helpdesk.ReplyFile {
 	return helpdesk.ReplyFile{ReplyID: reply, Filename: w.mark + name, ContentType: "application/pdf", Size: 1 << 40, BlobKey: "r/" + w.mark + "/" + name, CreatedAt: at(1)}
 }
 
+func (w *world) newPushDevice(name string) helpdesk.PushDevice {
+	return helpdesk.PushDevice{
+		UserID: w.user.ID, SessionID: 7, Name: name + " " + w.mark, Endpoint: "https://push.example.org/" + name, Key: name + w.mark, PublicKey: []byte{4, 255, 0},
+		Auth: []byte{0, 255, 7}, CreatedAt: at(1),
+	}
+}
+
 // newSignature returns the signature of the nth of some users without a member.
 func (w *world) newSignature(n int) helpdesk.Signature {
 	return helpdesk.Signature{UserID: w.user.ID + int64(n), Body: "<b>" + w.mark + "</b>", UpdatedAt: at(n)}

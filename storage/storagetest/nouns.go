@@ -224,6 +224,14 @@ func ownNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 				return helpdesk.ReplyFileFilter{ReplyIDs: []int64{w.savedReply.ID}}
 			},
 		}),
+		of("PushDevices", noun[reader, tx, helpdesk.PushDevice, helpdesk.PushDeviceFilter]{
+			Noun: declared.PushDevices, read: reader.PushDevices, write: tx.PushDevices,
+			held:  func(w *world) helpdesk.PushDevice { return w.pushDevice },
+			fresh: func(w *world, n int) helpdesk.PushDevice { return w.newPushDevice(fmt.Sprint("fresh", n)) },
+			list: func(w *world) helpdesk.PushDeviceFilter {
+				return helpdesk.PushDeviceFilter{UserIDs: []int64{w.user.ID}}
+			},
+		}),
 		of("Signatures", noun[reader, tx, helpdesk.Signature, helpdesk.SignatureFilter]{
 			Noun: declared.Signatures, read: reader.Signatures, write: tx.Signatures,
 			held:  func(w *world) helpdesk.Signature { return w.signature },

@@ -65,6 +65,7 @@ type world struct {
 	savedReply   helpdesk.SavedReply
 	replyFile    helpdesk.ReplyFile
 	signature    helpdesk.Signature
+	pushDevice   helpdesk.PushDevice
 	blocked      helpdesk.BlockedSender
 	erasure      helpdesk.Erasure
 	portalKey    helpdesk.PortalKey
@@ -234,7 +235,7 @@ func newWorld(t *testing.T, b Backend) *world {
 	return w
 }
 
-// writeReplies makes a saved reply with a file, and a signature.
+// writeReplies makes a saved reply with a file, a signature, and a device.
 func (w *world) writeReplies(ctx context.Context, tx helpdesk.Tx) error {
 	w.savedReply = w.newSavedReply("held")
 	if err := tx.SavedReplies().Insert(ctx, &w.savedReply); err != nil {
@@ -242,6 +243,10 @@ func (w *world) writeReplies(ctx context.Context, tx helpdesk.Tx) error {
 	}
 	w.replyFile = w.newReplyFile(w.savedReply.ID, "held")
 	if err := tx.ReplyFiles().Insert(ctx, &w.replyFile); err != nil {
+		return err
+	}
+	w.pushDevice = w.newPushDevice("held")
+	if err := tx.PushDevices().Insert(ctx, &w.pushDevice); err != nil {
 		return err
 	}
 	w.signature = w.newSignature(0)

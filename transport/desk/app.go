@@ -13,6 +13,7 @@ func (h *Handler) routeApp() {
 	h.mux.HandleFunc("GET /manifest.webmanifest", h.visitor((*visit).manifest))
 	h.mux.HandleFunc("GET /worker.js", h.visitor((*visit).worker))
 	h.mux.HandleFunc("GET /offline", h.visitor((*visit).offlinePage))
+	h.routePush()
 }
 
 // manifestIcon is an icon of the web app manifest (W3C).
@@ -64,7 +65,14 @@ func (v *visit) worker() error {
 		}
 		paths = append(paths, path)
 	}
-	given, err := json.Marshal(map[string]any{"page": v.h.url("/offline"), "files": paths, "version": files["worker.js"].name})
+	icon, err := v.h.assetURL("icon-192.png")
+	if err != nil {
+		return err
+	}
+	given, err := json.Marshal(map[string]any{
+		"page": v.h.url("/offline"), "files": paths, "version": files["worker.js"].name, "icon": icon,
+		"words": map[string]string{"told": v.words.T("You have a new notification"), "test": v.words.T("Notifications work on this device")},
+	})
 	if err != nil {
 		return err
 	}

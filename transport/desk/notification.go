@@ -15,6 +15,7 @@ type bell struct {
 	Label        string // with the number of unread ones
 	Unread       string // that number; "" if all are read
 	Active       bool
+	Push         string // address for devices; "" if they are not told
 }
 
 // bell counts the unread notifications. A member who sees no conversations has none.
@@ -23,7 +24,7 @@ func (v *visit) bell(nav string) (*bell, error) {
 		return nil, nil //nolint:nilnil // it is not shown
 	}
 	n, err := v.unread()
-	b := &bell{URL: v.at("/notifications"), Browser: v.at("/notifications/browser"), Label: v.words.T("Notifications"), Active: nav == "bell"}
+	b := &bell{URL: v.at("/notifications"), Browser: v.at("/notifications/browser"), Label: v.words.T("Notifications"), Active: nav == "bell", Push: v.pushURL()}
 	if n > 0 {
 		b.Unread = itoa(int64(n))
 		if n >= helpdesk.MaxNotificationsCount {

@@ -15,6 +15,7 @@ type choicesView struct {
 	Action   string
 	Email    string
 	List     string
+	Push     bool
 }
 
 type choicesRow struct {
@@ -59,7 +60,7 @@ func (v *visit) choicesPage() error {
 	if err != nil {
 		return err
 	}
-	view := choicesView{Channels: v.channelNames(), Action: v.at("/settings/notifications"), Email: v.user.Email}
+	view := choicesView{Channels: v.channelNames(), Action: v.at("/settings/notifications"), Email: v.user.Email, Push: v.pushURL() != "" && v.may(identity.ConversationsView)}
 	if v.may(identity.ConversationsView) {
 		view.List = v.at("/notifications")
 	}

@@ -120,6 +120,9 @@ func (s *Server) makeService(keys secrets) (err error) {
 	fill[helpdesk.Relays](&cfg.Relays, s.relays)
 	fill(&cfg.DNS, lookUp(s.cfg.Resolver))
 	fill(&cfg.FetchImage, imageproxy.New(imageproxy.Config{Dial: netguard.Dialer(s.cfg.AllowPrivateHosts, dialTimeout)}).Fetch)
+	if vault, ok := s.cfg.Store.(storage.Vault); ok {
+		fill[helpdesk.PushSender](&cfg.Push, s.pushSender(vault, cfg.Sealer))
+	}
 	if s.cfg.PGP {
 		fill(&cfg.ParseKey, parseKey)
 	}

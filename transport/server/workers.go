@@ -69,6 +69,7 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 
 		helpdesk.JobIndexCustomer: {Func: s.service.IndexCustomer, Workers: 1},
 		helpdesk.JobNotify:        {Func: s.service.Notify, Workers: 2},
+		helpdesk.JobPush:          {Func: s.service.PushNotification, Workers: 8}, // most of the time they wait for push services
 
 		helpdesk.JobMailNotifications: {Func: s.service.MailNotifications, Workers: 2},
 		helpdesk.JobWebhook:           {Func: hooks.Handle, Workers: 32}, // most of the time they wait for receivers

@@ -42,7 +42,7 @@ async function ask() {
   if (!list.length) return false;
   localStorage.setItem(key, String(Math.max(...list.map((n) => n.id))));
   const held = new Set((await navigator.locks.query()).held?.map((lock) => lock.name));
-  for (const n of list.reverse()) if (!held.has(lockOf(n.about))) show(n);
+  for (const n of list.reverse()) if (!held.has(lockOf(n.about))) show(n).catch(() => {});
   return false;
 }
 
@@ -63,7 +63,13 @@ async function tell() {
 }
 
 /** @param {Told} n */
-function show(n) {
+async function show(n) {
+  const here = $("[data-push-here]")?.dataset.pushHere;
+  if (here && localStorage.getItem(`desk-push:${document.body.dataset.me}:${here}`)) { // the service worker tells the same, with the same tag
+    const worker = await navigator.serviceWorker.ready;
+    await worker.showNotification(n.title, { body: n.text, tag: `desk:${n.about || n.id}`, data: { open: n.open } });
+    return;
+  }
   try {
     const shown = new Notification(n.title, { body: n.text, tag: `desk:${n.about || n.id}`, lang: document.documentElement.lang, icon: $("link[rel=icon]")?.getAttribute("href") || undefined });
     shown.onclick = () => {

@@ -21,6 +21,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/serviceworker"
 	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -44,6 +45,7 @@ type Tab struct {
 	mu       sync.Mutex
 	problems []string
 	document network.RequestID // of the page shown
+	worker   serviceworker.RegistrationID
 }
 
 func (t *Tab) note(format string, args ...any) {
@@ -69,6 +71,8 @@ func (t *Tab) hear(event any) {
 		}
 	case *network.EventResponseReceived:
 		t.answered(e)
+	case *serviceworker.EventWorkerRegistrationUpdated:
+		t.works(e)
 	case *network.EventLoadingFailed:
 		if !e.Canceled {
 			t.note("something was not loaded: %s %s", e.ErrorText, e.BlockedReason)
