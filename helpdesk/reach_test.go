@@ -362,13 +362,13 @@ func reachOf() map[string]struct {
 		"FollowConversation": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.FollowConversation(c, w.conversation.ID, true))
 		}},
-		"Mentionable":  {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.Mentionable(c, w.conversation.ID)) }},
-		"SavedReply":   {own, func(c context.Context, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
-		"SavedReplies": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
-		"Notification":         {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.Notification(c, w.told[d.UserID()])) }},
-		"PushKey":              {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.PushKey(c)) }},
-		"PushDevices":          {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.PushDevices(c)) }},
-		"AddPushDevice":        {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.AddPushDevice(c, phone("reach"))) }},
+		"Mentionable":   {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.Mentionable(c, w.conversation.ID)) }},
+		"SavedReply":    {own, func(c context.Context, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
+		"SavedReplies":  {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},
+		"Notification":  {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.Notification(c, w.told[d.UserID()])) }},
+		"PushKey":       {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.PushKey(c)) }},
+		"PushDevices":   {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.PushDevices(c)) }},
+		"AddPushDevice": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.AddPushDevice(c, phone("reach"))) }},
 		"RemovePushDevice": {own, func(c context.Context, d desk, _ w) (any, error) {
 			return done(d.RemovePushDevice(c, "https://push.example.org/none"))
 		}},
