@@ -327,6 +327,7 @@ func reachOf() map[string]struct {
 		"Followers":            {cut, func(c ctx, d desk, w w) (any, error) { return say(d.Followers(c, []int64{w.conversation.ID})) }},
 		"FollowConversation":   {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.FollowConversation(c, w.conversation.ID, true)) }},
 		"Mentionable":          {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.Mentionable(c, w.conversation.ID)) }},
+		"AnswerRecipients":     {hidden, func(c ctx, d desk, w w) (any, error) { return say(d.AnswerRecipients(c, w.conversation.ID)) }},
 		"ScheduledOf":          {cut, func(c ctx, d desk, w w) (any, error) { return say(d.ScheduledOf(c, []int64{w.conversation.ID})) }},
 		"SavedReply":           {own, func(c ctx, d desk, w w) (any, error) { return say(d.SavedReply(c, w.reply.ID)) }},
 		"SavedReplies":         {own, func(c ctx, d desk, _ w) (any, error) { return say(d.SavedReplies(c, "", page)) }},

@@ -223,3 +223,19 @@ func (a *agents) press() {
 	finger(`does("pointerdown"); does("pointerup"); does("click")`)
 	tab.Wait(".talk")
 }
+
+// icons shows the sidebar as icons, which keep their names.
+func (a *agents) icons() {
+	tab := a.member(browser.View{})
+	tab.Look(browser.View{Tablet: true})
+	check := newPageChecker(a.t)
+	for name, path := range map[string]string{"inbox": "/inbox/all", "settings": "/settings/mailboxes"} {
+		tab.Open(a.at + path)
+		check.accessible(tab, name+" with icons", allRules)
+		picture(a.t, tab, os.Getenv(testenv.EnvScreens), "icons-"+name)
+		const nameless = `[...document.querySelectorAll("#sidebar :is(a, summary, button)")].filter((e) => e.checkVisibility() && !e.ariaLabel && !e.innerText.trim()).map((e) => e.outerHTML.slice(0, 120))`
+		if without := browser.Eval[[]string](tab, nameless); len(without) > 0 {
+			a.t.Errorf("%s: without a name: %q", name, without)
+		}
+	}
+}
