@@ -169,6 +169,10 @@ func (a *agents) drawer() {
 		}
 		for _, direction := range []string{"ltr", "rtl"} {
 			tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+			before := 0
+			if scripts {
+				before = browser.Eval[int](tab, "history.length")
+			}
 			browser.Eval[any](tab, fmt.Sprintf("document.documentElement.dir = %q", direction))
 			is(false)
 			a.touch(tab, `#acts a[href="#panel"]`)
@@ -187,6 +191,12 @@ func (a *agents) drawer() {
 			is(true)
 			tab.Press(browser.Escape)
 			is(false)
+			if steps := browser.Eval[int](tab, "history.length"); steps > before+1 {
+				a.t.Errorf("opening the panel three times leaves %d steps to go forward or back", steps-before)
+			}
+			if at := tab.Place(); strings.Contains(at, "#") {
+				a.t.Errorf("closed, the panel leaves a step at %s", at)
+			}
 		}
 	})
 }

@@ -127,8 +127,15 @@ async function go(url, { init = {}, push = true, want = parts, quiet = false, re
 
 /** What a link to its fragment has opened over the page. */
 const drawer = () => $$("#sidebar:target, #panel:target").find((e) => getComputedStyle(e).position === "fixed");
-/** Closes it, without a step to go back to. @param {string} [to] the fragment */
-const shut = (to = "#main") => location.replace(location.href.split("#")[0] + to);
+/** The address of the step that has opened it. */
+let step = "";
+/** Closes it, without a step to go back to: the one that has opened it is undone. @param {string} [to] the fragment */
+function shut(to = "#main") {
+  const opener = location.hash;
+  if (to !== "#main" || step !== location.href) { location.replace(location.href.split("#")[0] + to); return; }
+  addEventListener("popstate", () => $$(`a[href="${opener}"]`).find((e) => e.checkVisibility())?.focus({ preventScroll: true }), { once: true });
+  history.back();
+}
 const apart = (/** @type {string} */ url) => new URL(url, location.href).href.split("#")[0];
 
 document.addEventListener("click", (event) => {
@@ -136,6 +143,7 @@ document.addEventListener("click", (event) => {
   if (opened && link && !event.button && apart(link.href) === apart(location.href) && new URL(link.href).hash) { event.preventDefault(); shut(new URL(link.href).hash); return; }
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const url = new URL(link.href);
+  if (["#panel", "#sidebar"].includes(url.hash) && apart(url.href) === apart(location.href)) step = url.href;
   if (url.origin !== location.origin || !url.pathname.startsWith(prefix + "a/") || link.target || "plain" in link.dataset || body.classList.contains("bare")) return;
   if (url.pathname === location.pathname && url.search === location.search && url.hash) return;
   event.preventDefault();
