@@ -378,6 +378,9 @@ func reachOf() map[string]struct {
 			}
 			return done(d.TestPush(c, phone("reach").Endpoint))
 		}},
+		"AnswerRecipients": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.AnswerRecipients(c, w.conversation.ID))
+		}},
 		"CreateSavedReply": {own, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.CreateSavedReply(c, helpdesk.SavedReplyInput{Name: "x", Body: "x", Shared: storage.Some(true)}))
 		}},

@@ -47,6 +47,9 @@ func TestDeskWork(t *testing.T) {
 	a.run("Draft", (*agents).draft)
 	a.run("Kinds", (*agents).kinds)
 	a.run("Reply", (*agents).reply)
+	a.run("ReplyAll", (*agents).replyAll)
+	a.run("Suggest", (*agents).suggest)
+	a.run("NewDraft", (*agents).newDraft)
 	a.run("Crossing", (*agents).crossing)
 	a.run("Bulk", (*agents).bulk)
 	a.run("Keys", (*agents).keys)
@@ -64,6 +67,7 @@ func TestDeskWork(t *testing.T) {
 	a.run("Reasons", (*agents).reasons)
 	a.run("Drawer", (*agents).drawer)
 	a.run("Press", (*agents).press)
+	a.run("Icons", (*agents).icons)
 	a.run("Enter", (*agents).enter)
 	a.run("Quick", (*agents).quick)
 	a.run("Notes", (*agents).notes) // Jonas may write nothing else from then on

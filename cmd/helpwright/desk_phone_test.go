@@ -169,6 +169,10 @@ func (a *agents) drawer() {
 		}
 		for _, direction := range []string{"ltr", "rtl"} {
 			tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
+			before := 0
+			if scripts {
+				before = browser.Eval[int](tab, "history.length")
+			}
 			browser.Eval[any](tab, fmt.Sprintf("document.documentElement.dir = %q", direction))
 			is(false)
 			a.touch(tab, `#acts a[href="#panel"]`)
@@ -187,6 +191,12 @@ func (a *agents) drawer() {
 			is(true)
 			tab.Press(browser.Escape)
 			is(false)
+			if steps := browser.Eval[int](tab, "history.length"); steps > before+1 {
+				a.t.Errorf("opening the panel three times leaves %d steps to go forward or back", steps-before)
+			}
+			if at := tab.Place(); strings.Contains(at, "#") {
+				a.t.Errorf("closed, the panel leaves a step at %s", at)
+			}
 		}
 	})
 }
@@ -222,4 +232,20 @@ func (a *agents) press() {
 	}
 	finger(`does("pointerdown"); does("pointerup"); does("click")`)
 	tab.Wait(".talk")
+}
+
+// icons shows the sidebar as icons, which keep their names.
+func (a *agents) icons() {
+	tab := a.member(browser.View{})
+	tab.Look(browser.View{Tablet: true})
+	check := newPageChecker(a.t)
+	for name, path := range map[string]string{"inbox": "/inbox/all", "settings": "/settings/mailboxes"} {
+		tab.Open(a.at + path)
+		check.accessible(tab, name+" with icons", allRules)
+		picture(a.t, tab, os.Getenv(testenv.EnvScreens), "icons-"+name)
+		const nameless = `[...document.querySelectorAll("#sidebar :is(a, summary, button)")].filter((e) => e.checkVisibility() && !e.ariaLabel && !e.innerText.trim()).map((e) => e.outerHTML.slice(0, 120))`
+		if without := browser.Eval[[]string](tab, nameless); len(without) > 0 {
+			a.t.Errorf("%s: without a name: %q", name, without)
+		}
+	}
 }

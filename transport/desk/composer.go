@@ -20,7 +20,6 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -32,7 +31,9 @@ type composer struct {
 	sheet
 	Others                         []sheet // of the other kinds
 	Action                         string
-	All                            string // everyone in the conversation, for "reply to all"
+	Everybody                      string // the others on the last mail, whom an answer to all copies; "" for none
+	ToAll                          bool   // whether the reply copies all of them
+	RecipientsURL                  string // where recipients are looked for; "" if the member may not
 	Seen                           string // what the member has seen, see formatSeen
 	In                             string
 	Next                           string
@@ -79,9 +80,11 @@ func (v *visit) fillComposer(c helpdesk.Conversation, view *conversationView) er
 	}
 	f.In, f.Next, f.Seen = view.In, cmp.Or(view.Next, view.List), formatSeen(view.Seen)
 	f.CanClose, f.MembersURL = view.CanUpdate, v.at("/c/"+itoa(c.ID))+"/mentionable"
-	to, everybody := v.answered(c, view.all)
-	f.All = everybody
-	var err error
+	answer, err := v.answerRecipients(c)
+	if err != nil {
+		return err
+	}
+	f.Everybody = strings.Join(answer.Others, ", ")
 	if f.Replies, err = v.savedReplies(); err != nil {
 		return err
 	}
@@ -91,12 +94,16 @@ func (v *visit) fillComposer(c helpdesk.Conversation, view *conversationView) er
 	}
 	f.Ending = showEnding(ending)
 	view.Composer = f
-	return v.fillSheets(f, to, view.all)
+	if err := v.fillSheets(f, answer, view.all); err != nil {
+		return err
+	}
+	f.ToAll = f.copiesAll()
+	return nil
 }
 
 // fillSheets prepares a sheet for each kind with the member's newest draft of it. The composer shows the kind that the
 // address asks for, or in which the member wrote last.
-func (v *visit) fillSheets(f *composer, to string, all []helpdesk.Interaction) error {
+func (v *visit) fillSheets(f *composer, answer helpdesk.AnswerRecipients, all []helpdesk.Interaction) error {
 	var kinds []string
 	if f.CanReply {
 		kinds = append(kinds, "reply")
@@ -125,7 +132,7 @@ func (v *visit) fillSheets(f *composer, to string, all []helpdesk.Interaction) e
 	for _, kind := range kinds {
 		s := sheet{Kind: kind, Name: names[kind], Nonce: rand.Text()}
 		if kind == "reply" {
-			s.To = to
+			s.To, s.Cc = strings.Join(answer.To, ", "), f.Everybody
 		}
 		if draft, found := drafts[kind]; found {
 			if err := v.fillDraft(&s, draft); err != nil {
@@ -156,7 +163,7 @@ func (v *visit) newComposer(id int64) *composer {
 	at := v.at("/c/" + itoa(id))
 	f := &composer{
 		Action: at + "/send", DraftURL: at + "/draft", FilesURL: at + "/files", DiscardURL: at + "/discard", InsertURL: at + "/insert", RepliesURL: at + "/replies/", SaveURL: at + "/save-reply",
-		CanReply: v.may(identity.InteractionsCreate), CanNote: v.may(identity.InteractionsCreate) || v.may(identity.NotesCreate), MaxUpload: v.h.cfg.MaxUpload,
+		RecipientsURL: v.recipientsURL(at), CanReply: v.may(identity.InteractionsCreate), CanNote: v.may(identity.InteractionsCreate) || v.may(identity.NotesCreate), MaxUpload: v.h.cfg.MaxUpload,
 		Errors: map[string]string{}, Laters: v.laters(), Zone: v.zone.String(),
 	}
 	if v.seesHelp() {
@@ -166,45 +173,6 @@ func (v *visit) newComposer(id int64) *composer {
 		f.FilesURL = ""
 	}
 	return f
-}
-
-// answered returns the recipients of a reply, and the other correspondents.
-func (v *visit) answered(c helpdesk.Conversation, all []helpdesk.Interaction) (to, everybody string) {
-	if !helpdesk.Unreachable(c.CustomerEmail) && !v.ours(mailaddr.Key(c.CustomerEmail)) {
-		to = c.CustomerEmail
-	}
-	own := map[string]bool{}
-	var others []string
-	for _, i := range slices.Backward(all) {
-		if i.Type != helpdesk.TypeCustomer || i.IsForward {
-			continue
-		}
-		if len(i.Mail.ReplyTo) > 0 && i.Mail.ReplyTo[0].Email != "" && !v.ours(mailaddr.Key(i.Mail.ReplyTo[0].Email)) {
-			to = i.Mail.ReplyTo[0].Email
-		}
-		for _, a := range slices.Concat(i.Mail.To, i.Mail.Cc) {
-			if key := mailaddr.Key(a.Email); a.Email != "" && !own[key] && key != mailaddr.Key(to) && !v.ours(key) {
-				own[key] = true
-				others = append(others, a.Email)
-			}
-		}
-		break
-	}
-	return to, strings.Join(others, ", ")
-}
-
-// ours reports whether an address belongs to a mailbox, with or without a tag (RFC 5233).
-func (v *visit) ours(key string) bool {
-	if local, domain, _ := strings.Cut(key, "@"); strings.Contains(local, "+") {
-		base, _, _ := strings.Cut(local, "+")
-		if v.ours(base + "@" + domain) {
-			return true
-		}
-	}
-	boxes, err := v.mailboxes()
-	return err == nil && slices.ContainsFunc(boxes, func(m helpdesk.Mailbox) bool {
-		return m.EmailKey == key || mailaddr.Key(v.InternalAddress(m)) == key
-	})
 }
 
 // fillDraft puts a stored draft onto a sheet.
@@ -261,6 +229,7 @@ func (v *visit) written() (written, error) {
 		to: split(v.r.PostFormValue("to")), cc: split(v.r.PostFormValue("cc")), bcc: split(v.r.PostFormValue("bcc")),
 		anyway: v.r.PostFormValue("anyway") != "", nonce: v.r.PostFormValue("nonce"),
 	}
+	v.turnToAll(&w)
 	w.later, w.sendAt = v.sendLater(v.r.PostFormValue("then"))
 	w.body = v.r.PostFormValue("body")
 	if v.r.PostFormValue("rich") != "" {
@@ -611,6 +580,7 @@ func (v *visit) writtenAgain(w written, err error, text string) error {
 	form.Kind, form.Body, form.HTML, form.Nonce, form.Draft = w.kind, mailhtml.Text(w.body), safeHTML(plainStyle(v.shownAgain(c, w.body))), v.nonceAgain(w, f), w.draft
 	form.LaterAt = v.r.PostFormValue("later_at")
 	form.To, form.Cc, form.Bcc = strings.Join(w.to, ", "), strings.Join(w.cc, ", "), strings.Join(w.bcc, ", ")
+	form.ToAll = form.copiesAll()
 	if f.Code == crossedCode {
 		form.Crossed, form.Seen = v.crossing(view, f.ID), formatSeen(w.seen)
 		return v.showConversation(view, http.StatusConflict)
@@ -836,7 +806,8 @@ func (v *visit) newPage() error {
 
 func (v *visit) showNew(view newView, status int) error {
 	f := view.Form
-	f.New, f.Action, f.CanReply, f.MaxUpload, f.Kind = true, v.at("/new"), true, v.h.cfg.MaxUpload, "reply"
+	f.New, f.Action, f.CanReply, f.MaxUpload, f.Kind = true, v.newFor(v.r.URL.Query().Get("to")), true, v.h.cfg.MaxUpload, "reply"
+	f.RecipientsURL = v.recipientsURL(v.at(""))
 	f.Nonce = cmp.Or(f.Nonce, rand.Text())
 	f.Laters, f.Zone, f.LaterAt = v.laters(), v.zone.String(), v.r.PostFormValue("later_at")
 	boxes, err := v.mailboxes()
@@ -850,6 +821,14 @@ func (v *visit) showNew(view newView, status int) error {
 		return err
 	}
 	return v.show(screen{template: "new", title: v.words.T("New conversation"), data: view, status: status})
+}
+
+// newFor returns the address of the form for a new conversation with somebody; "" for anybody.
+func (v *visit) newFor(to string) string {
+	if to == "" {
+		return v.at("/new")
+	}
+	return v.at("/new") + "?to=" + url.QueryEscape(to)
 }
 
 // assignees lists the possible assignees of a new conversation.

@@ -38,6 +38,8 @@ func (h *Handler) route() {
 		"POST /c/{id}/save-reply":                (*visit).saveReply,
 		"POST /c/{id}/follow":                    (*visit).follow,
 		"GET /c/{id}/mentionable":                (*visit).mentionable,
+		"GET /c/{id}/recipients":                 (*visit).recipients,
+		"GET /recipients":                        (*visit).recipients,
 		"GET /notifications":                     (*visit).notifications,
 		"GET /notifications/browser":             (*visit).browserNotifications,
 		"POST /notifications/read":               (*visit).readNotifications,

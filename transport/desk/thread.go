@@ -54,6 +54,7 @@ type entry struct {
 	Retry      string
 	Trust      string // a warning about the sender
 	TrustGood  string
+	Cc         string // who else got it openly
 }
 
 type fileView struct {
@@ -197,14 +198,15 @@ func (v *visit) message(c helpdesk.Conversation, i helpdesk.Interaction, people 
 	e := entry{ID: i.ID, At: i.At, Time: v.when(i.At), Full: v.full(i.At), Link: v.at(fmt.Sprintf("/c/%d/i/%d", c.ID, i.ID))}
 	switch i.Type {
 	case helpdesk.TypeCustomer:
-		e.Kind, e.Person = "customer", v.author(i)
+		e.Kind, e.Person, e.Cc = "customer", v.author(i), copied(i)
 		e.Trust, e.TrustGood = v.trust(i)
 	case helpdesk.TypeNote:
 		e.Kind = "note"
 	default:
-		e.Kind, e.To = "agent", v.words.T("to %s", v.words.list(slices.Concat(i.To, i.Cc)))
+		e.Kind, e.To = "agent", v.words.T("to %s", v.words.list(i.To))
+		e.Cc = copied(i)
 		if i.IsForward {
-			e.To = v.words.T("forwarded to %s", v.words.list(slices.Concat(i.To, i.Cc)))
+			e.To = v.words.T("forwarded to %s", v.words.list(i.To))
 		}
 	}
 	if e.Kind != "customer" {
@@ -220,6 +222,18 @@ func (v *visit) message(c helpdesk.Conversation, i helpdesk.Interaction, people 
 	}
 	e.Preview = mailhtml.Preview(i.Body, 200, true)
 	return e
+}
+
+// copied returns the addresses in Cc, with names as far as they are known.
+func copied(i helpdesk.Interaction) string {
+	if len(i.Mail.Cc) == 0 || i.Mail.Forwarded.UserID != 0 {
+		return strings.Join(i.Cc, ", ")
+	}
+	var all []string
+	for _, a := range i.Mail.Cc {
+		all = append(all, cmp.Or(a.Name, a.Email))
+	}
+	return strings.Join(all, ", ")
 }
 
 // author returns the author of a customer's message.

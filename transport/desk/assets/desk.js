@@ -128,8 +128,15 @@ async function go(url, { init = {}, push = true, want = parts, quiet = false, re
 
 /** What a link to its fragment has opened over the page. */
 const drawer = () => $$("#sidebar:target, #panel:target").find((e) => getComputedStyle(e).position === "fixed");
-/** Closes it, without a step to go back to. @param {string} [to] the fragment */
-const shut = (to = "#main") => location.replace(location.href.split("#")[0] + to);
+/** The address of the step that has opened it. */
+let step = "";
+/** Closes it, without a step to go back to: the one that has opened it is undone. @param {string} [to] the fragment */
+function shut(to = "#main") {
+  const opener = location.hash;
+  if (to !== "#main" || step !== location.href) { location.replace(location.href.split("#")[0] + to); return; }
+  addEventListener("popstate", () => $$(`a[href="${opener}"]`).find((e) => e.checkVisibility())?.focus({ preventScroll: true }), { once: true });
+  history.back();
+}
 const apart = (/** @type {string} */ url) => new URL(url, location.href).href.split("#")[0];
 
 document.addEventListener("click", (event) => {
@@ -137,6 +144,7 @@ document.addEventListener("click", (event) => {
   if (opened && link && !event.button && apart(link.href) === apart(location.href) && new URL(link.href).hash) { event.preventDefault(); shut(new URL(link.href).hash); return; }
   if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const url = new URL(link.href);
+  if (["#panel", "#sidebar"].includes(url.hash) && apart(url.href) === apart(location.href)) step = url.href;
   if (url.origin !== location.origin || !url.pathname.startsWith(prefix + "a/") || link.target || "plain" in link.dataset || body.classList.contains("bare")) return;
   if (url.pathname === location.pathname && url.search === location.search && url.hash) return;
   event.preventDefault();
@@ -237,7 +245,7 @@ const seen = new IntersectionObserver((entries) => { for (const e of entries) if
 /** Prepares what is new on the page. */
 function dress() {
   for (const e of $$("[data-more]")) seen.observe(e);
-  for (const e of $$("[data-keys], [data-show], [data-copy], [data-all], [data-sign], .rich, #all, .filter")) e.hidden = false;
+  for (const e of $$("[data-keys], [data-show], [data-copy], [data-sign], .rich, #all, .filter")) e.hidden = false;
   for (const e of $$("details[data-sign]:not(.ready)")) pickable(/** @type {HTMLDetailsElement} */ (e));
   for (const e of $$("form.composer:not(.ready)")) compose(/** @type {HTMLFormElement} */ (e));
   for (const e of $$("iframe.mail")) { const f = /** @type {HTMLIFrameElement} */ (e); f.onload = () => fit(f); fit(f); }
@@ -319,9 +327,6 @@ document.addEventListener("click", (event) => {
   if (copy) navigator.clipboard?.writeText(copy.dataset.copy || "").then(() => copy.classList.add("copied"));
   if (target.closest("[data-keys]")) /** @type {HTMLDialogElement | null} */ ($("#keys"))?.showModal();
   if (target.closest("[data-close]")) { target.closest("dialog")?.remove(); field()?.focus(); }
-  const all = /** @type {HTMLElement | null} */ (target.closest("[data-all]"));
-  const cc = /** @type {HTMLInputElement | null} */ ($("input[name=cc]"));
-  if (all && cc) { cc.value = all.dataset.all || ""; changed(); }
 });
 
 document.addEventListener("change", (event) => {
@@ -373,9 +378,10 @@ function compose(form) {
   area.hidden = true;
   area.disabled = true;
   area.after(edit);
-  const radio = $(`[name=kind][value=${kindOf(form)}]`, form);
+  const radio = $(`[name=kind][value=${kindOf(form) === "reply" && value(form, "answers") || kindOf(form)}]`, form);
   if (radio instanceof HTMLInputElement) radio.checked = true; // a browser may have restored another
   const left = readSheets(form), kept = recall(form);
+  refill(form);
   show(edit, kept || (html instanceof HTMLInputElement ? html.value : ""));
   puts.length = 0;
   const reading = import(body.dataset.paste || "").then((module) => { reader = module; }).catch(() => {});
@@ -394,7 +400,7 @@ function compose(form) {
     if (input.type === "file" && !form.dataset.files) choose(form, input, fitting(form, [...input.files || []]));
     else if (input.type === "file" && input.files?.length) { upload(form, [...input.files]); input.value = ""; }
     if (input.name !== "kind") return;
-    turn(form, input.value);
+    turn(form, input.value.replace("-all", "")); // a reply to all is a reply
     if (input.value === "forward" && !value(form, "to")) { $("[name=to]", form)?.focus(); return; }
     edit.focus();
     getSelection()?.selectAllChildren(edit);
@@ -413,6 +419,7 @@ function compose(form) {
     const input = /** @type {HTMLInputElement} */ (event.target);
     if (event.key === "Enter" && input.name === "article") { event.preventDefault(); $("button", /** @type {Element} */ (input.closest(".pop")))?.click(); }
   });
+  $("[data-forget]", form)?.addEventListener("click", () => { localStorage.removeItem(keep(form)); go(location.href, { push: false }).catch(() => location.reload()); });
   if (kept && !form.dataset.nonce) changed();
   const other = left && $(`[name=kind][value=${left}]`, form);
   if (other instanceof HTMLInputElement) { other.checked = true; turn(form, left); }
@@ -501,10 +508,30 @@ function keptAt(form, kind) {
 
 const value = (/** @type {HTMLFormElement} */ form, /** @type {string} */ name) => { const e = form.elements.namedItem(name); return e instanceof HTMLInputElement ? e.value : ""; };
 
+/** What else is filled in for a new conversation, of which the server has no draft. @param {HTMLFormElement} form @returns {[string, string][] | undefined} */
+const beside = (form) => (form.dataset.draft ? undefined : ["to", "cc", "bcc", "subject", "mailbox", "assignee"].flatMap((name) => {
+  const e = form.elements.namedItem(name);
+  return e instanceof HTMLInputElement || e instanceof HTMLSelectElement ? [[name, e.value]] : [];
+}));
+
+/** Fills in again what the browser has kept of a new conversation. @param {HTMLFormElement} form */
+function refill(form) {
+  let kept;
+  try { kept = JSON.parse(localStorage.getItem(keep(form)) || "{}"); } catch { return; }
+  if (form.dataset.draft || !kept.fields) return;
+  for (const [name, text] of kept.fields) {
+    const e = form.elements.namedItem(name);
+    if (e instanceof HTMLInputElement || e instanceof HTMLSelectElement && [...e.options].some((o) => o.value === text)) e.value = text;
+  }
+  const copies = $("details", $(".addresses", form) || form), forget = $("[data-forget]", form);
+  if (copies instanceof HTMLDetailsElement && (value(form, "cc") || value(form, "bcc"))) copies.open = true;
+  if (forget) forget.hidden = false;
+}
+
 /** Keeps in the browser what is written. @param {HTMLFormElement} form @param {boolean} [sending] */
 function remember(form, sending = false) {
   try {
-    localStorage.setItem(keep(form), JSON.stringify({ html: value(form, "html"), draft: value(form, "draft"), nonce: sending ? value(form, "nonce") : "", at: Date.now() }));
+    localStorage.setItem(keep(form), JSON.stringify({ html: value(form, "html"), draft: value(form, "draft"), nonce: sending ? value(form, "nonce") : "", at: Date.now(), fields: beside(form) }));
   } catch { /* there is no room for it: the server keeps it */ }
 }
 
@@ -1112,6 +1139,7 @@ function act(event) {
   const menu = /** @type {HTMLDetailsElement | null} */ (control.closest("details.menu"));
   if (menu && control.tagName === "SUMMARY") { menu.open = true; $(".pop a, .pop button, .pop input:not([type=hidden])", menu)?.focus(); return; }
   control.click();
+  if (control.matches(".kinds label:has([value^=reply])")) field()?.focus(); // it may be chosen already
   if (control.matches(".kinds label") && !document.activeElement?.closest(".editor, .addresses")) field()?.focus();
 }
 

@@ -25,6 +25,7 @@ type letter struct {
 	references []string
 	text       string
 	photo      string
+	copied     string // address in Cc; "" for none
 }
 
 // raw returns the mail as received.
@@ -35,6 +36,9 @@ func (l letter) raw() ([]byte, error) {
 	}
 	if n := len(l.references); n > 0 {
 		out.InReplyTo = l.references[n-1]
+	}
+	if l.copied != "" {
+		out.Cc = []mailaddr.Address{{Email: l.copied}}
 	}
 	if l.photo != "" {
 		open := func() (io.ReadCloser, error) { return photos.Open("stories/" + l.photo) }

@@ -19,6 +19,7 @@ type story struct {
 	mailbox string   // "support" or "orders"
 	tags    []string // names
 	photo   string   // file attached to the first mail; "" for none
+	copied  string   // address in Cc of the customer's mails; "" for none
 	subject string
 	lines   []line
 }
@@ -61,16 +62,20 @@ func readStories() (map[string][]story, error) {
 	return all, nil
 }
 
-// parseStory parses "mailbox | tags | subject | photo" and the messages below, each of which begins with its author.
+// parseStory parses "mailbox | tags | subject", a photo and an address in copy if there are any, and the messages below, each of which begins with its author.
 func parseStory(text string) (story, error) {
 	head, body, _ := strings.Cut(text, "\n")
 	fields := strings.Split(head, " | ")
-	if len(fields) < 3 || len(fields) > 4 {
+	if len(fields) < 3 || len(fields) > 5 {
 		return story{}, fmt.Errorf("the head is %q", head)
 	}
 	s := story{mailbox: fields[0], tags: strings.Split(fields[1], ", "), subject: fields[2]}
-	if len(fields) == 4 {
-		s.photo = fields[3]
+	for _, more := range fields[3:] {
+		if strings.Contains(more, "@") {
+			s.copied = more
+		} else {
+			s.photo = more
+		}
 	}
 	for row := range strings.Lines(body) {
 		row = strings.TrimRight(row, "\n")

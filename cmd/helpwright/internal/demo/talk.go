@@ -164,6 +164,7 @@ func (t *talk) write(ctx context.Context, n int) error {
 	l := letter{
 		id: fmt.Sprintf("%d.%d.%d@mail.%s", now.Unix(), t.rank, n, host), at: now.Add(-20 * time.Second), from: t.who,
 		to: t.mailbox().Email, subject: subject, references: t.references, text: text,
+		copied: t.copied,
 	}
 	if n == 0 {
 		l.photo = t.photo

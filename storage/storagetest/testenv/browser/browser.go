@@ -90,6 +90,7 @@ func fonts(t testing.TB, dir string) string {
 // View is how a reader views pages. The zero View is a desktop with light colours and scripts.
 type View struct {
 	Dark, Phone, Print, NoScript bool
+	Tablet                       bool   // 800 px wide
 	Language                     string // preferred language; "": en
 }
 

@@ -194,6 +194,9 @@ func (t *Tab) Look(v View) {
 	if v.Phone {
 		size = emulation.SetDeviceMetricsOverrideParams{Width: 390, Height: 844, DeviceScaleFactor: 2, Mobile: true}
 	}
+	if v.Tablet {
+		size.Width = 800
+	}
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: "light"}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}}
