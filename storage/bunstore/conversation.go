@@ -133,8 +133,8 @@ func (r reader) tagged(ids []int64, walk bool) filter {
 }
 
 var conversations = table[writer, helpdesk.Conversation, helpdesk.ConversationOrder, conversationRow]{
-	sparse: true, plain: true,
-	Noun: nouns.Conversations, row: conversationRowOf, item: (*conversationRow).conversation,
+	sparse: true,
+	Noun:   nouns.Conversations, row: conversationRowOf, item: (*conversationRow).conversation,
 	scope: func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.conversationsInScope(q) },
 	admit: func(_ context.Context, w writer, all []*helpdesk.Conversation) error {
 		for _, c := range all {

@@ -250,7 +250,6 @@ func (w writer) InsertCustomer(ctx context.Context, c *helpdesk.Customer) error 
 			w.inserts(&row).Returning("id"), row.AccountID, email.Email, email.Key).Scan(ctx, &id, &emailID)
 		if err == nil {
 			c.ID, email.ID = id, emailID
-			noteThere[customerRow](w.querier, id)
 		}
 		return failure(ctx, err, "customer", 0)
 	}

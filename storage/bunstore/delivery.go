@@ -51,8 +51,8 @@ func deliveryRowOf(account int64, d *sending.Delivery) deliveryRow {
 }
 
 var deliveries = table[writer, sending.Delivery, sending.DeliveryFilter, deliveryRow]{
-	sparse: true, plain: true,
-	Noun: nouns.Deliveries, row: deliveryRowOf, item: (*deliveryRow).delivery,
+	sparse: true,
+	Noun:   nouns.Deliveries, row: deliveryRowOf, item: (*deliveryRow).delivery,
 	scope:   func(w writer, q bun.QueryBuilder) bun.QueryBuilder { return w.ofInteraction(q) },
 	belongs: func(f sending.DeliveryFilter) (string, []int64) { return "interaction_id", f.InteractionIDs },
 	refers:  func(_ writer, d *sending.Delivery) (string, int64) { return "interaction", d.InteractionID },

@@ -42,29 +42,22 @@ func (s *querier) selects(model any) *bun.SelectQuery {
 }
 
 func (s *querier) inserts(model any) *bun.InsertQuery {
-	s.written(model)
 	q := s.db.NewInsert().Model(model).Err(s.state()).Err(checkText(model))
 	return q.Conn(s.conn())
 }
 
 // updates writes all columns of one row except its id.
 func (s *querier) updates(model any) *bun.UpdateQuery {
-	s.written(model)
 	q := s.db.NewUpdate().Model(model).Err(s.state()).Err(checkText(model))
 	return q.Conn(s.conn())
 }
 
 func (s *querier) deletes(model any) *bun.DeleteQuery {
-	s.written(nil) // others may go with it
-	if s.tx != nil {
-		s.tx.there = nil
-	}
 	q := s.db.NewDelete().Model(model).Err(s.state())
 	return q.Conn(s.conn())
 }
 
 func (s *querier) raw(query string, args ...any) *bun.RawQuery {
-	s.written(nil) // it may write anything
 	q := s.db.NewRaw(query, args...).Err(s.state()).Err(checkText(args...))
 	return q.Conn(s.conn())
 }

@@ -65,9 +65,6 @@ type table[P place, T, F, R any] struct {
 	// sparse has an update write only the columns that differ from the old row, which costs a read. SQLite would otherwise
 	// write the entries of all indexes again. PostgreSQL compares by itself.
 	sparse bool
-	// plain says that a caller cannot change a value's parts in place. A transaction then remembers the rows that it locks, for
-	// sparse updates on both databases. On SQLite it remembers those of short lists, too, since nobody else can write.
-	plain bool
 	// stays says that a lock may let others add references to the row: only transactions that are alone delete such rows.
 	stays bool
 	// remove runs before a row, which exists and is locked, is deleted.
@@ -178,16 +175,11 @@ func (s rows[P, T, F, R]) scan(ctx context.Context, desc bool, most int, narrow 
 		return s.of.read(ctx, s.querier, q, desc)
 	}
 	var all []T
-	keeps := s.of.belongs != nil && !s.store.postgres && s.tx != nil && s.tx.own // the list is short, and its rows are whole
 	err := q.Scan(ctx, scanInto(s.db, func(row *R) {
 		if all == nil && most <= storage.MaxLimit {
 			all = make([]T, 0, min(most, storage.DefaultLimit))
 		}
-		item := s.of.item(row)
-		if keeps {
-			s.keep(&item)
-		}
-		all = append(all, item)
+		all = append(all, s.of.item(row))
 	}))
 	return all, failure(ctx, err, s.of.Name, 0)
 }
@@ -236,7 +228,6 @@ func (s stored[P, T, F, R]) Lock(ctx context.Context, id int64) (T, error) {
 	item, err := s.get(ctx, id, true)
 	if err == nil {
 		s.place.foundAccount()
-		s.keep(&item)
 	}
 	return item, err
 }
@@ -260,9 +251,6 @@ func (s stored[P, T, F, R]) LockAll(ctx context.Context, ids []int64) ([]T, erro
 	})
 	if err == nil && len(found) > 0 {
 		s.place.foundAccount()
-		for i := range found {
-			s.keep(&found[i])
-		}
 	}
 	return found, err
 }
@@ -299,9 +287,6 @@ func (s stored[P, T, F, R]) Insert(ctx context.Context, items ...*T) error {
 	}
 	for _, item := range items {
 		s.put(item)
-		if s.of.plain {
-			noteThere[R](s.querier, *s.of.ID(item))
-		}
 		if s.of.inserted == nil {
 			continue
 		}
@@ -364,14 +349,12 @@ func (s stored[P, T, F, R]) Update(ctx context.Context, items ...*T) error {
 			return err
 		}
 	}
-	there := s.lockedRows(items)
-	if all := s.atOnce(items); all != nil && len(there) == 0 {
+	if all := s.atOnce(items); all != nil {
 		return s.writeAll(ctx, all)
 	}
-	if len(there) == 0 {
-		if there, err = s.there(ctx, items); err != nil {
-			return err
-		}
+	there, err := s.there(ctx, items)
+	if err != nil {
+		return err
 	}
 	if s.alike(there, items) {
 		return s.writeAlike(ctx, there, items)
@@ -402,69 +385,6 @@ func (s stored[P, T, F, R]) Update(ctx context.Context, items ...*T) error {
 
 // maxAtOnce is how many rows a statement updates.
 const maxAtOnce = 100
-
-// written drops the locked rows that a statement on a model may write; nil: on any.
-func (s *querier) written(model any) {
-	switch {
-	case s.tx == nil:
-	case model == nil:
-		s.tx.locked = nil
-	default:
-		of := reflect.TypeOf(model)
-		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
-			of = of.Elem()
-		}
-		delete(s.tx.locked, of)
-	}
-}
-
-// noteThere remembers that a row is there until the transaction ends: it has inserted or locked it.
-func noteThere[R any](s *querier, id int64) {
-	of := reflect.TypeFor[R]()
-	if s.tx.there == nil {
-		s.tx.there = map[reflect.Type]map[int64]bool{}
-	}
-	if s.tx.there[of] == nil {
-		s.tx.there[of] = map[int64]bool{}
-	}
-	s.tx.there[of][id] = true
-}
-
-// isThere reports whether the transaction has inserted or locked a row, and deleted none since.
-func isThere[R any](s *querier, id int64) bool {
-	return s.tx != nil && s.tx.there[reflect.TypeFor[R]()][id]
-}
-
-// lockedRows returns the rows of items as they were locked, if all of them are known and different.
-func (s stored[P, T, F, R]) lockedRows(items []*T) map[int64]*R {
-	known, rows := s.tx.locked[reflect.TypeFor[R]()], make(map[int64]*R, len(items))
-	for _, item := range items {
-		id := *s.of.ID(item)
-		row, ok := known[id].(*R)
-		if !ok {
-			return nil
-		}
-		rows[id] = row
-	}
-	return rows
-}
-
-// keep remembers a row that nobody else can change until the transaction ends.
-func (s rows[P, T, F, R]) keep(item *T) {
-	if !s.of.plain {
-		return
-	}
-	if s.tx.locked == nil {
-		s.tx.locked = map[reflect.Type]map[int64]any{}
-	}
-	of := reflect.TypeFor[R]()
-	if s.tx.locked[of] == nil {
-		s.tx.locked[of] = map[int64]any{}
-	}
-	row := s.of.row(s.place.accountID(), item)
-	s.tx.locked[of][*s.of.ID(item)] = &row
-	noteThere[R](s.querier, *s.of.ID(item))
-}
 
 // atOnce returns the rows of an update that PostgreSQL does in one statement for many; nil: each row has its own.
 func (s stored[P, T, F, R]) atOnce(items []*T) []R {

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -327,12 +326,6 @@ func (w writer) SetCustomerTerms(ctx context.Context, customerID int64, terms []
 		return w.setCustomerTerms(ctx, customerID, strings.Join(terms, " "))
 	}
 	array := pgdialect.Array(termsOf(terms))
-	if isThere[customerRow](w.querier, customerID) { // it is new, and these are its first terms
-		delete(w.tx.there[reflect.TypeFor[customerRow]()], customerID)
-		_, err := w.raw("INSERT INTO hw_customer_search (account_id, customer_id, terms) VALUES (?, ?, array_to_tsvector(?::text[]))",
-			account, customerID, array).Exec(ctx)
-		return failure(ctx, err, "customer", customerID)
-	}
 	var first int // whether these are the customer's first terms
 	err := w.raw(`WITH made AS (INSERT INTO hw_customer_search (account_id, customer_id, terms)
 		SELECT c.account_id, c.id, array_to_tsvector(?::text[]) FROM hw_customers AS c WHERE c.account_id = ? AND c.id = ?

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -39,11 +38,6 @@ type transaction struct {
 	// accounts records which accounts the transaction has seen to exist or not; others are looked up before an event is
 	// emitted.
 	accounts map[int64]bool
-	// locked are rows as they were locked, or read where nobody else can write, by the type of row and id: a pointer to each.
-	// Whatever may write such a row drops them.
-	locked map[reflect.Type]map[int64]any
-	// there are the ids of rows that the transaction has inserted or locked, by the type of row. A deletion drops them all.
-	there map[reflect.Type]map[int64]bool
 	// changed are the accounts whose members and roles the transaction may have changed; 0 stands for all accounts, users and
 	// tokens.
 	changed []int64

@@ -17,7 +17,7 @@ import (
 
 // bun writes values into statements, so that each has its own text, and PostgreSQL would parse and plan every one of them,
 // which often takes longer than running it. The connections of a [Pool] turn the values back into parameters and let pgx
-// keep the prepared statements.
+// keep the prepared statements. Without that a list of 25 takes 1.17 ms instead of 0.39, a conversation 0.47 instead of 0.14.
 
 // maxSeen is how many texts a connection remembers in order to recognize repeated ones.
 const maxSeen = 1024

@@ -15,7 +15,7 @@ import (
 
 // bun writes values into statements, so that each has its own text, and SQLite would compile every one of them, which often
 // takes longer than running it. The connections of a [Pool] turn the values back into parameters and keep the compiled
-// statements.
+// statements. Without that a note takes 1.15 ms instead of 0.36, a conversation 0.14 instead of 0.04.
 const maxPrepared = 200 // statements of a connection
 
 // preparing opens the connections of a database.
