@@ -23,8 +23,8 @@ import (
 )
 
 // embedded opens the databases of applications that embed the help desk, with the defaults of their drivers.
-var embedded = map[string]func(t *testing.T) *bun.DB{
-	"SQLite": func(t *testing.T) *bun.DB {
+var embedded = map[string]func(t testing.TB) *bun.DB{
+	"SQLite": func(t testing.TB) *bun.DB {
 		db, err := sql.Open("sqlite", escaped(databases[0].url(t))+"&_pragma=journal_mode(WAL)")
 		if err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ var embedded = map[string]func(t *testing.T) *bun.DB{
 		db.SetMaxOpenConns(4)
 		return bun.NewDB(db, sqlitedialect.New())
 	},
-	"PostgreSQL": func(t *testing.T) *bun.DB {
+	"PostgreSQL": func(t testing.TB) *bun.DB {
 		config, err := pgx.ParseConfig(testenv.Postgres(t))
 		if err != nil {
 			t.Fatal(err)

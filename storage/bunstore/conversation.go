@@ -68,67 +68,36 @@ var sortColumns = map[helpdesk.ConversationSort]string{
 	helpdesk.ByAwaiting: "awaiting_key",
 }
 
-// narrow applies a filter to a query.
-func (r reader) narrow(ctx context.Context, q *bun.SelectQuery, f conversationQuery) error {
-	q.Err(checkText(f.Statuses)).Err(checkText(f.Priorities))
-	for _, part := range r.parts(f) {
+// narrow checks all conditions of a filter, and the scope's mailboxes, for each row of a query.
+func (r reader) narrow(q *bun.SelectQuery, f helpdesk.ConversationFilter) {
+	q.Err(checkText(f.Statuses)).Err(checkText(f.Priorities)).Err(checkText(f.Terms))
+	for _, part := range []filter{
+		withStatus(f.Statuses), withAwaiting(f.Awaiting), withSnooze(f.Snoozed), withSpam(f.Spam), withPriority(f.Priorities),
+		r.ofPeople(f), withChange(f.UpdatedSince), r.ofDesk(f),
+	} {
 		q.ApplyQueryBuilder(part)
 	}
+	if f.CustomerID != 0 {
+		q.Where("?TableName.customer_id = ?", f.CustomerID)
+	}
 	if len(f.Terms) > 0 {
-		if err := r.withTerms(ctx, q, f); err != nil {
-			return err
-		}
+		q.ApplyQueryBuilder(r.hasTerms(conversationSearch, f.Terms))
 	}
 	if len(f.TagIDs) > 0 {
-		q.ApplyQueryBuilder(r.tagged(f.TagIDs, f.walk || f.beside))
+		q.ApplyQueryBuilder(tagged(f.TagIDs))
 	}
 	if len(f.Audience) > 0 {
 		clause, args := r.meets("i", f.Audience)
 		q.Err(checkText(f.Audience)).Where("EXISTS (SELECT 1 FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id"+
 			" AND i.conversation_id = ?TableName.id AND "+clause+")", args...)
 	}
-	return nil
 }
 
-// parts returns a filter's conditions on columns of conversations. It hides columns whose indexes must not be used from the
-// planner.
-func (r reader) parts(f conversationQuery) []filter {
-	hidden := func(hide bool) bun.Safe {
-		if hide && f.walk && !r.store.postgres {
-			return "+"
-		}
-		return ""
-	}
-	working := atWork(f.Statuses)
-	people := hidden(f.Sort == helpdesk.ByAwaiting || working && f.Sort != helpdesk.ByUpdated || f.bound != nil && !f.listed)
-	return []filter{
-		r.withStatus(f.Statuses, hidden(f.Sort != helpdesk.ByUpdated || len(f.Statuses) > 1)),
-		withAwaiting(f.Awaiting, hidden(f.Sort != helpdesk.ByAwaiting)),
-		withSnooze(f.Snoozed),
-		withSpam(f.Spam, hidden(f.Sort == helpdesk.ByNumber || f.Sort == helpdesk.ByAwaiting)),
-		withPriority(f.Priorities, hidden(f.Sort == helpdesk.ByNumber || f.Sort == helpdesk.ByAwaiting && !working)),
-		r.ofPeople(f.ConversationFilter, people),
-		func(q bun.QueryBuilder) bun.QueryBuilder {
-			if f.CustomerID == 0 {
-				return q
-			}
-			return q.Where("??TableName.customer_id = ?", hidden(f.Sort != helpdesk.ByCreated), f.CustomerID)
-		},
-		withChange(f.UpdatedSince, hidden(f.Sort != helpdesk.ByUpdated)),
-		r.ofDesk(f.ConversationFilter),
-	}
-}
-
-// tagged restricts a query to conversations with any of some tags. When the list's order is walked, the tags of each row are
-// checked with an expression that no planner turns into a join.
-func (r reader) tagged(ids []int64, walk bool) filter {
+// tagged checks the tags of each row, with an expression that no planner turns into a join.
+func tagged(ids []int64) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
-		if walk {
-			return q.Where(`(SELECT 1 FROM hw_conversation_tags AS t WHERE t.account_id = ?TableName.account_id
-				AND t.conversation_id = ?TableName.id AND t.tag_id IN (?) LIMIT 1) = 1`, bun.List(ids))
-		}
-		return q.Where("?TableName.id IN (SELECT t.conversation_id FROM hw_conversation_tags AS t WHERE t.account_id = ? AND t.tag_id IN (?))",
-			r.scope.AccountID, bun.List(ids))
+		return q.Where(`(SELECT 1 FROM hw_conversation_tags AS t WHERE t.account_id = ?TableName.account_id
+			AND t.conversation_id = ?TableName.id AND t.tag_id IN (?) LIMIT 1) = 1`, bun.List(ids))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
 )
 
 // countRow is a row maintained by triggers; on PostgreSQL several rows add up to one count.
@@ -71,6 +72,16 @@ func (r reader) Count(ctx context.Context, q helpdesk.CountQuery) (helpdesk.Coun
 	return lagging(ctx, r, func(ctx context.Context, r reader) (helpdesk.Counted, error) { return r.countAll(ctx, q) })
 }
 
+// conversationsOf selects conversations to count, from an index with all conditions of their filter if there is one.
+func (r reader) conversationsOf(f helpdesk.ConversationFilter, limit int) *bun.SelectQuery {
+	if s := r.listSources(helpdesk.ConversationOrder{ConversationFilter: f, Sort: helpdesk.ByCreated})[0]; s.exact {
+		return r.db.NewSelect().TableExpr("(?) AS e", r.entries(s, storage.Seek{Limit: limit}))
+	}
+	some := r.selects((*conversationRow)(nil)).ApplyQueryBuilder(r.conversationsInScope)
+	r.narrow(some, f)
+	return some
+}
+
 func (r reader) countAll(ctx context.Context, q helpdesk.CountQuery) (helpdesk.Counted, error) {
 	counted := helpdesk.Counted{Conversations: make([]int64, len(q.Conversations)), Notifications: make([]int64, len(q.Notifications))}
 	var into []any
@@ -86,11 +97,7 @@ func (r reader) countAll(ctx context.Context, q helpdesk.CountQuery) (helpdesk.C
 	}
 	if q.Limit > 0 {
 		for i, f := range q.Conversations {
-			some := r.selects((*conversationRow)(nil)).ApplyQueryBuilder(r.conversationsInScope)
-			if err := r.narrow(ctx, some, conversationQuery{ConversationOrder: helpdesk.ConversationOrder{ConversationFilter: f}}); err != nil {
-				return counted, err
-			}
-			number(&counted.Conversations[i], some)
+			number(&counted.Conversations[i], r.conversationsOf(f, q.Limit))
 		}
 		if q.Quarantined { // the state is a literal, to match the condition of an index
 			number(&counted.Quarantined, r.selects((*inboundRow)(nil)).ApplyQueryBuilder(r.ledgerInScope).Where("?TableName.state = 'quarantined'"))

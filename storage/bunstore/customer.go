@@ -164,7 +164,7 @@ func (r reader) listCustomers(ctx context.Context, f helpdesk.CustomerFilter, se
 }
 
 // searchCustomers lists the customers that have all terms, by id, the order of SQLite's index. On PostgreSQL it first checks
-// the next customers before it uses the index, as in [reader.searchPostgres].
+// the next customers before it uses the index, as in [reader.searchConversations].
 func (r reader) searchCustomers(ctx context.Context, terms []helpdesk.SearchTerm, seek storage.Seek) ([]helpdesk.Customer, error) {
 	if !r.store.postgres {
 		match, err := r.match(ctx, customerSearch, terms)
@@ -176,14 +176,14 @@ func (r reader) searchCustomers(ctx context.Context, terms []helpdesk.SearchTerm
 		return r.customers(ctx, pageBy(q, "s.rowid", seek), seek.Desc)
 	}
 	next := r.db.NewSelect().TableExpr("(?) AS n", page(r.selectCustomers().Column("id"), "id", storage.Seek{
-		Desc: seek.Desc, From: seek.From, Limit: firstRows,
+		Desc: seek.Desc, From: seek.From, Limit: firstWalk,
 	})).ColumnExpr("n.id")
 	q := page(r.selectCustomers(), "id", seek).Where("?TableName.id IN (?)", next).ApplyQueryBuilder(r.hasTerms(customerSearch, terms))
 	found, err := r.customers(ctx, q, seek.Desc)
 	if err != nil || len(found) == seek.Limit {
 		return found, err
 	}
-	return r.customers(ctx, page(r.selectCustomers(), "+id", seek).ApplyQueryBuilder(r.named(customerSearch, terms, false)), seek.Desc)
+	return r.customers(ctx, page(r.selectCustomers(), "+id", seek).ApplyQueryBuilder(r.named(customerSearch, terms)), seek.Desc)
 }
 
 // CustomersByID implements [helpdesk.CustomerReader].

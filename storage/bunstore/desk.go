@@ -10,23 +10,18 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// The conditions of partial indexes, word for word: SQLite uses the indexes only then.
-const (
-	openStatus  = "?TableName.status IN ('posted', 'pending')"
-	inTeam      = "?TableName.team_id <> 0"
-	notNormal   = "?TableName.priority <> 'normal'"
-	undelivered = "v.state IN ('failed', 'bounced', 'suppressed')"
-)
+// undelivered is the condition of a partial index, word for word: SQLite uses the index only then.
+const undelivered = "v.state IN ('failed', 'bounced', 'suppressed')"
 
-// The parts of a filter. A "+" before a column hides it from SQLite's planner.
+// The parts of a filter.
 
 // withAwaiting selects conversations whose customer waits, or does not.
-func withAwaiting(awaiting storage.Opt[bool], sign bun.Safe) filter {
+func withAwaiting(awaiting storage.Opt[bool]) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if waits, given := awaiting.Get(); given && waits {
-			return q.Where("??TableName.awaiting_key > 0", sign)
+			return q.Where("?TableName.awaiting_key > 0")
 		} else if given {
-			return q.Where("+?TableName.awaiting_key <= 0")
+			return q.Where("?TableName.awaiting_key <= 0")
 		}
 		return q
 	}
@@ -45,10 +40,10 @@ func withSnooze(snoozed storage.Opt[bool]) filter {
 }
 
 // withSpam selects spam, or everything else.
-func withSpam(is storage.Opt[bool], sign bun.Safe) filter {
+func withSpam(is storage.Opt[bool]) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if spam, given := is.Get(); given && spam {
-			return q.Where("??TableName.spam_at > 0", sign)
+			return q.Where("?TableName.spam_at > 0")
 		} else if given {
 			return q.Where("?TableName.spam_at <= 0")
 		}
@@ -57,11 +52,8 @@ func withSpam(is storage.Opt[bool], sign bun.Safe) filter {
 }
 
 // withPriority selects by priority.
-func withPriority(all []helpdesk.Priority, sign bun.Safe) filter {
+func withPriority(all []helpdesk.Priority) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
-		if unusual(all) && sign == "" {
-			q = q.Where(notNormal)
-		}
 		if len(all) > 0 {
 			q = q.Where("?TableName.priority IN (?)", bun.List(all))
 		}
@@ -70,34 +62,31 @@ func withPriority(all []helpdesk.Priority, sign bun.Safe) filter {
 }
 
 // withChange selects conversations changed since a time.
-func withChange(since time.Time, sign bun.Safe) filter {
+func withChange(since time.Time) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if since.IsZero() {
 			return q
 		}
-		return q.Where("??TableName.updated_at >= ?", sign, micros(since))
+		return q.Where("?TableName.updated_at >= ?", micros(since))
 	}
 }
 
 // ofPeople selects the conversations of a user, a team and mailboxes.
-func (r reader) ofPeople(f helpdesk.ConversationFilter, sign bun.Safe) filter {
+func (r reader) ofPeople(f helpdesk.ConversationFilter) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if r.scope.Mailboxes != nil {
-			q = q.Where("??TableName.mailbox_id IN (?)", sign, bun.List(r.scope.Mailboxes))
+			q = q.Where("?TableName.mailbox_id IN (?)", bun.List(r.scope.Mailboxes))
 		}
 		if f.MailboxID != 0 {
-			q = q.Where("??TableName.mailbox_id = ?", sign, f.MailboxID)
+			q = q.Where("?TableName.mailbox_id = ?", f.MailboxID)
 		}
 		if f.UserID.IsSet() {
-			q = q.Where("??TableName.user_id = ?", sign, f.UserID.Or(0))
+			q = q.Where("?TableName.user_id = ?", f.UserID.Or(0))
 		}
 		if team := f.TeamID.Or(0); team != 0 {
-			if sign == "" {
-				q = q.Where(inTeam)
-			}
-			q = q.Where("??TableName.team_id = ?", sign, team)
+			q = q.Where("?TableName.team_id = ?", team)
 		} else if f.TeamID.IsSet() {
-			q = q.Where("??TableName.team_id = 0", sign)
+			q = q.Where("?TableName.team_id = 0")
 		}
 		return q
 	}
@@ -121,33 +110,17 @@ func (r reader) ofDesk(f helpdesk.ConversationFilter) filter {
 	}
 }
 
-// atWork reports whether statuses are given, all of them of open conversations.
-func atWork(statuses []helpdesk.Status) bool {
-	return len(statuses) > 0 && !slices.ContainsFunc(statuses, func(s helpdesk.Status) bool {
-		return s != helpdesk.StatusPosted && s != helpdesk.StatusPending
-	})
-}
-
 // unusual reports whether priorities are given, none of them normal.
 func unusual(all []helpdesk.Priority) bool {
 	return len(all) > 0 && !slices.Contains(all, helpdesk.PriorityNormal)
 }
 
-// withStatus selects by status. Open conversations have indexes of their own.
-func (r reader) withStatus(statuses []helpdesk.Status, sign bun.Safe) filter {
+// withStatus selects by status.
+func withStatus(statuses []helpdesk.Status) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		if len(statuses) == 0 {
 			return q
 		}
-		if atWork(statuses) {
-			both := slices.Contains(statuses, helpdesk.StatusPosted) && slices.Contains(statuses, helpdesk.StatusPending)
-			if both || !r.store.postgres { // PostgreSQL recognizes the implication, and would underestimate both conditions together
-				q = q.Where(openStatus)
-			}
-			if both {
-				return q
-			}
-		}
-		return q.Where("??TableName.status IN (?)", sign, bun.List(statuses))
+		return q.Where("?TableName.status IN (?)", bun.List(statuses))
 	}
 }

@@ -633,6 +633,9 @@ func TestPlans(t *testing.T) {
 			if i >= len(lists()) {
 				reader, list.sort = db.Within(some), true // with few mailboxes the database may read all and sort
 			}
+			if strings.HasPrefix(list.name, "Conversations/") {
+				list.sort = true // the next rows of a few ranges: TestCommonLists counts what is read
+			}
 			for _, from := range []*storage.Position{nil, {Key: 1_700_000_500_000_000, ID: 500}} {
 				for _, desc := range []bool{false, true} {
 					seen.take()

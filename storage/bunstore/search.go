@@ -62,16 +62,11 @@ func (r reader) hasTerms(in searchTable, terms []helpdesk.SearchTerm) filter {
 	}
 }
 
-// named restricts a PostgreSQL query to the rows that the index of terms returns. These are read first, or kept in a hash
-// table while the query walks its rows. The terms are hidden from the planner, which then assumes that they are rare,
-// whatever its statistics say, and scans no table for them.
-func (r reader) named(in searchTable, terms []helpdesk.SearchTerm, hashed bool) filter {
-	clause := "?TableName.id = ANY (ARRAY(SELECT s.? FROM ? AS s WHERE ?))"
-	if hashed {
-		clause = "(?TableName.id IN (SELECT s.? FROM ? AS s WHERE ?)) = TRUE" // which no planner turns into a join
-	}
+// named restricts a PostgreSQL query to the rows that the index of terms returns, which are read first. The terms are hidden from
+// the planner, which then assumes that they are rare, whatever its statistics say, and scans no table for them.
+func (r reader) named(in searchTable, terms []helpdesk.SearchTerm) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
-		return q.Where(clause, bun.Ident(in.id), bun.Ident(in.name), r.matching(terms))
+		return q.Where("?TableName.id = ANY (ARRAY(SELECT s.? FROM ? AS s WHERE ?))", bun.Ident(in.id), bun.Ident(in.name), r.matching(terms))
 	}
 }
 
@@ -82,34 +77,6 @@ func (r reader) matching(terms []helpdesk.SearchTerm) schema.QueryWithArgs {
 
 // accountTerms is the expression of PostgreSQL's indexes, word for word.
 const accountTerms = "(s.terms || array_to_tsvector(ARRAY['_' || s.account_id::text]))"
-
-// hits counts the rows that SQLite's index returns, up to n.
-func (r reader) hits(ctx context.Context, in searchTable, match string, n int) (hits int, err error) {
-	err = r.raw("SELECT count(*) FROM (SELECT 1 FROM ? AS s WHERE s.? MATCH ? LIMIT ?)",
-		bun.Ident(in.name), bun.Ident(in.name), match, n).Scan(ctx, &hits)
-	return hits, failure(ctx, err, "search", 0)
-}
-
-// samples is how many rows show whether terms are common.
-const samples = 256
-
-// common reports whether about one row in fifty has all terms, or more, by a sample of rows all over the account. PostgreSQL's
-// index would read all hits to count any.
-func (r reader) common(ctx context.Context, in searchTable, terms []helpdesk.SearchTerm) (bool, error) {
-	var hits int
-	// The factor is large and prime, so that the ids follow no pattern in the data.
-	err := r.raw(`SELECT count(*) FROM (SELECT min(s.?1) AS least, max(s.?1) AS most FROM ?0 AS s WHERE s.account_id = ?2) AS a
-		CROSS JOIN generate_series(1, ?3) AS n (i) CROSS JOIN LATERAL (SELECT s.terms @@ ?4::tsquery AS has FROM ?0 AS s
-		WHERE s.account_id = ?2 AND s.?1 >= a.least + n.i::bigint * 2654435761 % (a.most - a.least + 1) ORDER BY s.?1 LIMIT 1) AS f WHERE f.has`,
-		bun.Ident(in.name), bun.Ident(in.id), r.scope.AccountID, samples, tsquery(terms)).Scan(ctx, &hits)
-	return hits*50 >= samples, failure(ctx, err, "search", 0)
-}
-
-// indexed counts the rows that PostgreSQL's index returns, up to n.
-func (r reader) indexed(ctx context.Context, in searchTable, terms []helpdesk.SearchTerm, n int) (hits int, err error) {
-	err = r.raw("SELECT count(*) FROM (SELECT 1 FROM ? AS s WHERE ? LIMIT ?) AS c", bun.Ident(in.name), r.matching(terms), n).Scan(ctx, &hits)
-	return hits, failure(ctx, err, "search", 0)
-}
 
 // tsquery builds a query as in section 8.11.2 of PostgreSQL's manual.
 func tsquery(terms []helpdesk.SearchTerm) string {

@@ -2,7 +2,6 @@ package bunstore
 
 import (
 	"context"
-	"reflect"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -55,7 +54,6 @@ type taggingRow struct {
 	AccountID      int64
 	ConversationID int64
 	TagID          int64
-	CreatedAt      int64 // of the conversation
 }
 
 // SetTags implements [helpdesk.TagWriter].
@@ -81,7 +79,7 @@ func (w writer) SetTags(ctx context.Context, conversationIDs, tagIDs []int64) er
 	rows := make([]taggingRow, 0, len(found)*len(tagIDs))
 	for _, c := range found {
 		for _, tag := range tagIDs {
-			rows = append(rows, taggingRow{AccountID: w.scope.AccountID, ConversationID: c.ID, TagID: tag, CreatedAt: micros(c.CreatedAt)})
+			rows = append(rows, taggingRow{AccountID: w.scope.AccountID, ConversationID: c.ID, TagID: tag})
 		}
 	}
 	_, err = w.inserts(&rows).Exec(ctx)
@@ -113,77 +111,4 @@ func absent(ids []int64, found []helpdesk.Conversation) int64 {
 		}
 	}
 	return 0
-}
-
-// tagPage reads one page of the conversations that have any of some tags, in the order of the tags' index.
-func (r reader) tagPage(ctx context.Context, q conversationQuery) ([]helpdesk.Conversation, error) {
-	if len(q.TagIDs) == 1 && r.onlyTags(q) { // without a sort
-		s := r.selects((*conversationRow)(nil)).ApplyQueryBuilder(r.account).
-			Join("JOIN hw_conversation_tags AS t ON t.account_id = ?TableName.account_id AND t.conversation_id = ?TableName.id").
-			Where("t.account_id = ? AND t.tag_id = ?", r.scope.AccountID, q.TagIDs[0])
-		return r.scanPage(ctx, tagOrder(s, q.seek), q)
-	}
-	var firsts any // the first rows of each tag
-	for i, tag := range q.TagIDs {
-		first, err := r.tagFirsts(ctx, q, tag)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			firsts = r.db.NewRaw("SELECT id FROM (?) AS first", first)
-		} else {
-			firsts = r.db.NewRaw("? UNION SELECT id FROM (?) AS first", firsts, first)
-		}
-	}
-	seek := q.seek
-	seek.From = nil
-	s := page(r.selects((*conversationRow)(nil)), "+"+q.column, seek).ApplyQueryBuilder(r.account).Where("?TableName.id IN (?)", firsts)
-	return r.scanPage(ctx, s, q)
-}
-
-// tagFirsts selects the ids of the first conversations of a list that have one tag.
-func (r reader) tagFirsts(ctx context.Context, q conversationQuery, tag int64) (*bun.SelectQuery, error) {
-	rows := r.tagRows(tag).ColumnExpr("t.conversation_id AS id")
-	if q.bound != nil {
-		rows.Where("(t.created_at, t.conversation_id) ? (?, ?)", until(q.seek), q.bound.Key, q.bound.ID)
-	}
-	if !r.onlyTags(q) {
-		q.TagIDs = nil
-		others := r.selects((*conversationRow)(nil)).ColumnExpr("1").Where("?TableName.account_id = t.account_id AND ?TableName.id = t.conversation_id")
-		if err := r.narrow(ctx, others, q); err != nil {
-			return nil, err
-		}
-		rows.Where("EXISTS (?)", others)
-	}
-	return tagOrder(rows, q.seek), nil
-}
-
-// onlyTags reports whether a list has no conditions besides its tags, whose index then has all that is needed.
-func (r reader) onlyTags(q conversationQuery) bool {
-	q.TagIDs = nil
-	return r.scope.Mailboxes == nil && reflect.ValueOf(q.ConversationFilter).IsZero()
-}
-
-// tagRows selects the rows of a tag.
-func (r reader) tagRows(tag int64) *bun.SelectQuery {
-	return r.db.NewSelect().Conn(r.conn()).Err(r.state()).TableExpr("hw_conversation_tags AS t").Where("t.account_id = ? AND t.tag_id = ?", r.scope.AccountID, tag)
-}
-
-// tagOrder is page for the rows of a tag.
-func tagOrder(q *bun.SelectQuery, seek storage.Seek) *bun.SelectQuery {
-	order, beyond := bun.Safe("ASC"), bun.Safe(">")
-	if seek.Desc {
-		order, beyond = "DESC", "<"
-	}
-	q.OrderExpr("t.created_at ?, t.conversation_id ?", order, order)
-	if seek.Limit != storage.NoLimit {
-		q.Limit(int64(seek.Limit))
-	}
-	if seek.Limit <= 0 {
-		q.Where("1 = 0")
-	}
-	if seek.From != nil {
-		q.Where("(t.created_at, t.conversation_id) ? (?, ?)", beyond, seek.From.Key, seek.From.ID)
-	}
-	return q
 }
