@@ -372,7 +372,9 @@ CREATE TABLE hw_portal_keys (
 
 -- Conversations
 
--- spam_at: spam since then, and closed. snoozed_until: sleeps until then.
+-- spam_at: spam since then, and closed. snoozed_until: sleeps until then. Every common list has an index with its rows in its
+-- order. shelf is where a desk keeps a conversation: the number of its status (posted 0, pending 1, closed 2, draft 3), plus 4 for a
+-- snoozed one, or plus 8 for spam. holder is the user to whom it is assigned, the negative team when no user is, or 0.
 CREATE TABLE hw_conversations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     account_id INTEGER NOT NULL,
@@ -394,7 +396,10 @@ CREATE TABLE hw_conversations (
     snoozed_until INTEGER NOT NULL DEFAULT -62135596800000000,
     priority TEXT NOT NULL DEFAULT 'normal',
     spam_at INTEGER NOT NULL DEFAULT -62135596800000000,
-    team_id INTEGER NOT NULL DEFAULT 0,
+    team_id INTEGER NOT NULL DEFAULT 0, shelf INTEGER NOT NULL GENERATED ALWAYS AS
+    (CASE status WHEN 'posted' THEN 0 WHEN 'pending' THEN 1 WHEN 'closed' THEN 2 ELSE 3 END
+    + CASE WHEN spam_at > 0 THEN 8 WHEN snoozed_until > 0 THEN 4 ELSE 0 END) VIRTUAL, holder INTEGER NOT NULL GENERATED ALWAYS AS
+    (CASE WHEN user_id <> 0 THEN user_id ELSE -team_id END) VIRTUAL,
     UNIQUE (account_id, id),
     FOREIGN KEY (account_id, mailbox_id) REFERENCES hw_mailboxes (account_id, id),
     FOREIGN KEY (account_id, customer_id) REFERENCES hw_customers (account_id, id),
@@ -404,33 +409,32 @@ CREATE INDEX hw_conversations_number ON hw_conversations (account_id, number, id
 CREATE INDEX hw_conversations_created ON hw_conversations (account_id, created_at, id);
 CREATE INDEX hw_conversations_updated ON hw_conversations (account_id, updated_at, id);
 CREATE INDEX hw_conversations_awaiting ON hw_conversations (account_id, awaiting_key, id);
-CREATE INDEX hw_conversations_mailbox ON hw_conversations (account_id, mailbox_id, updated_at, id);
-CREATE INDEX hw_conversations_status ON hw_conversations (account_id, status, updated_at, id);
-CREATE INDEX hw_conversations_user ON hw_conversations (account_id, user_id, updated_at, id);
-CREATE INDEX hw_conversations_customer ON hw_conversations (account_id, customer_id, created_at, id);
 CREATE INDEX hw_conversations_email ON hw_conversations (account_id, customer_email_id) WHERE customer_email_id IS NOT NULL;
 CREATE INDEX hw_conversations_refers_to ON hw_conversations (account_id, refers_to) WHERE refers_to <> 0;
-CREATE INDEX hw_conversations_open ON hw_conversations (account_id, updated_at, id) WHERE status IN ('posted', 'pending');
-CREATE INDEX hw_conversations_open_user ON hw_conversations (account_id, user_id, updated_at, id) WHERE status IN ('posted', 'pending');
-CREATE INDEX hw_conversations_open_mailbox ON hw_conversations (account_id, mailbox_id, updated_at, id) WHERE status IN ('posted', 'pending');
-CREATE INDEX hw_conversations_open_awaiting ON hw_conversations (account_id, awaiting_key, id) WHERE status IN ('posted', 'pending');
 CREATE INDEX hw_conversations_snoozed ON hw_conversations (account_id, snoozed_until) WHERE snoozed_until > 0;
 CREATE INDEX hw_conversations_priority_created ON hw_conversations (account_id, created_at, id) WHERE priority <> 'normal';
-CREATE INDEX hw_conversations_priority ON hw_conversations (account_id, updated_at, id) WHERE priority <> 'normal';
-CREATE INDEX hw_conversations_priority_awaiting ON hw_conversations (account_id, awaiting_key, id) WHERE status IN ('posted', 'pending') AND priority <> 'normal';
-CREATE INDEX hw_conversations_spam ON hw_conversations (account_id, updated_at, id) WHERE spam_at > 0;
-CREATE INDEX hw_conversations_team ON hw_conversations (account_id, team_id, updated_at, id) WHERE team_id <> 0;
-CREATE INDEX hw_conversations_open_team ON hw_conversations (account_id, team_id, updated_at, id) WHERE status IN ('posted', 'pending') AND team_id <> 0;
-CREATE INDEX hw_conversations_open_assignee ON hw_conversations (account_id, team_id, user_id, updated_at, id) WHERE status IN ('posted', 'pending');
-CREATE INDEX hw_conversations_user_created ON hw_conversations (account_id, user_id, created_at, id);
 CREATE INDEX hw_conversations_mailbox_created ON hw_conversations (account_id, mailbox_id, created_at, id);
 CREATE INDEX hw_conversations_team_created ON hw_conversations (account_id, team_id, created_at, id) WHERE team_id <> 0;
-CREATE INDEX hw_conversations_open_created ON hw_conversations (account_id, created_at, id) WHERE status IN ('posted', 'pending');
-CREATE INDEX hw_conversations_user_number ON hw_conversations (account_id, user_id, number, id);
-CREATE INDEX hw_conversations_mailbox_number ON hw_conversations (account_id, mailbox_id, number, id);
-CREATE INDEX hw_conversations_team_number ON hw_conversations (account_id, team_id, number, id) WHERE team_id <> 0;
-CREATE INDEX hw_conversations_open_number ON hw_conversations (account_id, number, id) WHERE status IN ('posted', 'pending');
-CREATE INDEX hw_conversations_spam_created ON hw_conversations (account_id, created_at, id) WHERE spam_at > 0;
+CREATE INDEX hw_conversations_holder_created ON hw_conversations (account_id, holder, created_at, id);
+CREATE INDEX hw_conversations_holder_updated ON hw_conversations (account_id, holder, updated_at, id);
+CREATE INDEX hw_conversations_mailbox_updated ON hw_conversations (account_id, mailbox_id, updated_at, id);
+CREATE INDEX hw_conversations_team_updated ON hw_conversations (account_id, team_id, updated_at, id) WHERE team_id <> 0;
+CREATE INDEX hw_conversations_customer_created ON hw_conversations (account_id, customer_id, created_at, id);
+CREATE INDEX hw_conversations_customer_updated ON hw_conversations (account_id, customer_id, updated_at, id);
+CREATE INDEX hw_conversations_shelf_created ON hw_conversations (account_id, shelf, created_at, id);
+CREATE INDEX hw_conversations_shelf_updated ON hw_conversations (account_id, shelf, updated_at, id);
+CREATE INDEX hw_conversations_shelf_awaiting ON hw_conversations (account_id, shelf, awaiting_key, id) WHERE awaiting_key > 0;
+CREATE INDEX hw_conversations_holder_shelf_created ON hw_conversations (account_id, holder, shelf, created_at, id);
+CREATE INDEX hw_conversations_holder_shelf_updated ON hw_conversations (account_id, holder, shelf, updated_at, id);
+CREATE INDEX hw_conversations_holder_shelf_awaiting ON hw_conversations (account_id, holder, shelf, awaiting_key, id) WHERE awaiting_key > 0;
+CREATE INDEX hw_conversations_mailbox_shelf_created ON hw_conversations (account_id, mailbox_id, shelf, created_at, id);
+CREATE INDEX hw_conversations_mailbox_shelf_updated ON hw_conversations (account_id, mailbox_id, shelf, updated_at, id);
+CREATE INDEX hw_conversations_mailbox_shelf_awaiting ON hw_conversations (account_id, mailbox_id, shelf, awaiting_key, id) WHERE awaiting_key > 0;
+CREATE INDEX hw_conversations_team_shelf_created ON hw_conversations (account_id, team_id, shelf, created_at, id) WHERE team_id <> 0;
+CREATE INDEX hw_conversations_team_shelf_updated ON hw_conversations (account_id, team_id, shelf, updated_at, id) WHERE team_id <> 0;
+CREATE INDEX hw_conversations_team_shelf_awaiting ON hw_conversations (account_id, team_id, shelf, awaiting_key, id) WHERE team_id <> 0 AND awaiting_key > 0;
+CREATE INDEX hw_conversations_priority_updated ON hw_conversations (account_id, updated_at, id) WHERE priority <> 'normal';
+CREATE INDEX hw_conversations_priority_awaiting ON hw_conversations (account_id, awaiting_key, id) WHERE priority <> 'normal' AND awaiting_key > 0;
 
 -- audience has the keys of the addresses that an interaction is from or went to, each between two line feeds; it is empty
 -- when only members see it. at is its place in the conversation.
@@ -527,18 +531,25 @@ CREATE TABLE hw_tags (
 ) STRICT;
 CREATE UNIQUE INDEX hw_tags_key ON hw_tags (account_id, name_key);
 
--- The tags of a conversation. The rows of a tag are in the order in which its conversations were created, so that a page of
--- them is read from the index.
+-- The tags of a conversation, with what conversations are listed by, so that lists of a tag are read from an index. Triggers keep
+-- these.
 CREATE TABLE hw_conversation_tags (
     account_id INTEGER NOT NULL,
     conversation_id INTEGER NOT NULL,
     tag_id INTEGER NOT NULL,
     created_at INTEGER NOT NULL DEFAULT 0,
+    shelf INTEGER NOT NULL DEFAULT 0,
+    updated_at INTEGER NOT NULL DEFAULT 0,
+    awaiting_key INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (account_id, conversation_id, tag_id),
     FOREIGN KEY (account_id, conversation_id) REFERENCES hw_conversations (account_id, id) ON DELETE CASCADE,
     FOREIGN KEY (account_id, tag_id) REFERENCES hw_tags (account_id, id) ON DELETE CASCADE
 ) STRICT;
-CREATE INDEX hw_conversation_tags_tag ON hw_conversation_tags (account_id, tag_id, created_at, conversation_id);
+CREATE INDEX hw_conversation_tags_created ON hw_conversation_tags (account_id, tag_id, created_at, conversation_id);
+CREATE INDEX hw_conversation_tags_updated ON hw_conversation_tags (account_id, tag_id, updated_at, conversation_id);
+CREATE INDEX hw_conversation_tags_shelf_created ON hw_conversation_tags (account_id, tag_id, shelf, created_at, conversation_id);
+CREATE INDEX hw_conversation_tags_shelf_updated ON hw_conversation_tags (account_id, tag_id, shelf, updated_at, conversation_id);
+CREATE INDEX hw_conversation_tags_shelf_awaiting ON hw_conversation_tags (account_id, tag_id, shelf, awaiting_key, conversation_id) WHERE awaiting_key > 0;
 
 -- How many conversations there are of each kind, kept by triggers, so that nothing that writes conversations can forget it.
 -- A line of none is removed. Lines of a tag are those of the conversations that have it; lines of tag 0 count all.
@@ -1300,13 +1311,16 @@ CREATE TRIGGER hw_conversation_counts_delete BEFORE DELETE ON hw_conversations B
         AND mailbox_id = OLD.mailbox_id AND user_id = OLD.user_id AND team_id = OLD.team_id AND status = OLD.status AND priority = OLD.priority AND awaiting = (OLD.awaiting_key > 0) AND snoozed = (OLD.snoozed_until > 0) AND spam = (OLD.spam_at > 0) AND n = 0;
 END;
 
-CREATE TRIGGER hw_conversations_created_tags AFTER UPDATE OF created_at ON hw_conversations WHEN NEW.created_at <> OLD.created_at BEGIN
-    UPDATE hw_conversation_tags SET created_at = NEW.created_at WHERE account_id = NEW.account_id AND conversation_id = NEW.id;
-END;
-
 CREATE TRIGGER hw_conversation_search_purge AFTER DELETE ON hw_conversations BEGIN
     INSERT INTO hw_search_purges (name) VALUES ('hw_conversation_search')
         ON CONFLICT (name) DO UPDATE SET begun = 0 WHERE begun = 1;
+END;
+
+CREATE TRIGGER hw_conversations_listed_tags AFTER UPDATE OF status, snoozed_until, spam_at, created_at, updated_at, awaiting_since ON hw_conversations
+WHEN (NEW.shelf, NEW.created_at, NEW.updated_at, NEW.awaiting_key) IS NOT (OLD.shelf, OLD.created_at, OLD.updated_at, OLD.awaiting_key)
+BEGIN
+    UPDATE hw_conversation_tags SET shelf = NEW.shelf, created_at = NEW.created_at, updated_at = NEW.updated_at, awaiting_key = NEW.awaiting_key
+        WHERE account_id = NEW.account_id AND conversation_id = NEW.id;
 END;
 
 CREATE TRIGGER hw_article_terms_delete AFTER DELETE ON hw_article_documents BEGIN
@@ -1334,9 +1348,9 @@ BEGIN
         SELECT c.account_id, OLD.tag_id, c.mailbox_id, c.user_id, c.team_id, c.status, c.priority, c.awaiting_key > 0, c.snoozed_until > 0, c.spam_at > 0 FROM hw_conversations AS c WHERE c.account_id = OLD.account_id AND c.id = OLD.conversation_id);
 END;
 
-CREATE TRIGGER hw_conversation_tags_created AFTER INSERT ON hw_conversation_tags WHEN NEW.created_at = 0 BEGIN
-    UPDATE hw_conversation_tags SET created_at = c.created_at FROM hw_conversations AS c
-        WHERE c.account_id = NEW.account_id AND c.id = NEW.conversation_id
+CREATE TRIGGER hw_conversation_tags_listed AFTER INSERT ON hw_conversation_tags BEGIN
+    UPDATE hw_conversation_tags SET shelf = c.shelf, created_at = c.created_at, updated_at = c.updated_at, awaiting_key = c.awaiting_key
+        FROM hw_conversations AS c WHERE c.account_id = NEW.account_id AND c.id = NEW.conversation_id
         AND hw_conversation_tags.account_id = NEW.account_id AND hw_conversation_tags.conversation_id = NEW.conversation_id AND hw_conversation_tags.tag_id = NEW.tag_id;
 END;
 
