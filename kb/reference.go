@@ -137,16 +137,6 @@ func (own *referrer) know(ctx context.Context, of storage.RowReader[File, storag
 	return nil
 }
 
-// mapped returns the text with f applied to the addresses in its contents.
-func (t Text) mapped(f func(address string) string) Text {
-	t.Translations = slices.Clone(t.Translations)
-	for i, o := range t.Translations {
-		t.Translations[i].Content = contenthtml.MapAddresses(o.Content, f)
-		t.Translations[i].Markdown = contenthtml.MapMarkdownAddresses(o.Markdown, f)
-	}
-	return t
-}
-
 // mapped returns the input with f applied to the addresses in its contents.
 func (in TextInput) mapped(f func(address string) string) TextInput {
 	in.Translations = maps.Clone(in.Translations)

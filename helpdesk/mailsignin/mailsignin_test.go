@@ -1,6 +1,7 @@
 package mailsignin_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -110,7 +111,7 @@ func TestSignIn(t *testing.T) {
 
 // codeOf returns the code of a fault.
 func codeOf(err error) string {
-	f, ok := err.(*fault.Error)
+	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return fmt.Sprint(err)
 	}

@@ -1,7 +1,6 @@
 package bunstore_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -263,14 +262,4 @@ func TestReceivedAt(t *testing.T) {
 			}
 		}
 	})
-}
-
-func (b *imported) dates(conversation int64) (all [][2]time.Time) {
-	b.t.Helper()
-	found, err := b.store.Within(b.desk.Scope()).Interactions().List(context.Background(), helpdesk.InteractionFilter{ConversationID: conversation}, storage.Seek{Limit: 100})
-	b.must(err)
-	for _, i := range found {
-		all = append(all, [2]time.Time{i.At, i.ReceivedAt})
-	}
-	return all
 }

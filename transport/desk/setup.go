@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -339,18 +340,7 @@ func (v *visit) setUpMailbox() error {
 		}
 		return v.see(v.at("/setup/mailbox"))
 	}
-	form := v.typed()
-	if form.Host == "" && form.Email != "" || found && form.Email != old.Email && form.Host == old.Inbound.Host {
-		s := v.h.guess(v.ctx(), form.Email)
-		form.Host, form.Port, form.Encryption = s.host, itoa(int64(s.port)), string(s.encryption)
-		form.Username = form.Email
-	}
-	if form.Username == "" {
-		form.Username = form.Email
-	}
-	if form.Type == "" {
-		form.Type = string(ledger.InboundIMAP)
-	}
+	form := v.completed(v.typed(), old, found)
 	inbound := form.inbound(v.r.PostFormValue("password"))
 	if !found && inbound.Type == ledger.InboundIMAP {
 		inbound.ImportSince = storage.Some(v.now.UTC().Truncate(24 * time.Hour))
@@ -376,6 +366,18 @@ func (v *visit) setUpMailbox() error {
 		return err
 	}
 	return v.see(v.at("/setup/mailbox"))
+}
+
+// completed fills in what the form leaves out: the server by the address, IMAP, and the address as user name.
+func (v *visit) completed(form connectionForm, old helpdesk.Mailbox, found bool) connectionForm {
+	if form.Host == "" && form.Email != "" || found && form.Email != old.Email && form.Host == old.Inbound.Host {
+		s := v.h.guess(v.ctx(), form.Email)
+		form.Host, form.Port, form.Encryption = s.host, itoa(int64(s.port)), string(s.encryption)
+		form.Username = form.Email
+	}
+	form.Username = cmp.Or(form.Username, form.Email)
+	form.Type = cmp.Or(form.Type, string(ledger.InboundIMAP))
+	return form
 }
 
 // startMailbox imports older mail as chosen.

@@ -292,9 +292,8 @@ func TestMailSignIn(t *testing.T) {
 				t.Errorf("%s: %s", settings, page)
 			}
 			for _, path := range []string{"/desk/a/1/settings/mailboxes", "/desk/a/1/health"} {
-				if _, page, _ := b.open(path); link(t, page, "Sign in again") != link(t, page, "Sign in again") {
-					t.Errorf("%s: %s", path, page)
-				}
+				_, page, _ := b.open(path)
+				link(t, page, "Sign in again") // fails the test without one
 			}
 			p.Set(mailprovider.State{Account: account})
 			if path, page, _ := b.open(link(t, page, "Sign in again")); path != settings || !strings.Contains(page, "The connection works") {
