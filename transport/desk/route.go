@@ -64,6 +64,10 @@ func (h *Handler) route() {
 		"POST /customers/{id}/note":              (*visit).noteCustomer,
 		"GET /customers/{id}/merge":              (*visit).mergePage,
 		"POST /customers/{id}/merge":             (*visit).mergeCustomers,
+		"GET /customers/{id}/keys":               (*visit).customerKeysPage,
+		"POST /customers/{id}/keys":              (*visit).addKey,
+		"POST /customers/{id}/keys/{key}/delete": (*visit).deleteKey,
+		"POST /customers/{id}/export":            (*visit).exportCustomer,
 		"GET /customers/{id}/erase":              (*visit).erasePage,
 		"POST /customers/{id}/erase":             (*visit).eraseCustomer,
 	} {
