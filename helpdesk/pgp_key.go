@@ -80,6 +80,9 @@ func (s *Service) pgpEnabled() error {
 	return nil
 }
 
+// EncryptsMail reports whether Config.ParseKey is set: if not, all methods for keys are Disabled faults.
+func (s *Service) EncryptsMail() bool { return s.cfg.ParseKey != nil }
+
 // CreatePGPKey adds a key to one of a customer's addresses. It needs pgp_keys.create. A key that cannot encrypt mail, or
 // that is not for the address, is an Invalid fault on content with the reason. Like all methods for keys, it is a Disabled
 // fault without Config.ParseKey.

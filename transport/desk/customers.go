@@ -67,6 +67,7 @@ type customerView struct {
 	Summary               string
 	New                   string
 	Merge, Erase          string
+	Keys, Export          string
 	Errors                map[string]string
 }
 
@@ -97,6 +98,12 @@ func (v *visit) customerView(c helpdesk.Customer) (customerView, error) {
 	}
 	if v.may(identity.CustomersUpdate) && v.may(identity.CustomersDelete) {
 		view.Merge = view.Action + "/merge"
+	}
+	if v.mayUseKeys() {
+		view.Keys = view.Action + "/keys"
+	}
+	if v.mayExport() {
+		view.Export = view.Action + "/export"
 	}
 	if v.mayErase() {
 		view.Erase = view.Action + "/erase"

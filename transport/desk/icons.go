@@ -21,6 +21,7 @@ var icons = map[string]string{
 	"code":     `<path d="m8 7-5 5 5 5m8-10 5 5-5 5"/>`,
 	"copy":     `<rect x="9" y="9" width="11" height="11" rx="2"/><path d="M5 15H4V5a1 1 0 0 1 1-1h10v1"/>`,
 	"done":     `<circle cx="12" cy="12" r="9"/><path d="m8 12 3 3 5-6"/>`,
+	"download": `<path d="M12 4v11m-5-5 5 5 5-5M4 20h16"/>`,
 	"failed":   `<circle cx="12" cy="12" r="9"/><path d="m9 9 6 6m0-6-6 6"/>`,
 	"hook":     `<path d="M8 8a4 4 0 1 1 7 2.600L18 16m0 0a3.500 3.500 0 1 1-3 3H9m1-8-3 5m0 0a3.500 3.500 0 1 0 2.500 4"/>`,
 	"sun":      `<circle cx="12" cy="12" r="4"/><path d="M12 2v3m0 14v3M2 12h3m14 0h3M5 5l2 2m10 10 2 2m0-14-2 2M7 17l-2 2"/>`,
