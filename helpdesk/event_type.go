@@ -14,6 +14,7 @@ func EventTypes() []storage.EventType {
 		{Name: "attachment.deleted", Description: "An attachment was deleted."},
 		{Name: "blocked_sender.created", Description: "A sender was blocked."},
 		{Name: "blocked_sender.deleted", Description: "A sender is no longer blocked."},
+		{Name: "conversation.absorbed", Description: "Another conversation was merged into a conversation. The data has its id and number."},
 		{Name: "conversation.assigned", Description: "A conversation was assigned to a user or a team."},
 		{Name: "conversation.cleared_spam", Description: "A conversation is no longer spam."},
 		{Name: "conversation.closed", Description: "A conversation was closed."},

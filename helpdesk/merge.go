@@ -58,6 +58,23 @@ func referred(ctx context.Context, tx Tx, id int64) (int64, error) {
 	return c.RefersTo, nil
 }
 
+// Absorbed is the data of the event conversation.absorbed.
+type Absorbed struct {
+	ID     int64 `json:"id"`     // the conversation that has the messages now
+	From   int64 `json:"from"`   // the one that was merged into it, and is gone
+	Number int64 `json:"number"` // its number
+}
+
+// MergedInto returns the conversation that a removed one was merged into, also across several merges. It is a NotFound fault
+// if there is none that the member reaches. It needs conversations.view.
+func (d *Desk) MergedInto(ctx context.Context, id int64) (Conversation, error) {
+	r, err := d.guard.Read(identity.ConversationsView)
+	if err != nil {
+		return Conversation{}, err
+	}
+	return r.MergedInto(ctx, id)
+}
+
 // Reached returns which of the given conversations, such as those that others refer to, the member reaches. It needs
 // conversations.view.
 func (d *Desk) Reached(ctx context.Context, ids []int64) (map[int64]bool, error) {
@@ -111,5 +128,7 @@ func (d *Desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, in
 	}
 	merged := d.event("conversation.merged", id, from.MailboxID)
 	merged.Data, _ = json.Marshal(map[string]int64{"id": id, "into": into}) // a map of integers always encodes
-	return target, tx.Emit(ctx, append([]storage.Event{merged}, d.updated(old, target)...)...)
+	absorbed := d.event("conversation.absorbed", into, target.MailboxID)
+	absorbed.Data, _ = json.Marshal(Absorbed{ID: into, From: id, Number: from.Number}) // integers always encode
+	return target, tx.Emit(ctx, append([]storage.Event{merged, absorbed}, d.updated(old, target)...)...)
 }

@@ -271,6 +271,7 @@ func reachOf() map[string]struct {
 		"DeleteConversations": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return done(d.DeleteConversations(c, []int64{w.conversation.ID}))
 		}},
+		"MergedInto": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.MergedInto(c, w.conversation.ID)) }},
 		"MergeConversation": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.MergeConversation(c, w.near.ID, w.conversation.ID))
 		}},

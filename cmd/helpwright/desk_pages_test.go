@@ -53,6 +53,8 @@ func TestDeskWork(t *testing.T) {
 	a.run("Crossing", (*agents).crossing)
 	a.run("Bulk", (*agents).bulk)
 	a.run("Keys", (*agents).keys)
+	a.run("Shortcuts", (*agents).shortcuts)
+	a.run("Pickers", (*agents).pickers)
 	a.run("Live", (*agents).live)
 	a.run("Behind", (*agents).behind)
 	a.run("Bell", (*agents).bell)

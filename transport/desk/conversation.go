@@ -70,6 +70,9 @@ type conversationView struct {
 // conversation shows a conversation.
 func (v *visit) conversation() error {
 	c, err := v.Conversation(v.ctx(), v.number("id"))
+	if fault.Is(err, fault.NotFound) {
+		return v.mergedElsewhere(v.number("id"), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -335,17 +338,31 @@ func (v *visit) setTags() error {
 		ids = append(ids, number(text))
 	}
 	ids = without(ids, 0)
-	if name := strings.TrimSpace(v.r.PostFormValue("name")); name != "" {
-		id, err := v.tagNamed(name)
-		if err != nil {
-			return err
-		}
-		ids = without(append(ids, id), 0)
+	created, err := v.tagsNamed(v.r.PostForm["name"])
+	if err != nil {
+		return err
 	}
+	ids = without(append(ids, created...), 0)
 	if _, err := v.SetTags(v.ctx(), v.number("id"), ids); err != nil {
 		return err
 	}
 	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
+}
+
+// tagsNamed finds tags by their names, and creates those that there are not.
+func (v *visit) tagsNamed(names []string) ([]int64, error) {
+	var ids []int64
+	for _, name := range names[:min(len(names), helpdesk.MaxTags)] {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		id, err := v.tagNamed(name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
 }
 
 // tagNamed finds a tag by name, or creates it.

@@ -598,10 +598,40 @@ func (v *visit) bulk() error {
 	if act == "more" { // a select of the form without scripts
 		act, value, _ = strings.Cut(v.r.PostFormValue("more"), "-")
 	}
-	if err := v.change(ids, act, value); err != nil {
+	change := func() error { return v.change(ids, act, value) }
+	if act == "tags" {
+		change = func() error { return v.tagAll(ids) }
+	}
+	if err := change(); err != nil {
 		return err
 	}
 	return v.see(back)
+}
+
+// tagAll adds the tags of the form to conversations, and creates those that there are not.
+func (v *visit) tagAll(ids []int64) error {
+	tags, err := v.tagsNamed(v.r.PostForm["new_tag"])
+	if err != nil {
+		return err
+	}
+	for _, text := range v.r.PostForm["tag"] {
+		tags = append(tags, number(text))
+	}
+	if tags = without(tags, 0); len(tags) == 0 {
+		v.say(toast{Text: v.words.T("Choose tags first"), Bad: true})
+		return nil
+	}
+	old, err := v.ConversationsByID(v.ctx(), ids)
+	if err != nil {
+		return err
+	}
+	for _, c := range old {
+		if _, err := v.AddTags(v.ctx(), c.ID, tags); err != nil {
+			return err
+		}
+	}
+	v.say(toast{Text: v.words.N(len(old), acts["tags"])})
+	return nil
 }
 
 // change performs an action on conversations, with a notice.
@@ -613,15 +643,6 @@ func (v *visit) change(ids []int64, act, value string) error {
 	old, err := v.ConversationsByID(v.ctx(), ids)
 	if err != nil {
 		return err
-	}
-	if act == "tag" {
-		for _, c := range old {
-			if _, err := v.AddTags(v.ctx(), c.ID, []int64{number(value)}); err != nil {
-				return err
-			}
-		}
-		v.say(toast{Text: v.words.N(len(old), said)})
-		return nil
 	}
 	changed, err := v.UpdateConversations(v.ctx(), ids, in)
 	if err != nil {
@@ -646,7 +667,7 @@ var acts = map[string]string{
 	"spam":     "%s conversation is spam|%s conversations are spam",
 	"notspam":  "%s conversation is not spam|%s conversations are not spam",
 	"priority": "Changed the priority of %s conversation|Changed the priority of %s conversations",
-	"tag":      "Tagged %s conversation|Tagged %s conversations",
+	"tags":     "Tagged %s conversation|Tagged %s conversations",
 }
 
 // act is the result of an action and its notice.
@@ -685,7 +706,6 @@ func (v *visit) act(act, value string) (in helpdesk.BulkUpdate, said string, err
 		in.Spam = storage.Some(false)
 	case "priority":
 		in.Priority = storage.Some(helpdesk.Priority(value))
-	case "tag":
 	default:
 		return in, "", fault.New(fault.Malformed, fmt.Sprintf("There is no action %q.", act))
 	}

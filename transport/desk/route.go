@@ -48,6 +48,8 @@ func (h *Handler) route() {
 		"POST /c/{id}/move":                      (*visit).move,
 		"POST /c/{id}/priority":                  (*visit).setPriority,
 		"POST /c/{id}/spam":                      (*visit).setSpam,
+		"GET /c/{id}/do/{command}":               (*visit).command,
+		"GET /c/{id}/merge":                      (*visit).mergeConversationPage,
 		"POST /c/{id}/merge":                     (*visit).merge,
 		"POST /c/{id}/delete":                    (*visit).deleteConversation,
 		"GET /c/{id}/i/{i}":                      (*visit).mail,

@@ -2,6 +2,7 @@ package desk
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -403,7 +404,7 @@ func (v *visit) delivery(d sending.Delivery, i helpdesk.Interaction) deliveryVie
 func (v *visit) happened(c helpdesk.Conversation, said []entry) ([]entry, error) {
 	kinds := []string{
 		"conversation.closed", "conversation.paused", "conversation.reopened", "conversation.assigned", "conversation.unassigned",
-		"conversation.moved", "conversation.merged", "conversation.split", "conversation.prioritized", "conversation.marked_spam",
+		"conversation.moved", "conversation.absorbed", "conversation.split", "conversation.prioritized", "conversation.marked_spam",
 		"conversation.cleared_spam", "interaction.returned",
 	}
 	page, err := v.Events(v.ctx(), subscription.EventQuery{Types: kinds, ConversationID: c.ID}, storage.PageRequest{Limit: storage.MaxLimit})
@@ -435,6 +436,9 @@ func (v *visit) happened(c helpdesk.Conversation, said []entry) ([]entry, error)
 			who = v.words.T("Helpwright")
 		}
 		text, icon := v.deed(e.Type, who)
+		if e.Type == "conversation.absorbed" {
+			text = v.absorbed(e.Data, who)
+		}
 		if e.Type == "interaction.returned" {
 			text, icon = v.returned(e.Data, names), "pencil"
 		}
@@ -448,6 +452,15 @@ func closedAsSpam(e storage.Event, all []storage.Event) bool {
 	return e.Type == "conversation.closed" && slices.ContainsFunc(all, func(o storage.Event) bool {
 		return o.Type == "conversation.marked_spam" && o.ActorID == e.ActorID && o.Time.Sub(e.Time).Abs() < time.Second
 	})
+}
+
+// absorbed is the entry about a conversation that was merged into this one.
+func (v *visit) absorbed(data []byte, who string) string {
+	var about helpdesk.Absorbed
+	if json.Unmarshal(data, &about) != nil || about.Number == 0 {
+		return v.words.T("%s merged another conversation into this", who)
+	}
+	return v.words.T("%s merged #%s into this conversation", who, about.Number)
 }
 
 func (v *visit) deed(kind, who string) (text, icon string) {
@@ -470,7 +483,7 @@ func (v *visit) deed(kind, who string) (text, icon string) {
 		return v.words.T("%s marked this as not spam", who), "ban"
 	case "conversation.prioritized":
 		return v.words.T("%s changed the priority", who), "flag"
-	case "conversation.merged":
+	case "conversation.absorbed":
 		return v.words.T("%s merged another conversation into this", who), "merge"
 	}
 	return v.words.T("%s split this off another conversation", who), "merge"

@@ -245,8 +245,7 @@ const seen = new IntersectionObserver((entries) => { for (const e of entries) if
 /** Prepares what is new on the page. */
 function dress() {
   for (const e of $$("[data-more]")) seen.observe(e);
-  for (const e of $$("[data-keys], [data-show], [data-copy], [data-sign], .rich, #all, .filter")) e.hidden = false;
-  for (const e of $$("details[data-sign]:not(.ready)")) pickable(/** @type {HTMLDetailsElement} */ (e));
+  for (const e of $$("[data-keys], [data-show], [data-copy], [data-all], [data-sign], .rich, #all")) e.hidden = false;
   for (const e of $$("form.composer:not(.ready)")) compose(/** @type {HTMLFormElement} */ (e));
   for (const e of $$("iframe.mail")) { const f = /** @type {HTMLIFrameElement} */ (e); f.onload = () => fit(f); fit(f); }
   for (const e of $$(".toast:not(.timed)")) toast(e);
@@ -818,60 +817,16 @@ function sentBefore(form, kind) {
 /** @type {Range | null} */
 let caret = null;
 
-/** Makes a combobox of a list and its filter. @param {HTMLDetailsElement} menu */
-function pickable(menu) {
-  menu.classList.add("ready");
-  const input = /** @type {HTMLInputElement | null} */ ($("input[type=search]", menu));
-  if (!input) return;
-  menu.addEventListener("toggle", async () => {
-    if (!menu.open) { if (!menu.contains(document.activeElement)) caret = null; return; }
-    input.value = "";
-    input.focus();
-    await members(menu);
-    narrow(menu);
-  });
-  input.addEventListener("input", () => narrow(menu));
-  input.addEventListener("keydown", (event) => pick(menu, event));
-}
-
-/** The choices that the filter leaves. @param {HTMLElement} menu */
-const choices = (menu) => $$("ul button", menu).filter((e) => !e.closest("li")?.hidden);
-
-/** Shows what has the words of the filter. @param {HTMLElement} menu */
-function narrow(menu) {
-  const input = /** @type {HTMLInputElement} */ ($("input[type=search]", menu)), list = $("ul", menu), words = input.value.trim().toLocaleLowerCase();
-  if (!list) return;
-  for (const item of $$("li", list)) item.hidden = !item.textContent.toLocaleLowerCase().includes(words);
-  const found = choices(menu), none = $(".none", menu);
-  if ($("button", list)) {
-    Object.assign(list, { role: "listbox", ariaLabel: input.placeholder });
-    Object.assign(input, { role: "combobox", ariaAutoComplete: "list", ariaExpanded: String(found.length > 0) });
-    input.setAttribute("aria-controls", list.id);
-    for (const item of $$("li", list)) item.role = "presentation";
-    $$("button", list).forEach((e, i) => { e.id = `${list.id}-${i}`; e.role = "option"; e.tabIndex = -1; });
-  }
-  if (none) none.hidden = found.length > 0;
-  point(menu, found[0]);
-}
-
-/** Marks the choice that Enter takes. @param {HTMLElement} menu @param {HTMLElement | undefined} to */
-function point(menu, to) {
-  for (const e of $$("ul button", menu)) e.ariaSelected = String(e === to);
-  $("input[type=search]", menu)?.setAttribute("aria-activedescendant", to?.id || "");
-  to?.scrollIntoView({ block: "nearest" });
-}
-
-/** @param {HTMLDetailsElement} menu @param {KeyboardEvent} event */
-function pick(menu, event) {
-  const found = choices(menu), now = found.findIndex((e) => e.ariaSelected === "true");
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (step && found.length) point(menu, found[(now + step + found.length) % found.length]);
-  else if (event.key === "Enter") found[now]?.click();
-  else if (event.key === "Escape") { menu.open = false; resume(""); }
-  else return;
-  event.preventDefault();
-  event.stopPropagation();
-}
+document.addEventListener("toggle", async (event) => {
+  const menu = event.target;
+  if (!(menu instanceof HTMLDetailsElement) || !menu.dataset.sign) return;
+  if (!menu.open) { if (!menu.contains(document.activeElement)) caret = null; return; }
+  await members(menu);
+  menu.dispatchEvent(new Event("desk:listed", { bubbles: true }));
+}, true); // it does not bubble
+document.addEventListener("desk:dismiss", (event) => {
+  if (event.target instanceof HTMLElement && event.target.dataset.sign) { event.preventDefault(); resume(""); }
+});
 
 /** Lists the members whom a note can mention, when they are asked for. @param {HTMLDetailsElement} menu */
 async function members(menu) {
@@ -1066,6 +1021,8 @@ $("#main")?.addEventListener("click", (event) => { if (/** @type {Element} */ (e
 // ---- Keys -----------------------------------------------------------------------------
 
 let before = "";
+/** Whether something lies over the page that has keys of its own: a menu, a dialog, a panel or a drawer. */
+const covered = () => Boolean($("details.menu[open], dialog[open], :popover-open") || drawer());
 const rows = () => $$(".row[data-id]");
 /** @param {number} step @param {boolean} extend */
 function move(step, extend) {
@@ -1102,19 +1059,21 @@ document.addEventListener("click", (event) => {
 }, true);
 
 document.addEventListener("keydown", (event) => {
-  const target = /** @type {HTMLElement} */ (event.target), writing = target.matches("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+  const target = /** @type {HTMLElement} */ (event.target), writing = target.isContentEditable || target.matches("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+  if (event.isComposing || event.defaultPrevented) return;
   const form = /** @type {HTMLFormElement | null} */ (target.closest("form.composer"));
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && form) { event.preventDefault(); form.requestSubmit(/** @type {HTMLElement | null} */ ($("[data-send]", form))); return; }
   if (event.key === "Escape") {
-    if ($("#bell-panel:popover-open")) return; // the browser closes it
+    if ($("#bell-panel:popover-open, dialog[open]")) return; // the browser closes it
     const menu = /** @type {HTMLDetailsElement | undefined} */ ($$("details.menu[open]").pop());
     if (!menu && !writing && drawer()) { shut(); return; }
     if (menu) { menu.open = false; $("summary", menu)?.focus(); } else if (writing) target.blur(); else /** @type {HTMLFormElement | null} */ ($("#bulk"))?.reset();
     return;
   }
-  if (!writing && event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey)) { const undo = $(".toast button"); if (undo) { event.preventDefault(); undo.click(); } return; }
+  if (writing || covered()) { before = ""; return; }
+  if (event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey)) { const undo = $(".toast button"); if (undo) { event.preventDefault(); undo.click(); } return; }
   if (event.repeat && !"jkJK".includes(event.key)) return; // a key that is held closes one conversation
-  if (writing || event.ctrlKey || event.metaKey || event.altKey || localStorage.getItem("desk-keys") || $("dialog[open]")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || localStorage.getItem("desk-keys")) return;
   const keys = /** @type {Record<string, () => void>} */ ({
     "/": () => /** @type {HTMLInputElement | null} */ ($(".find input"))?.focus(), "?": () => /** @type {HTMLDialogElement | null} */ ($("#keys"))?.showModal(),
     ".": () => $("#thread .message:last-of-type")?.scrollIntoView(),
