@@ -33,6 +33,7 @@ type beyond struct {
 	member       identity.Membership // of some
 	box          helpdesk.Mailbox
 	conversation helpdesk.Conversation
+	merged       int64 // a conversation that was merged into it
 	question     helpdesk.Interaction
 	answer       helpdesk.Interaction
 	file         helpdesk.Attachment
@@ -89,6 +90,9 @@ func newBeyond(t *testing.T) *beyond {
 	w.grace = must(b.desk.Customer(b.ctx, w.conversation.CustomerID))(t)
 	b.mailbox = first
 	w.near = b.conversation(b.receive(ledger.Incoming{Message: message.Message{MessageID: "near@example.com", From: []mailaddr.Address{from}, Subject: "near", Text: "near"}}).ConversationID)
+	w.merged = b.conversation(b.receive(ledger.Incoming{Message: message.Message{MessageID: "merged@example.com", From: []mailaddr.Address{from}, Subject: "merged", Text: "merged"}}).ConversationID).ID
+	must(b.desk.MergeConversation(b.ctx, w.merged, w.conversation.ID))(t)
+	w.conversation = b.conversation(w.conversation.ID)
 	w.tag = b.tag("urgent")
 	w.team = must(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "Sales", MemberIDs: storage.Some([]int64{b.owner.ID})}))(t)
 	w.view = must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "All", Filter: helpdesk.ViewFilter{MailboxID: w.box.ID}}))(t)
@@ -271,7 +275,7 @@ func reachOf() map[string]struct {
 		"DeleteConversations": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return done(d.DeleteConversations(c, []int64{w.conversation.ID}))
 		}},
-		"MergedInto": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.MergedInto(c, w.conversation.ID)) }},
+		"MergedInto": {hidden, func(c context.Context, d desk, w w) (any, error) { return say(d.MergedInto(c, w.merged)) }},
 		"MergeConversation": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.MergeConversation(c, w.near.ID, w.conversation.ID))
 		}},

@@ -99,12 +99,12 @@ func (db *DB) attempts(ctx context.Context, account int64, fn func(context.Conte
 // enter admits a PostgreSQL transaction to an account before it locks anything there: many at once, or one alone, see
 // [storage.Alone]. Without it, a transaction that deletes rows that many refer to would deadlock again and again with those
 // that wait for it while holding some of these rows. Later transactions queue behind the waiting lock.
-func (db *DB) enter(ctx context.Context, conn bun.IConn, account int64) error {
+func (db *DB) enter(ctx context.Context, conn bun.IConn, account int64, alone bool) error {
 	if !db.postgres || account == 0 {
 		return nil
 	}
 	lock := "pg_advisory_xact_lock_shared"
-	if storage.IsAlone(ctx) {
+	if alone {
 		lock = "pg_advisory_xact_lock"
 	}
 	ctx, cancel := db.bounded(ctx)
@@ -140,14 +140,14 @@ type opened struct {
 }
 
 // begin begins a writing transaction, and enters an account, see enter.
-func (db *DB) begin(ctx context.Context, account int64) (*opened, error) {
+func (db *DB) begin(ctx context.Context, account int64, alone bool) (*opened, error) {
 	o := &opened{lifetime: db.newLifetime(ctx)}
 	var err error
 	if o.tx, err = o.lifetime.begin(db); err != nil {
 		o.end()
 		return nil, failure(ctx, err, "transaction", 0)
 	}
-	if err := db.enter(ctx, o.tx, account); err != nil {
+	if err := db.enter(ctx, o.tx, account, alone); err != nil {
 		o.close()
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (o *opened) close() {
 
 // attempt runs fn in a transaction of its own.
 func (db *DB) attempt(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
-	outer, err := db.begin(ctx, account)
+	outer, err := db.begin(ctx, account, storage.IsAlone(ctx))
 	if err != nil {
 		return err
 	}

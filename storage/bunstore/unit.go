@@ -81,7 +81,7 @@ func (p pooled) QueryRowContext(ctx context.Context, query string, args ...any) 
 func (u *unit) part(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
 	if u.whole != nil {
 		return u.db.savepoint(ctx, u.whole.conn, func(q *querier) error {
-			if err := u.db.enter(ctx, u.whole.conn, account); err != nil {
+			if err := u.db.enter(ctx, u.whole.conn, account, storage.IsAlone(ctx)); err != nil {
 				return err
 			}
 			return u.run(ctx, q, fn)
@@ -112,7 +112,7 @@ func (u *unit) run(ctx context.Context, q *querier, fn func(context.Context, *qu
 
 // open begins the transaction and runs fn in it. On failure it leaves no transaction open.
 func (u *unit) open(ctx context.Context, account int64, fn func() error) error {
-	outer, err := u.db.begin(u.ctx, account)
+	outer, err := u.db.begin(u.ctx, account, storage.IsAlone(ctx)) // as its first part needs it: a later one would wait with rows locked
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func TestEventTypesAreListed(t *testing.T) {
 		t.Error("the types are not sorted")
 	}
 	written := map[string]bool{}
-	for _, state := range []sending.State{sending.Sent, sending.Deferred, sending.Failed, sending.Bounced, sending.Suppressed} {
+	for _, state := range []sending.State{sending.Sent, sending.Delivered, sending.Deferred, sending.Failed, sending.Bounced, sending.Suppressed} {
 		written["interaction.delivery_"+string(state)] = true // made of the state
 	}
 	for _, text := range texts(t, "../../helpdesk", "../../helpdesk/transfer", "../../kb") {
