@@ -79,6 +79,7 @@ func (h *Handler) route() {
 	} {
 		h.mux.HandleFunc(below(pattern), h.member(fn))
 	}
+	h.routeSetUp()
 	h.routeSettings()
 	h.routeHelp()
 }

@@ -42,16 +42,21 @@ var sections = []section{
 // say marks a text for translation where it is shown.
 func say(text string) string { return text }
 
-// routeSettings registers the pages below /a/{account}/settings, and the set-up.
-func (h *Handler) routeSettings() {
-	for pattern, fn := range map[string]func(*visit) error{
+// routeSetUp registers the pages of the set-up.
+func (h *Handler) routeSetUp() {
+	h.routeMembers(map[string]func(*visit) error{
 		"GET /setup/team":        (*visit).setUpTeamPage,
 		"POST /setup/team":       (*visit).setUpTeam,
 		"GET /setup/mailbox":     (*visit).setUpMailboxPage,
 		"POST /setup/mailbox":    (*visit).setUpMailbox,
 		"GET /setup/colleagues":  (*visit).setUpColleaguesPage,
 		"POST /setup/colleagues": (*visit).setUpColleagues,
+	})
+}
 
+// routeSettings registers the pages below /a/{account}/settings.
+func (h *Handler) routeSettings() {
+	h.routeMembers(map[string]func(*visit) error{
 		"GET /settings/{$}":                               (*visit).settingsHome,
 		"GET /settings":                                   (*visit).settingsHome,
 		"GET /settings/mailboxes":                         (*visit).mailboxesPage,
@@ -144,7 +149,12 @@ func (h *Handler) routeSettings() {
 		"GET /settings/appearance":                        (*visit).appearancePage,
 		"POST /settings/appearance":                       (*visit).saveAppearance,
 		"GET /health":                                     (*visit).healthPage,
-	} {
+	})
+}
+
+// routeMembers registers pages for members.
+func (h *Handler) routeMembers(pages map[string]func(*visit) error) {
+	for pattern, fn := range pages {
 		h.mux.HandleFunc(below(pattern), h.member(guarded(pattern, fn)))
 	}
 }

@@ -51,7 +51,10 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sidebar{Account: v.account.Name, User: member(v.user), Search: v.at("/search"), Query: v.r.URL.Query().Get("q"), Inbox: v.at("/inbox/unassigned"), Waiting: int(counts.Unassigned)}
+	s := &sidebar{Account: v.account.Name, User: member(v.user), Search: v.at("/search"), Inbox: v.at("/inbox/unassigned"), Waiting: int(counts.Unassigned)}
+	if nav == "inbox/search" { // other pages search something else
+		s.Query = v.r.URL.Query().Get("q")
+	}
 	s.User.Online = true
 	if v.h.cfg.Authenticate == nil {
 		s.SignOut = v.h.url("/sign-out")
