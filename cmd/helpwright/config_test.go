@@ -223,7 +223,7 @@ func TestHelpNamesSettings(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff([]string{"openapi", "completion", "man", "version"}, without); diff != "" {
+	if diff := cmp.Diff([]string{"manual", "openapi", "completion", "man", "version"}, without); diff != "" {
 		t.Errorf("commands without settings:\n%s", diff)
 	}
 	for _, flag := range parser.Model.Flags { // a secret without a mark would be shown

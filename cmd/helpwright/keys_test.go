@@ -181,6 +181,7 @@ func TestSealingServers(t *testing.T) {
 		"helpdesk/sealed.go":                      "all of these",
 		"cmd/helpwright/internal/certs/vault.go":  "certificates",
 		"cmd/helpwright/internal/certs/shared.go": "certificates",
+		"helpdesk/webpush/push.go":                "the key of push notifications",
 		"helpdesk/passkey.go":                     "an attempt with a passkey, in a cookie for five minutes",
 		"helpdesk/identity.go":                    "an attempt to sign in, in a cookie for ten minutes",
 		"helpdesk/transfer/insert.go":             "fields of these, for the importing server",

@@ -129,7 +129,7 @@ function pick(menu, event) {
   else if (event.key === "Enter" && active) {
     const box = boxOf(active), input = filterOf(menu);
     active.click();
-    if (box && input) { input.value = ""; narrow(menu); }
+    if (box && input) { input.value = ""; narrow(menu); input.focus(); } // a click on a label focuses its box
   } else if (event.key === "Enter") { if (several(menu)) $(".pop .button.primary", menu)?.click(); }
   else return;
   event.preventDefault();
