@@ -109,7 +109,7 @@ func (a *agents) pickers() {
 	}
 
 	tab.Press("t")
-	tab.Wait("#head .filter input")
+	tab.Wait("#head .filter input:focus")
 	tab.Press("repar")
 	is("accents are no matter", active, "Réparation")
 	tab.Press("\r")
@@ -129,6 +129,7 @@ func (a *agents) pickers() {
 
 	tab.Open(talk)
 	tab.Press("t")
+	tab.Wait("details[open] .filter input:focus")
 	tab.Press("repeat")
 	is("one is found", active, "Repeat order")
 	tab.Press("\r")
@@ -137,15 +138,18 @@ func (a *agents) pickers() {
 	is("and leaves the tags", `String(document.querySelectorAll("#head .ticks input:checked").length)`, "3")
 
 	tab.Press("a")
+	tab.Wait("details[open] .filter input:focus")
 	tab.Press("zzz")
 	is("nothing is found", `document.querySelector("#acts details[open] .none:not([hidden])")?.textContent || ""`, "Nothing found")
 	tab.Press("\r")
 	tab.Press(browser.Escape)
 	tab.Press("a")
+	tab.Wait("details[open] .filter input:focus")
 	tab.Press("nobod")
 	is("a choice", active, "Nobody")
 	tab.Press(browser.Escape)
 	tab.Press("a")
+	tab.Wait("details[open] .filter input:focus")
 	is("the filter is empty again", active, "Mei")
 	is("a combobox", `document.activeElement.role + " " + document.activeElement.getAttribute("aria-activedescendant")`, browser.Eval[string](tab, `"combobox " + document.querySelector("#acts details[open] .choice-here").id`))
 	a.looks(tab, "picker-assign")
@@ -163,6 +167,7 @@ func (a *agents) pickers() {
 		browser.Eval[any](tab, fmt.Sprintf(`document.querySelector("#row-%d .tick input").click()`, one))
 	}
 	tab.Press("t")
+	tab.Wait("details[open] .filter input:focus")
 	tab.Press("repeat\r")
 	tab.Press("Urgent part\r")
 	a.looks(tab, "picker-bulk")

@@ -1096,7 +1096,7 @@ function act(event) {
   if (control.closest(".selection") && !$(".tick input:checked")) tick($(".row.here") || undefined, true);
   if (control.closest(".selection") && !$(".tick input:checked")) return;
   const menu = /** @type {HTMLDetailsElement | null} */ (control.closest("details.menu"));
-  if (menu && control.tagName === "SUMMARY") { menu.open = true; $(".pop a, .pop button, .pop input:not([type=hidden])", menu)?.focus(); return; }
+  if (menu && control.tagName === "SUMMARY") { menu.addEventListener("toggle", () => $(".pop a, .pop button, .pop input:not([type=hidden])", menu)?.focus(), { once: true }); menu.open = true; return; }
   control.click();
   if (control.matches(".kinds label:has([value^=reply])")) field()?.focus(); // it may be chosen already
   if (control.matches(".kinds label") && !document.activeElement?.closest(".editor, .addresses")) field()?.focus();

@@ -165,6 +165,11 @@ document.addEventListener("keydown", (event) => {
   else if (!filterOf(menu)) walk(menu, event);
   else if (event.key === "ArrowDown" && event.target === $("summary", menu)) { event.preventDefault(); filterOf(menu)?.focus(); }
 }, true);
+// Enter in a filter chooses, and never submits the form around it.
+document.addEventListener("keypress", (event) => {
+  const menu = around(event.target);
+  if (menu && event.key === "Enter" && event.target === filterOf(menu)) event.preventDefault();
+}, true);
 document.addEventListener("input", (event) => {
   const menu = around(event.target);
   if (menu && event.target === filterOf(menu)) narrow(menu);
