@@ -40,8 +40,9 @@
 //   - storage/jobs, storage/events: runs jobs, with leases, on several processes; follows event logs as they grow
 //   - storage/backup; storage/transfer, helpdesk/transfer, kb/transfer: archives of a whole help desk; of one account
 //   - storage/blobs: removes files that no row names, ties a database to its files, copies them to another store
-//   - storage/guard, storage/gather, storage/search, storage/plain, storage/filetype: what both domains share: permissions
-//     before each access, observations that are written later, terms of texts, plain text, types of files
+//   - storage/guard, storage/gather, storage/search, storage/plain, storage/filetype, storage/openelements: what both domains
+//     share: permissions before each access, observations that are written later, terms of texts, plain text, types of files,
+//     the balance of HTML
 //
 // # Transport
 //

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
-	"github.com/helpwright/helpwright/internal/openelements"
+	"github.com/helpwright/helpwright/storage/openelements"
 )
 
 var (

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/helpwright/helpwright/helpdesk/internal/quote"
-	"github.com/helpwright/helpwright/internal/openelements"
+	"github.com/helpwright/helpwright/storage/openelements"
 )
 
 // Markup that Fold adds around a quoted tail. The summary is the same in every language.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/helpwright/helpwright/internal/openelements"
+	"github.com/helpwright/helpwright/storage/openelements"
 	"golang.org/x/net/html"
 )
 

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/helpwright/helpwright/internal/openelements"
+	"github.com/helpwright/helpwright/storage/openelements"
 	"golang.org/x/net/html"
 	"golang.org/x/text/unicode/norm"
 )

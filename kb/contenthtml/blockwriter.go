@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/helpwright/helpwright/internal/openelements"
+	"github.com/helpwright/helpwright/storage/openelements"
 )
 
 // blockWriter writes blocks as Markdown. What it has no form for is HTML.

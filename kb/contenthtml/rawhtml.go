@@ -3,7 +3,7 @@ package contenthtml
 import (
 	"strings"
 
-	"github.com/helpwright/helpwright/internal/openelements"
+	"github.com/helpwright/helpwright/storage/openelements"
 	"golang.org/x/net/html"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/openelements"
+	"github.com/helpwright/helpwright/storage/openelements"
 )
 
 // balanced writes tags as a caller does: "p" starts an element, "/p" ends it.
